@@ -1,0 +1,93 @@
+--- Neovim as a first-class IDE for Gemini CLI: the public API.
+local M = {}
+
+--- Takes the user's options. Needed only to change a default.
+---@param opts? table See |gemini-bridge-options|.
+function M.setup(opts)
+  for _, problem in ipairs(require("gemini-bridge.config").set(opts)) do
+    require("gemini-bridge.notify")(problem, "warn")
+  end
+end
+
+--- Starts the bridge. Returns at once; the outcome comes as |User| GeminiStarted or a message.
+function M.start()
+  require("gemini-bridge.host").start()
+end
+
+--- Stops the bridge. Reviews close without a decision.
+function M.stop()
+  require("gemini-bridge.host").stop()
+end
+
+--- Stops the bridge and starts it again.
+function M.restart()
+  require("gemini-bridge.host").restart()
+end
+
+---@class gemini_bridge.Status
+---@field state "stopped"|"starting"|"running"|"stopping"
+---@field port? integer
+---@field pid? integer Process id of the Node host.
+---@field discovery_file? string
+---@field workspace string[]
+---@field clients { id: string, name: string, version: string }[]
+---@field diffs { filePath: string, client: string }[]
+
+--- What is going on, without a round trip to the host.
+---@return gemini_bridge.Status
+function M.status()
+  local now = require("gemini-bridge.status").get()
+  return {
+    state = now.state,
+    port = now.port,
+    pid = now.pid,
+    discovery_file = now.discoveryFile,
+    workspace = vim.deepcopy(now.workspace),
+    clients = vim.deepcopy(now.clients),
+    diffs = M.diffs(),
+  }
+end
+
+---@class gemini_bridge.DecisionOptions
+---@field path? string Which proposal, when several are open: its file.
+---@field force? boolean Accept although the file's buffer has unsaved changes.
+
+--- Accepts a pending proposal as it stands in its buffer.
+---@param opts? gemini_bridge.DecisionOptions
+function M.accept(opts)
+  require("gemini-bridge.diff").accept(opts or {})
+end
+
+--- Rejects a pending proposal.
+---@param opts? gemini_bridge.DecisionOptions
+function M.reject(opts)
+  require("gemini-bridge.diff").reject(opts or {})
+end
+
+--- Goes to a pending proposal.
+---@param opts? gemini_bridge.DecisionOptions
+function M.review(opts)
+  require("gemini-bridge.diff").review(opts or {})
+end
+
+--- The pending proposals.
+---@return { filePath: string, client: string }[]
+function M.diffs()
+  return require("gemini-bridge.diff").list()
+end
+
+--- A few words for a status line; empty while stopped.
+---@return string
+function M.statusline()
+  local now = require("gemini-bridge.status").get()
+  if now.state ~= "running" then
+    return now.state == "stopped" and "" or ("Gemini: " .. now.state)
+  end
+  local pending = #M.diffs()
+  if pending > 0 then
+    return ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
+  end
+  return #now.clients > 0 and "Gemini: connected" or "Gemini: waiting"
+end
+
+return M

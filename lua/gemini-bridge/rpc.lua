@@ -1,0 +1,61 @@
+--- What the Node host may call: the Lua side of src/nvim/protocol.ts.
+local M = {}
+
+---@param module string
+---@param name string
+local function from(module, name)
+  return function(params)
+    return require("gemini-bridge." .. module)[name](params)
+  end
+end
+
+--- Each call with the types of its parameters ("?" marks an optional one).
+---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
+local calls = {
+  attach = { params = { channel = "number", pid = "number" }, run = from("host", "attached") },
+  status = {
+    params = { state = "string", workspace = "table", clients = "table" },
+    run = from("host", "on_status"),
+  },
+  set_environment = { params = { set = "table", unset = "table" }, run = from("environment", "set") },
+  message = {
+    params = { level = "string", text = "string" },
+    run = function(params)
+      require("gemini-bridge.notify")(params.text, params.level)
+    end,
+  },
+  context_subscribe = {
+    params = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
+    run = from("context", "subscribe"),
+  },
+  context_unsubscribe = { params = {}, run = from("context", "unsubscribe") },
+  diff_open = {
+    params = { id = "number", filePath = "string", newContent = "string", client = "string" },
+    run = from("diff", "open"),
+  },
+  diff_close = { params = { id = "number", reason = "string" }, run = from("diff", "close") },
+}
+
+--- Carries out one call of the host. Never raises: an error would be shown to
+--- the user as a Lua traceback, or be lost, depending on how the call came.
+---@param name string
+---@param params table
+---@return { result?: any, error?: string }
+function M.call(name, params)
+  local call = calls[name]
+  if not call or type(params) ~= "table" then
+    return { error = ("unknown call %s"):format(tostring(name)) }
+  end
+  for field, kind in pairs(call.params) do
+    if type(params[field]) ~= kind then
+      return { error = ("%s: %s must be a %s"):format(name, field, kind) }
+    end
+  end
+  local ok, result = pcall(call.run, params)
+  if ok then
+    return { result = result }
+  end
+  return { error = tostring(result) }
+end
+
+return M

@@ -1,0 +1,67 @@
+--- What is known of the bridge, pushed by the host, so that asking costs no round trip.
+local M = {}
+
+---@class gemini_bridge.HostStatus
+---@field state "starting"|"running"|"stopping"|"stopped"
+---@field port? integer
+---@field pid? integer Process id of the Node host.
+---@field discoveryFile? string
+---@field token? string
+---@field workspace string[]
+---@field clients gemini_bridge.ClientInfo[]
+---@field error? string
+
+---@class gemini_bridge.ClientInfo
+---@field id string Session id.
+---@field name string
+---@field version string
+---@field connectedAt number Unix milliseconds.
+
+---@type gemini_bridge.HostStatus
+local current = { state = "stopped", workspace = {}, clients = {} }
+
+--- Fires a `User` autocommand that scripts may listen to.
+---@param pattern string
+---@param data? table
+function M.emit(pattern, data)
+  vim.api.nvim_exec_autocmds("User", { pattern = pattern, data = data, modeline = false })
+end
+
+---@param clients gemini_bridge.ClientInfo[]
+local function by_id(clients)
+  local map = {}
+  for _, client in ipairs(clients) do
+    map[client.id] = client
+  end
+  return map
+end
+
+---@return gemini_bridge.HostStatus
+function M.get()
+  return current
+end
+
+--- Takes a new status and fires the events that tell the difference.
+---@param new gemini_bridge.HostStatus
+function M.set(new)
+  local old = current
+  current = new
+  local was, is = by_id(old.clients), by_id(new.clients)
+  for id, client in pairs(was) do
+    if not is[id] then
+      M.emit("GeminiDisconnected", { id = id, name = client.name, version = client.version })
+    end
+  end
+  if old.state ~= "running" and new.state == "running" then
+    M.emit("GeminiStarted", { port = new.port, discovery_file = new.discoveryFile })
+  elseif old.state ~= "stopped" and new.state == "stopped" then
+    M.emit("GeminiStopped", { error = new.error })
+  end
+  for id, client in pairs(is) do
+    if not was[id] then
+      M.emit("GeminiConnected", { id = id, name = client.name, version = client.version })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,59 @@
+--- Which directories are open in this Neovim.
+local M = {}
+
+local group ---@type integer?
+local last = {} ---@type string[]
+
+--- The current directories: global, of each tab, of each window; each once.
+---@return { directories: string[] }
+function M.get()
+  local seen, directories = {}, {}
+  local function add(directory)
+    if directory ~= "" and not seen[directory] then
+      seen[directory] = true
+      directories[#directories + 1] = directory
+    end
+  end
+  add(vim.fn.getcwd(-1, -1))
+  for tab = 1, vim.fn.tabpagenr("$") do
+    add(vim.fn.getcwd(-1, tab))
+    for win = 1, vim.fn.tabpagewinnr(tab, "$") do
+      add(vim.fn.getcwd(win, tab))
+    end
+  end
+  return { directories = directories }
+end
+
+--- Tells the host whenever the directories change.
+function M.watch()
+  last = M.get().directories
+  group = vim.api.nvim_create_augroup("gemini-bridge.workspace", {})
+  local pending = false
+  vim.api.nvim_create_autocmd({ "DirChanged", "WinClosed", "TabClosed", "WinNew", "TabNew" }, {
+    group = group,
+    callback = function()
+      if pending then
+        return
+      end
+      pending = true
+      vim.schedule(function()
+        pending = false
+        local now = M.get()
+        if group and not vim.deep_equal(now.directories, last) then
+          last = now.directories
+          require("gemini-bridge.host").notify("workspace", now)
+        end
+      end)
+    end,
+  })
+end
+
+--- May run twice.
+function M.unwatch()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+end
+
+return M

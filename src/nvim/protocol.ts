@@ -1,0 +1,136 @@
+/**
+ * CONTRACT 1: every message between Lua and Node.
+ *
+ * Node -> Lua: `calls`, made with one `nvim_exec_lua` each and dispatched by
+ * `lua/gemini-bridge/rpc.lua`. Lua -> Node: `events`, one RPC notification
+ * each, sent by `lua/gemini-bridge/host.lua`; Lua never waits for Node.
+ */
+import { z } from "zod";
+
+/** The RPC notification that carries every event: `[name, payload]`. */
+export const EVENT_METHOD = "gemini_bridge_event";
+
+/** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
+export const EVENT_FUNCTION = "GeminiBridgeEvent";
+
+/** Lua cannot tell an empty list from an empty map. */
+const list = <T extends z.ZodType>(item: T) =>
+  z.preprocess((value) => (isEmptyObject(value) ? [] : value), z.array(item));
+
+function isEmptyObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
+}
+
+/** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
+const Workspace = z.object({ directories: list(z.string()) });
+
+/** What changed in the editor since the last snapshot. */
+export const Snapshot = z.object({
+  /** The snapshot is the first of a subscription: forget what earlier ones said. */
+  reset: z.boolean(),
+  /** Buffers that were added, renamed, written or removed. `path` is absolute; without one the buffer is no candidate. */
+  buffers: list(z.object({ bufnr: z.number().int(), path: z.string().optional() })),
+  /** Focus changes in order. `time` is Unix milliseconds. */
+  focus: list(z.object({ bufnr: z.number().int(), time: z.number() })),
+  /** The ordinary file buffer that had the focus last. Line and character are 1-based, the character in UTF-16 units. */
+  active: z
+    .object({
+      bufnr: z.number().int(),
+      line: z.number().int().positive(),
+      character: z.number().int().positive(),
+      selection: z.string().optional(),
+    })
+    .optional(),
+});
+export type Snapshot = z.infer<typeof Snapshot>;
+
+const DiffId = z.number().int().positive();
+
+/** Lua -> Node. */
+export const events = {
+  /** The user stops the bridge, or Neovim leaves. */
+  stop: z.unknown(),
+  workspace: Workspace,
+  context: Snapshot,
+  /** The user accepted; `content` was read in the tick in which they did. */
+  diff_accepted: z.object({ id: DiffId, content: z.string() }),
+  diff_rejected: z.object({ id: DiffId }),
+  /** The view closed without a decision of the user: the file already holds the proposal, or Neovim dropped it. */
+  diff_closed: z.object({ id: DiffId }),
+} as const;
+
+export type EventName = keyof typeof events;
+export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
+
+/** What Lua tells a host that has just attached. */
+export const Boot = z.object({
+  /** The process that the CLI finds from a shell in `:terminal`. */
+  idePid: z.number().int().positive(),
+  /** Directory of the log file. */
+  logFile: z.string(),
+  logLevel: z.enum(["debug", "info", "warn", "error"]),
+  workspace: Workspace,
+  /** Port and token of the host before this one, so that a connected CLI finds its way back. */
+  port: z.number().int().optional(),
+  token: z.string().optional(),
+  /** The highest diff id used in this Neovim. */
+  lastDiffId: z.number().int().nonnegative(),
+});
+export type Boot = z.infer<typeof Boot>;
+
+/** A connected CLI as the user sees it. `connectedAt` is Unix milliseconds. */
+export interface ClientInfo {
+  id: string;
+  name: string;
+  version: string;
+  connectedAt: number;
+}
+
+/** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
+export interface Status {
+  state: "starting" | "running" | "stopping" | "stopped";
+  port?: number;
+  /** Process id of the host. */
+  pid?: number;
+  discoveryFile?: string;
+  /** Kept by Lua for the next host, should this one crash. */
+  token?: string;
+  workspace: string[];
+  clients: ClientInfo[];
+  /** Why a start failed. */
+  error?: string;
+}
+
+const Nothing = z.unknown();
+
+/** Node -> Lua, with the shape of the answer. */
+export const results = {
+  attach: Boot,
+  status: Nothing,
+  set_environment: Nothing,
+  message: Nothing,
+  context_subscribe: Nothing,
+  context_unsubscribe: Nothing,
+  diff_open: Nothing,
+  diff_close: z.object({ content: z.string() }),
+} as const;
+
+/** Node -> Lua, with the parameters. A call that Lua cannot carry out is rejected with a sentence for the user. */
+export interface Calls {
+  /** `pid` is the host's own process id. */
+  attach: { channel: number; pid: number };
+  status: Status;
+  /** Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. */
+  set_environment: { set: Record<string, string>; unset: readonly string[] };
+  message: { level: "info" | "warn" | "error"; text: string };
+  /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
+  context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };
+  context_unsubscribe: Record<string, never>;
+  /** Shows a review, or replaces the text of the one that has this id. `client` names the CLI to the user. */
+  diff_open: { id: number; filePath: string; newContent: string; client: string };
+  /** Closes a review without an outcome and answers what the proposal held. */
+  diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" };
+}
+
+export type CallName = keyof Calls;
+export type CallResult<N extends CallName> = z.infer<(typeof results)[N]>;
