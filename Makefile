@@ -1,0 +1,54 @@
+# gemini-bridge.nvim: everything a developer runs. `make` alone lists the targets.
+
+.DEFAULT_GOAL := help
+SHELL := /bin/sh
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+
+LUA := $(wildcard build.lua plugin lua)
+# Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
+RUN_TS = node --import @tapjs/typescript/import
+
+.PHONY: help deps build lint format typecheck test demo try bench doc-check clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+deps: node_modules/.package-lock.json ## install the npm packages
+
+node_modules/.package-lock.json: package-lock.json
+	npm ci
+	@touch $@
+
+build: deps ## bundle the plugin's Node part into dist/
+	node scripts/build.mjs
+
+lint: deps ## check format and style
+	@scripts/need.sh luacheck lua-check
+	biome check
+	stylua --check $(LUA)
+	luacheck --quiet $(LUA)
+
+format: deps ## format all sources
+	biome check --write
+	stylua $(LUA)
+
+typecheck: deps ## check the types
+	tsc --noEmit
+
+test: lint typecheck build ## check, build and test, on each Neovim
+	@node scripts/test.mjs
+
+demo: build ## show the plugin at work with the real Gemini CLI and a scripted model
+	$(RUN_TS) scripts/demo.ts
+
+try: build ## open Neovim with nothing but this plugin
+	$(RUN_TS) scripts/try.ts
+
+bench: build ## measure
+	$(RUN_TS) bench/index.ts
+
+doc-check: deps ## check that the documentation agrees with the sources
+	$(RUN_TS) scripts/doc.ts --check
+
+clean: ## remove all that is generated, the downloaded Neovims too
+	rm -rf dist .tap .nvim node_modules

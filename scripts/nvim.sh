@@ -1,0 +1,126 @@
+#!/bin/sh
+# Prints the Neovim binaries that the tests use, one path per line.
+#
+# NVIM_BIN, or a Neovim >= 0.10 on PATH, is used as it is. Where there is none, and always when CI=true, two releases
+# of Debian are fetched into .nvim/ without being installed: apt keeps its state in there, the packages are
+# unpacked with all their libraries, and the binary is told to use those.
+set -eu
+
+releases="trixie forky" # Neovim 0.10 and 0.12
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+store=$root/.nvim
+
+fail() {
+  echo "nvim.sh: $*" >&2
+  exit 1
+}
+
+# Whether $1 is a Neovim that runs, and new enough.
+is_usable() {
+  version=$("$1" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\.[0-9]*\).*/\1/p') || return 1
+  case $version in
+    '' | 0.[0-9]) return 1 ;;
+  esac
+}
+
+# Prints apt's configuration line for release $1, with the mirror and the keys that this machine uses itself.
+apt_source() {
+  for file in /etc/apt/sources.list.d/*.sources; do
+    [ -f "$file" ] || continue
+    sed '/^#/d' "$file" | awk -v release="$1" '
+      BEGIN { RS = ""; FS = "\n" }
+      /(^|\n)Enabled: *no/ || !/(^|\n)Types:[^\n]*deb( |\n|$)/ || !/(^|\n)Components:[^\n]*main/ { next }
+      /(^|\n)URIs:[^\n]*security/ { next }
+      {
+        for (i = 1; i <= NF; i++) {
+          if ($i ~ /^Types:/) $i = "Types: deb"
+          if ($i ~ /^Suites:/) $i = "Suites: " release
+          if ($i ~ /^Components:/) $i = "Components: main"
+          print $i
+        }
+        found = 1
+        exit
+      }
+      END { exit !found }' >"$2/release.sources" && return 0
+  done
+  rm -f "$2/release.sources"
+  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | awk -v release="$1" '
+    $1 == "deb" && / main( |$)/ && !/security/ {
+      options = match($0, /\[[^]]*\] /) ? substr($0, RSTART, RLENGTH) : ""
+      sub(/^deb +(\[[^]]*\] +)?/, "")
+      print "deb " options $1 " " release " main"
+      found = 1
+      exit
+    }
+    END { exit !found }' >"$2/release.list" ||
+    fail "no Debian mirror found in this machine's apt sources; install Neovim >= 0.10 or set NVIM_BIN"
+}
+
+# Fetches Neovim of release $1 and every library it needs, as packages, below $2/apt.
+download() {
+  apt=$2/apt
+  mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
+  : >"$apt/status" # nothing counts as installed, so that no library is left out
+  apt_source "$1" "$apt/sources"
+  for step in "update" "install --yes --download-only --no-install-recommends neovim"; do
+    # shellcheck disable=SC2086
+    apt-get -o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts="$apt/sources" \
+      -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null \
+      -o Dir::State="$apt" -o Dir::State::Lists="$apt/lists" -o Dir::State::Status="$apt/status" \
+      -o Dir::Cache="$apt/cache" -o Dir::Cache::Archives="$apt/cache/archives" \
+      -o APT::Sandbox::User="$(id -un)" -o APT::Update::Error-Mode=any -o Acquire::Languages=none \
+      -o APT::Update::Post-Invoke::= -o Debug::NoLocking=1 --quiet=2 $step >&2 </dev/null ||
+      fail "apt-get could not fetch Neovim of Debian $1; install Neovim >= 0.10 or set NVIM_BIN"
+  done
+}
+
+# Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or nothing.
+install_release() {
+  home=$store/$1
+  build=$store/build.$$
+  rm -rf "$build"
+  mkdir -p "$build/tree"
+  download "$1" "$build"
+  for package in "$build"/apt/cache/archives/*.deb; do
+    dpkg -x "$package" "$build/tree"
+  done
+  tree=$build/tree
+  loader=$(cd "$tree" && find . -name 'ld-linux*.so*' | head -n 1)
+  [ -n "$loader" ] && [ -x "$tree/usr/bin/nvim" ] || fail "the packages of Debian $1 hold no Neovim"
+  # The paths are those after the renaming. An RPATH, unlike a RUNPATH, also serves the libraries' own libraries.
+  libraries=$(cd "$tree" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
+    sed "s,^\.,$home," | paste -s -d : -)
+  patchelf --set-interpreter "$home${loader#.}" --force-rpath --set-rpath "$libraries" "$tree/usr/bin/nvim"
+  rm -rf "$home"
+  mv "$tree" "$home"
+  rm -rf "$build"
+}
+
+if [ -n "${NVIM_BIN:-}" ]; then
+  is_usable "$NVIM_BIN" || fail "NVIM_BIN=$NVIM_BIN is not a Neovim >= 0.10"
+  echo "$NVIM_BIN"
+  exit
+fi
+if [ "${CI:-}" != true ] && is_usable nvim; then
+  command -v nvim
+  exit
+fi
+
+command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
+  fail "no Neovim >= 0.10 on PATH: install one (https://neovim.io) or set NVIM_BIN"
+mkdir -p "$store"
+exec 9>"$store/lock"
+for release in $releases; do
+  nvim=$store/$release/usr/bin/nvim
+  if ! is_usable "$nvim"; then
+    flock 9 # one process builds, the others wait and find the result
+    if ! is_usable "$nvim"; then
+      "$root/scripts/need.sh" patchelf patchelf
+      install_release "$release"
+      is_usable "$nvim" || fail "$nvim does not run"
+    fi
+    flock -u 9
+  fi
+  echo "$nvim"
+done

@@ -1,0 +1,67 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { dirname, join } from 'node:path';
+
+/** Folders of one test, all below `base`, as real paths. */
+export type Dirs = Readonly<Record<(typeof names)[number] | 'base', string>>;
+
+const names = ['home', 'tmp', 'config', 'data', 'state', 'cache', 'run', 'workspace'] as const;
+
+/** A fresh set of folders. Their paths are short: a Unix socket's is limited to 103 bytes. */
+export function makeDirs(): Dirs {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), 'gb-')));
+  const dir = (name: string) => {
+    mkdirSync(join(base, name), { mode: 0o700 });
+    return join(base, name);
+  };
+  return {
+    base,
+    home: dir('home'),
+    tmp: dir('tmp'),
+    config: dir('config'),
+    data: dir('data'),
+    state: dir('state'),
+    cache: dir('cache'),
+    run: dir('run'),
+    workspace: dir('workspace'),
+  };
+}
+
+/** Removes the folders, also when a process that is just ending still writes into them. */
+export function removeDirs(dirs: Dirs): void {
+  rmSync(dirs.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+}
+
+/** Writes files, their names relative to `dir`, and makes the folders they need. */
+export function writeFiles(dir: string, files: Readonly<Record<string, string | Uint8Array>>): void {
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(dir, name)), { recursive: true });
+    writeFileSync(join(dir, name), content);
+  }
+}
+
+/** The environment of a process that a test starts: these variables and no others. */
+export function makeEnv(dirs: Dirs): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
+    USER: userInfo().username,
+    LANG: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8',
+    TERM: 'xterm-256color',
+    SHELL: '/bin/sh',
+    HOME: dirs.home,
+    TMPDIR: dirs.tmp,
+    XDG_CONFIG_HOME: dirs.config,
+    XDG_DATA_HOME: dirs.data,
+    XDG_STATE_HOME: dirs.state,
+    XDG_CACHE_HOME: dirs.cache,
+    XDG_RUNTIME_DIR: dirs.run,
+  };
+}
+
+/**
+ * A command line that runs `command` with exactly the environment `env`, in the same process. An environment given to
+ * `spawn` or `jobstart` is not enough: tap adds its NODE_OPTIONS to it, Neovim its NVIM.
+ */
+export function withEnv(env: Readonly<Record<string, string>>, command: readonly string[]): string[] {
+  return ['env', '-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command];
+}

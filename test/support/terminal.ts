@@ -1,0 +1,45 @@
+import type { NeovimClient } from 'neovim';
+
+/** A program in a pseudo-terminal of 120x40. */
+export interface Terminal {
+  /** The 40 lines of the screen. */
+  screen(): Promise<string[]>;
+  /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. */
+  type(keys: string): Promise<void>;
+  /** The program's exit code, once it has ended. */
+  exited: Promise<number>;
+}
+
+const OPEN = `
+local command, cwd, channel = ...
+vim.o.columns, vim.o.lines = 120, 41
+vim.o.laststatus, vim.o.ruler, vim.o.showmode, vim.o.showtabline = 0, false, false, 0
+local options = { cwd = cwd }
+function options.on_exit(_, code)
+  vim.rpcnotify(channel, 'terminal_exit', code)
+end
+if vim.fn.has('nvim-0.11') == 1 then
+  options.term = true
+  return vim.fn.jobstart(command, options)
+end
+return vim.fn.termopen(command, options)
+`;
+
+/** Runs a program in the terminal that `outer`, a Neovim with nothing else to do, becomes. */
+export async function openTerminal(
+  outer: NeovimClient,
+  command: readonly string[],
+  cwd: string,
+): Promise<Terminal> {
+  const exited = new Promise<number>((resolve) => {
+    outer.on('notification', (name: string, [code]: number[]) => {
+      if (name === 'terminal_exit') resolve(code ?? -1);
+    });
+  });
+  const job = await outer.request('nvim_exec_lua', [OPEN, [command, cwd, await outer.channelId]]);
+  return {
+    screen: () => outer.request('nvim_buf_get_lines', [0, -41, -1, false]),
+    type: (keys) => outer.request('nvim_call_function', ['chansend', [job, keys]]),
+    exited,
+  };
+}

@@ -1,0 +1,34 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/**
+ * Polls `fn` about every 10 ms until it returns something truthy, and returns that.
+ * An error thrown by `fn` counts as "not yet".
+ * @param what what is awaited, for the error message
+ * @param timeout milliseconds, also for a single call of `fn` that does not return
+ * @throws Error that names `what` and the last error or value
+ */
+export async function waitFor<T>(
+  fn: () => T | Promise<T>,
+  what: string,
+  timeout = 5000,
+): Promise<NonNullable<T>> {
+  const end = new AbortController();
+  const deadline = performance.now() + timeout;
+  const late = delay(timeout, undefined, { signal: end.signal }).catch(() => undefined);
+  let last = 'no answer';
+  try {
+    do {
+      try {
+        const value = await Promise.race([fn(), late]);
+        if (value) return value;
+        if (performance.now() < deadline) last = `last value: ${String(value)}`;
+      } catch (error) {
+        last = `last error: ${error instanceof Error ? error.message : String(error)}`;
+      }
+      await delay(10);
+    } while (performance.now() < deadline);
+  } finally {
+    end.abort();
+  }
+  throw new Error(`waited ${timeout} ms for ${what}; ${last}`);
+}
