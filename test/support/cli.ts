@@ -1,0 +1,161 @@
+import { delimiter, dirname, join } from 'node:path';
+import type { Test } from 'tap';
+import { z } from 'zod';
+import type { Model } from './model.ts';
+import { type Nvim, root } from './nvim.ts';
+import { descendants, killAll } from './processes.ts';
+import { writeFiles } from './sandbox.ts';
+import { waitFor } from './wait.ts';
+
+export interface CliOptions {
+  /** Plays the Gemini API. */
+  model: Model;
+  /** Working directory, Neovim's workspace by default. */
+  cwd?: string;
+  /** Variables beside those that Neovim hands down. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
+const SETTINGS = {
+  security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
+  ide: { enabled: true, hasSeenNudge: true },
+  general: { enableAutoUpdate: false },
+  privacy: { usageStatisticsEnabled: false },
+};
+
+/** A new window on the right with a shell in a terminal buffer; the focus stays where it is. */
+const OPEN = `
+local cwd, env = ...
+local buf = vim.api.nvim_create_buf(true, false)
+local win = vim.api.nvim_open_win(buf, false, { split = 'right', win = -1, width = 80 })
+local job = vim.api.nvim_win_call(win, function()
+  if vim.fn.has('nvim-0.11') == 1 then
+    return vim.fn.jobstart({ 'sh' }, { term = true, cwd = cwd, env = env })
+  end
+  return vim.fn.termopen({ 'sh' }, { cwd = cwd, env = env })
+end)
+return { win = win, buf = buf, job = job, shell = vim.fn.jobpid(job), height = vim.api.nvim_win_get_height(win) }
+`;
+
+const Place = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
+
+/** The line that the CLI draws above its prompt. */
+const RULE = /^─+$/;
+
+/**
+ * Runs the real Gemini CLI in a terminal of Neovim's and waits for its prompt. As a user would, it starts a shell and
+ * types the command there: the CLI looks for its IDE from its shell upwards.
+ * A Neovim without the plugin serves as a plain terminal.
+ */
+export async function startCliInNvim(t: Test, nvim: Nvim, options: CliOptions): Promise<Cli> {
+  writeFiles(nvim.dirs.home, { '.gemini/settings.json': JSON.stringify(SETTINGS) });
+  const env = {
+    PS1: '$ ',
+    PATH: [join(root, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(delimiter),
+    GEMINI_API_KEY: 'any',
+    GOOGLE_GEMINI_BASE_URL: options.model.url,
+    GEMINI_CLI_NO_RELAUNCH: 'true', // one Node process less to start
+    SSH_CONNECTION: '127.0.0.1 1 127.0.0.1 2', // without it, the CLI in a container dials host.docker.internal
+    ...options.env,
+  };
+  const place = await nvim.lua(OPEN, options.cwd ?? nvim.dirs.workspace, env);
+  const cli = new Cli(nvim, Place.parse(place));
+  t.teardown(() => killAll([...descendants(cli.place.shell), cli.place.shell]));
+  await cli.waitForScreen(/^\$/m);
+  await cli.press('gemini\r');
+  await cli.waitForScreen(/Type your message/, 20_000);
+  return cli;
+}
+
+/** A running Gemini CLI; see {@link startCliInNvim}. */
+export class Cli {
+  constructor(
+    readonly nvim: Nvim,
+    /** Handles of its window and buffer, the terminal's channel, the PID of its shell, its height in lines. */
+    readonly place: z.infer<typeof Place>,
+  ) {}
+
+  /** The visible lines of its terminal. */
+  screen(): Promise<string[]> {
+    return this.#lines(-1 - this.place.height);
+  }
+
+  /**
+   * Waits until the screen shows `pattern`.
+   * @param timeout milliseconds
+   * @throws Error with the screen as it is at last
+   */
+  async waitForScreen(pattern: RegExp, timeout = 10_000): Promise<void> {
+    await this.#waitFor(async () => pattern.test((await this.screen()).join('\n')), `${pattern}`, timeout);
+  }
+
+  /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for any effect. */
+  async press(keys: string): Promise<void> {
+    await this.nvim.lua('vim.fn.chansend(...)', this.place.job, keys);
+  }
+
+  /** Types a prompt, or a slash command, into the empty prompt line and sends it. */
+  async type(text: string): Promise<void> {
+    await this.#waitForPrompt('Type your message');
+    await this.press(text);
+    await this.#waitForPrompt(text);
+    // Enter within 30 ms of a character is taken for a line break in pasted text, except after a key such as End.
+    await this.press('\x1b[F\r');
+  }
+
+  /** Runs a slash command and returns what it prints below its echo. */
+  async slash(command: string): Promise<string> {
+    const isEcho = (line: string) => line.trim() === `> ${command}`;
+    const before = (await this.#parts()).above.filter(isEcho).length;
+    let output = '';
+    await this.type(command);
+    await this.#waitFor(
+      async () => {
+        const { above } = await this.#parts();
+        if (above.filter(isEcho).length > before)
+          output = above.slice(above.findLastIndex(isEcho) + 1).join('\n');
+        return /\S/.test(output);
+      },
+      `output of ${command}`,
+      5000,
+    );
+    return output;
+  }
+
+  /** Waits for a text in the prompt, which wraps it. */
+  async #waitForPrompt(text: string): Promise<void> {
+    const bare = (line: string) => line.replace(/\s/g, '');
+    const shown = async () => (await this.#parts()).prompt.map(bare).join('').includes(bare(text));
+    await this.#waitFor(shown, `"${text}" in the prompt`, 10_000);
+  }
+
+  /** All that was printed, and the screen from the prompt on. */
+  async #parts(): Promise<{ above: string[]; prompt: string[] }> {
+    const lines = await this.#lines(0);
+    const rule = lines.findLastIndex((line) => RULE.test(line));
+    return rule < 0
+      ? { above: lines, prompt: [] }
+      : { above: lines.slice(0, rule), prompt: lines.slice(rule + 1) };
+  }
+
+  async #lines(from: number): Promise<string[]> {
+    const lines = await this.nvim.lua(
+      'return vim.api.nvim_buf_get_lines(...)',
+      this.place.buf,
+      from,
+      -1,
+      false,
+    );
+    return z.array(z.string()).parse(lines);
+  }
+
+  async #waitFor(condition: () => Promise<boolean>, what: string, timeout: number): Promise<void> {
+    try {
+      await waitFor(condition, what, timeout);
+    } catch (error) {
+      const screen = (await this.screen()).join('\n');
+      throw new Error(`${what} did not appear on the screen:\n${screen}`, { cause: error });
+    }
+  }
+}
