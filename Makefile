@@ -24,7 +24,7 @@ build: deps ## bundle the plugin's Node part into dist/
 
 lint: deps ## check format and style
 	@scripts/need.sh luacheck lua-check
-	biome check
+	biome check --error-on-warnings
 	stylua --check $(LUA)
 	luacheck --quiet $(LUA)
 

@@ -76,9 +76,10 @@ download() {
 }
 
 # Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or nothing.
+# Only the holder of the lock calls this.
 install_release() {
   home=$store/$1
-  build=$store/build.$$
+  build=$store/build
   rm -rf "$build"
   mkdir -p "$build/tree"
   download "$1" "$build"

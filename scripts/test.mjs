@@ -1,11 +1,11 @@
 // Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, all others once.
 // The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
-import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import { dirname, join, relative, resolve } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
+import { execFileSync, spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const named = process.argv.slice(2).map((file) => relative(root, resolve(file)));
@@ -14,10 +14,10 @@ const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 const others = files.filter((file) => !needsNeovim.includes(file));
 
 const runs = [];
-if (others.length > 0) runs.push({ title: 'without Neovim', files: others, env: {} });
+if (others.length > 0) runs.push({ title: "without Neovim", files: others, env: {} });
 if (needsNeovim.length > 0) {
-  for (const bin of execFileSync(join(root, 'scripts/nvim.sh'), { encoding: 'utf8' }).trim().split('\n')) {
-    const version = execFileSync(bin, ['--version'], { encoding: 'utf8' }).split('\n', 1)[0];
+  for (const bin of execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n")) {
+    const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
     runs.push({ title: `${version} (${bin})`, files: needsNeovim, env: { NVIM_BIN: bin } });
   }
 }
@@ -31,16 +31,16 @@ for (const run of runs) {
   total.fail += fail;
 }
 if (total.pass + total.fail === 0) {
-  console.log('no test ran');
+  console.log("no test ran");
   total.fail = 1;
 }
 console.log(`\n${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
 function allTests() {
-  return readdirSync(join(root, 'test'), { recursive: true, encoding: 'utf8' })
-    .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => join('test', file))
+  return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".test.ts"))
+    .map((file) => join("test", file))
     .sort();
 }
 
@@ -52,14 +52,14 @@ function allTests() {
 async function runTap(files, env) {
   const tap = spawn(
     process.execPath,
-    [join(root, 'node_modules/tap/dist/esm/run.mjs'), '--reporter=tap', ...files],
+    [join(root, "node_modules/tap/dist/esm/run.mjs"), "--reporter=tap", ...files],
     {
       cwd: root,
       env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
+      stdio: ["ignore", "pipe", "inherit"],
     },
   );
-  const exit = new Promise((resolve) => tap.once('exit', (code) => resolve(code)));
+  const exit = new Promise((resolve) => tap.once("exit", (code) => resolve(code)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };
   let diagnosisIndent;
   for await (const line of createInterface({ input: tap.stdout })) {

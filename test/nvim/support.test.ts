@@ -1,73 +1,73 @@
-import { existsSync } from 'node:fs';
-import t from 'tap';
-import { startNvim } from '../support/nvim.ts';
-import { isAlive } from '../support/processes.ts';
-import { waitFor } from '../support/wait.ts';
+import { existsSync } from "node:fs";
+import t from "tap";
+import { startNvim } from "../support/nvim.ts";
+import { isAlive } from "../support/processes.ts";
+import { waitFor } from "../support/wait.ts";
 
-t.test('a headless Neovim is a world of its own', async (t) => {
-  const nvim = await startNvim(t, { files: { 'src/a.txt': 'one\ntwo\n' }, args: ['src/a.txt'] });
-  t.equal(await nvim.lua('return vim.fn.getpid()'), nvim.pid);
-  t.equal(await nvim.lua('return vim.api.nvim_buf_get_name(0)'), nvim.path('src/a.txt'));
-  t.same(await nvim.lua('return { vim.o.columns, vim.o.lines }'), [160, 50]);
-  t.equal(await nvim.lua('return vim.env.HOME'), nvim.dirs.home);
-  t.same(await nvim.lua('return { vim.env.NODE_OPTIONS, vim.env.NVIM }'), []);
+t.test("a headless Neovim is a world of its own", async (t) => {
+  const nvim = await startNvim(t, { files: { "src/a.txt": "one\ntwo\n" }, args: ["src/a.txt"] });
+  t.equal(await nvim.lua("return vim.fn.getpid()"), nvim.pid);
+  t.equal(await nvim.lua("return vim.api.nvim_buf_get_name(0)"), nvim.path("src/a.txt"));
+  t.same(await nvim.lua("return { vim.o.columns, vim.o.lines }"), [160, 50]);
+  t.equal(await nvim.lua("return vim.env.HOME"), nvim.dirs.home);
+  t.same(await nvim.lua("return { vim.env.NODE_OPTIONS, vim.env.NVIM }"), []);
   await nvim.command('echomsg "hello"');
-  t.match(await nvim.messages(), 'hello');
-  await t.rejects(nvim.command('nosuchcommand'), { message: /E492/ });
+  t.match(await nvim.messages(), "hello");
+  await t.rejects(nvim.command("nosuchcommand"), { message: /E492/ });
 });
 
-t.test('input returns when the keys have had their effect', async (t) => {
+t.test("input returns when the keys have had their effect", async (t) => {
   const nvim = await startNvim(t);
   for (let round = 1; round <= 20; round++) {
-    await nvim.input(`o${'ä<lt>x'.repeat(20)}<Esc>`);
-    t.equal(await nvim.lua('return vim.api.nvim_get_current_line()'), 'ä<x'.repeat(20));
+    await nvim.input(`o${"ä<lt>x".repeat(20)}<Esc>`);
+    t.equal(await nvim.lua("return vim.api.nvim_get_current_line()"), "ä<x".repeat(20));
     t.equal(await nvim.lua('return vim.fn.line(".")'), round + 1);
   }
 });
 
-t.test('input returns when Neovim waits for a key', async (t) => {
+t.test("input returns when Neovim waits for a key", async (t) => {
   const nvim = await startNvim(t);
-  await nvim.input('ihello<Esc>r');
-  t.same(await nvim.nvim.mode, { mode: 'R', blocking: true });
-  await nvim.input('x');
-  t.equal(await nvim.lua('return vim.api.nvim_get_current_line()'), 'hellx');
+  await nvim.input("ihello<Esc>r");
+  t.same(await nvim.nvim.mode, { mode: "R", blocking: true });
+  await nvim.input("x");
+  t.equal(await nvim.lua("return vim.api.nvim_get_current_line()"), "hellx");
 });
 
-t.test('a terminal UI shows what is typed', async (t) => {
-  const nvim = await startNvim(t, { tui: true, env: { EXTRA: 'yes' } });
-  t.same(await nvim.lua('return { vim.o.columns, vim.o.lines }'), [120, 40]);
-  t.equal(await nvim.lua('return vim.env.EXTRA'), 'yes');
-  t.equal(await nvim.lua('return vim.env.NVIM'), null);
-  await nvim.type('ihello\x1b');
-  await waitFor(async () => (await nvim.screen())[0]?.startsWith('hello'), 'the text on the screen');
+t.test("a terminal UI shows what is typed", async (t) => {
+  const nvim = await startNvim(t, { tui: true, env: { EXTRA: "yes" } });
+  t.same(await nvim.lua("return { vim.o.columns, vim.o.lines }"), [120, 40]);
+  t.equal(await nvim.lua("return vim.env.EXTRA"), "yes");
+  t.equal(await nvim.lua("return vim.env.NVIM"), null);
+  await nvim.type("ihello\x1b");
+  await waitFor(async () => (await nvim.screen())[0]?.startsWith("hello"), "the text on the screen");
   t.equal((await nvim.screen()).length, 40);
-  await nvim.type(':qa!\r');
+  await nvim.type(":qa!\r");
   t.same(await nvim.exited, { code: 0, signal: null });
 });
 
-t.test('a dead Neovim is noticed', async (t) => {
+t.test("a dead Neovim is noticed", async (t) => {
   const nvim = await startNvim(t);
-  const pending = nvim.lua('vim.wait(60000)');
+  const pending = nvim.lua("vim.wait(60000)");
   nvim.kill();
-  await t.rejects(pending, { message: 'Neovim has ended (SIGKILL)' });
-  t.same(await nvim.exited, { code: null, signal: 'SIGKILL' });
+  await t.rejects(pending, { message: "Neovim has ended (SIGKILL)" });
+  t.same(await nvim.exited, { code: null, signal: "SIGKILL" });
 });
 
 for (const tui of [false, true]) {
-  t.test(`nothing is left of a Neovim ${tui ? 'with a terminal UI' : 'that is headless'}`, async (t) => {
+  t.test(`nothing is left of a Neovim ${tui ? "with a terminal UI" : "that is headless"}`, async (t) => {
     const nvim = await startNvim(t, { tui });
     const job = Number(
       await nvim.lua(
         'return vim.fn.jobpid(vim.fn.jobstart({ "sh", "-c", "trap \'\' HUP TERM; sleep 60; :" }))',
       ),
     );
-    await nvim.input('r'); // so that it does not hear of `:qa!`
+    await nvim.input("r"); // so that it does not hear of `:qa!`
     await nvim.close();
-    t.notOk([nvim.proc.pid ?? 0, nvim.pid, job].some(isAlive), 'no process');
-    t.notOk(existsSync(nvim.dirs.base), 'no folder');
+    t.notOk([nvim.proc.pid ?? 0, nvim.pid, job].some(isAlive), "no process");
+    t.notOk(existsSync(nvim.dirs.base), "no folder");
   });
 }
 
-t.test('a Neovim that cannot start says why', async (t) => {
-  await t.rejects(startNvim(t, { args: ['--no-such-option'] }), { message: /no-such-option/ });
+t.test("a Neovim that cannot start says why", async (t) => {
+  await t.rejects(startNvim(t, { args: ["--no-such-option"] }), { message: /no-such-option/ });
 });

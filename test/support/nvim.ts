@@ -1,17 +1,17 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join, resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import type { NeovimClient } from 'neovim';
-import type { Test } from 'tap';
-import { descendants, isAlive, killAll } from './processes.ts';
-import { connectRpc } from './rpc.ts';
-import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from './sandbox.ts';
-import { openTerminal, type Terminal } from './terminal.ts';
-import { waitFor } from './wait.ts';
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { NeovimClient } from "neovim";
+import type { Test } from "tap";
+import { descendants, isAlive, killAll } from "./processes.ts";
+import { connectRpc } from "./rpc.ts";
+import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+import { waitFor } from "./wait.ts";
 
 /** The plugin's own folder. */
-export const root = resolve(import.meta.dirname, '../..');
+export const root = resolve(import.meta.dirname, "../..");
 
 export interface NvimOptions {
   /** Files to create, by their path relative to the workspace. */
@@ -39,10 +39,10 @@ export interface Exit {
  * @throws Error when there is none
  */
 export function nvimBinary(): string {
-  const named = process.env['NVIM_BIN'];
+  const named = process.env["NVIM_BIN"];
   if (named) return named;
-  const found = execFileSync(join(root, 'scripts/nvim.sh'), { encoding: 'utf8' });
-  return found.slice(0, found.indexOf('\n'));
+  const found = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" });
+  return found.slice(0, found.indexOf("\n"));
 }
 
 /**
@@ -51,26 +51,26 @@ export function nvimBinary(): string {
  */
 export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = makeDirs();
-  const size = options.tui ? '' : 'vim.o.columns, vim.o.lines = 160, 50\n';
-  const init = `${size}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ''}\n`;
-  writeFiles(dirs.config, { 'nvim/init.lua': init });
+  const size = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
+  const init = `${size}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;
+  writeFiles(dirs.config, { "nvim/init.lua": init });
   writeFiles(dirs.workspace, options.files ?? {});
 
   const binary = nvimBinary();
   const command = (...args: string[]) => withEnv({ ...makeEnv(dirs), ...options.env }, [binary, ...args]);
   const cwd = options.cwd ?? dirs.workspace;
-  const socket = join(dirs.base, 'nvim');
-  const args = ['--listen', socket, ...(options.args ?? [])];
-  const outer = join(dirs.base, 'terminal');
-  const [file = '', ...words] = options.tui
-    ? command('--clean', '--headless', '--listen', outer)
-    : command('--headless', ...args);
-  const proc = spawn(file, words, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-  let output = '';
-  proc.stderr.setEncoding('utf8').on('data', (text) => {
+  const socket = join(dirs.base, "nvim");
+  const args = ["--listen", socket, ...(options.args ?? [])];
+  const outer = join(dirs.base, "terminal");
+  const [file = "", ...words] = options.tui
+    ? command("--clean", "--headless", "--listen", outer)
+    : command("--headless", ...args);
+  const proc = spawn(file, words, { cwd, stdio: ["ignore", "ignore", "pipe"] });
+  let output = "";
+  proc.stderr.setEncoding("utf8").on("data", (text) => {
     output = (output + text).slice(-4000);
   });
-  const procExit = once(proc, 'exit').then(([code, signal]): Exit => ({ code, signal }));
+  const procExit = once(proc, "exit").then(([code, signal]): Exit => ({ code, signal }));
   let terminal: Terminal | undefined;
   try {
     if (options.tui) {
@@ -80,12 +80,12 @@ export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvi
       ? Promise.race([procExit, terminal.exited.then((code): Exit => ({ code, signal: null }))])
       : procExit;
     const client = await connectRpc(socket, exited);
-    const pid = await waitFor(() => client.call('getpid'), 'Neovim to start', 10_000);
+    const pid = await waitFor(() => client.call("getpid"), "Neovim to start", 10_000);
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal);
     t.teardown(() => nvim.close());
     return nvim;
   } catch (error) {
-    const screen = terminal && proc.exitCode === null ? (await terminal.screen()).join('\n').trim() : '';
+    const screen = terminal && proc.exitCode === null ? (await terminal.screen()).join("\n").trim() : "";
     killAll([...descendants(proc.pid ?? 0), proc.pid ?? 0]);
     removeDirs(dirs);
     throw new Error(`${binary} did not start: ${output}${screen}`, { cause: error });
@@ -121,12 +121,12 @@ export class Nvim {
 
   /** Runs Lua in Neovim, `...` being the arguments, and returns what it returns. */
   lua(code: string, ...args: unknown[]): Promise<unknown> {
-    return this.#orExit(this.nvim.request('nvim_exec_lua', [code, args]));
+    return this.#orExit(this.nvim.request("nvim_exec_lua", [code, args]));
   }
 
   /** Runs an Ex command; an error in it rejects. */
   async command(command: string): Promise<void> {
-    await this.#orExit(this.nvim.request('nvim_command', [command]));
+    await this.#orExit(this.nvim.request("nvim_command", [command]));
   }
 
   /**
@@ -138,10 +138,10 @@ export class Nvim {
     const bytes = Buffer.from(keys);
     for (let sent = 0; sent < bytes.length; ) {
       const rest = bytes.subarray(sent).toString();
-      sent += Number(await this.#orExit(this.nvim.request('nvim_input', [rest])));
+      sent += Number(await this.#orExit(this.nvim.request("nvim_input", [rest])));
     }
     let answered = false;
-    const answer = this.lua('return true').then(() => {
+    const answer = this.lua("return true").then(() => {
       answered = true;
     });
     for (let blocked = 0; !answered && blocked < 10; ) {
@@ -162,7 +162,7 @@ export class Nvim {
    * @param timeout milliseconds
    */
   waitFor(condition: string | (() => unknown), what: string, timeout = 5000): Promise<unknown> {
-    const check = typeof condition === 'string' ? () => this.lua(`return ${condition}`) : condition;
+    const check = typeof condition === "string" ? () => this.lua(`return ${condition}`) : condition;
     return waitFor(check, what, timeout);
   }
 
@@ -177,12 +177,12 @@ export class Nvim {
   }
 
   #ui(): Terminal {
-    if (!this.#terminal) throw new Error('this Neovim has no terminal UI: start it with { tui: true }');
+    if (!this.#terminal) throw new Error("this Neovim has no terminal UI: start it with { tui: true }");
     return this.#terminal;
   }
 
   /** Sends a signal to Neovim itself, whatever is around it. */
-  kill(signal: NodeJS.Signals = 'SIGKILL'): void {
+  kill(signal: NodeJS.Signals = "SIGKILL"): void {
     this.#below = descendants(this.pid);
     process.kill(this.pid, signal);
   }
@@ -196,10 +196,10 @@ export class Nvim {
   async #close(): Promise<void> {
     const started = this.proc.pid ?? 0;
     const below = [...this.#below, ...descendants(started)];
-    if (isAlive(this.pid)) this.nvim.notify('nvim_command', ['qa!']);
+    if (isAlive(this.pid)) this.nvim.notify("nvim_command", ["qa!"]);
     await Promise.race([this.exited, delay(1000)]); // a blocked or broken Neovim does not answer
     killAll([started, this.pid]);
-    await waitFor(() => !below.some(isAlive), 'what Neovim started to end', 1000).catch(() => killAll(below));
+    await waitFor(() => !below.some(isAlive), "what Neovim started to end", 1000).catch(() => killAll(below));
     removeDirs(this.dirs);
   }
 

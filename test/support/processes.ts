@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 
 /** Whether a process exists that is not a zombie. */
 export function isAlive(pid: number): boolean {
@@ -26,7 +26,7 @@ export function descendants(pid: number): number[] {
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
-      process.kill(pid, 'SIGKILL');
+      process.kill(pid, "SIGKILL");
     } catch {
       // It has ended by itself.
     }
@@ -35,21 +35,21 @@ export function killAll(pids: readonly number[]): void {
 
 /** All processes but zombies. */
 function processTable(): { pid: number; ppid: number }[] {
-  const rows = process.platform === 'linux' ? procRows() : psRows();
+  const rows = process.platform === "linux" ? procRows() : psRows();
   return rows.flatMap(([pid, ppid, state]) =>
-    state?.startsWith('Z') ? [] : [{ pid: Number(pid), ppid: Number(ppid) }],
+    state?.startsWith("Z") ? [] : [{ pid: Number(pid), ppid: Number(ppid) }],
   );
 }
 
 /** `ps` is not part of a small Linux system, /proc is. */
 function procRows(): (string | undefined)[][] {
-  return readdirSync('/proc')
+  return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
       try {
         // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
-        const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-        const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+        const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
         return [[pid, ppid, state]];
       } catch {
         return []; // ended meanwhile
@@ -58,6 +58,6 @@ function procRows(): (string | undefined)[][] {
 }
 
 function psRows(): (string | undefined)[][] {
-  const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid=,state='], { encoding: 'utf8' });
-  return table.split('\n').map((line) => line.trim().split(/\s+/));
+  const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,state="], { encoding: "utf8" });
+  return table.split("\n").map((line) => line.trim().split(/\s+/));
 }

@@ -1,29 +1,29 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
-import { dirname, join } from 'node:path';
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir, userInfo } from "node:os";
+import { dirname, join } from "node:path";
 
 /** Folders of one test, all below `base`, as real paths. */
-export type Dirs = Readonly<Record<(typeof names)[number] | 'base', string>>;
+export type Dirs = Readonly<Record<(typeof names)[number] | "base", string>>;
 
-const names = ['home', 'tmp', 'config', 'data', 'state', 'cache', 'run', 'workspace'] as const;
+const names = ["home", "tmp", "config", "data", "state", "cache", "run", "workspace"] as const;
 
 /** A fresh set of folders. Their paths are short: a Unix socket's is limited to 103 bytes. */
 export function makeDirs(): Dirs {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), 'gb-')));
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
   const dir = (name: string) => {
     mkdirSync(join(base, name), { mode: 0o700 });
     return join(base, name);
   };
   return {
     base,
-    home: dir('home'),
-    tmp: dir('tmp'),
-    config: dir('config'),
-    data: dir('data'),
-    state: dir('state'),
-    cache: dir('cache'),
-    run: dir('run'),
-    workspace: dir('workspace'),
+    home: dir("home"),
+    tmp: dir("tmp"),
+    config: dir("config"),
+    data: dir("data"),
+    state: dir("state"),
+    cache: dir("cache"),
+    run: dir("run"),
+    workspace: dir("workspace"),
   };
 }
 
@@ -43,11 +43,11 @@ export function writeFiles(dir: string, files: Readonly<Record<string, string | 
 /** The environment of a process that a test starts: these variables and no others. */
 export function makeEnv(dirs: Dirs): Record<string, string> {
   return {
-    PATH: process.env['PATH'] ?? '',
+    PATH: process.env["PATH"] ?? "",
     USER: userInfo().username,
-    LANG: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C.UTF-8',
-    TERM: 'xterm-256color',
-    SHELL: '/bin/sh',
+    LANG: process.platform === "darwin" ? "en_US.UTF-8" : "C.UTF-8",
+    TERM: "xterm-256color",
+    SHELL: "/bin/sh",
     HOME: dirs.home,
     TMPDIR: dirs.tmp,
     XDG_CONFIG_HOME: dirs.config,
@@ -63,5 +63,5 @@ export function makeEnv(dirs: Dirs): Record<string, string> {
  * `spawn` or `jobstart` is not enough: tap adds its NODE_OPTIONS to it, Neovim its NVIM.
  */
 export function withEnv(env: Readonly<Record<string, string>>, command: readonly string[]): string[] {
-  return ['env', '-i', ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command];
+  return ["env", "-i", ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command];
 }

@@ -1,4 +1,4 @@
-import type { NeovimClient } from 'neovim';
+import type { NeovimClient } from "neovim";
 
 /** A program in a pseudo-terminal of 120x40. */
 export interface Terminal {
@@ -32,14 +32,14 @@ export async function openTerminal(
   cwd: string,
 ): Promise<Terminal> {
   const exited = new Promise<number>((resolve) => {
-    outer.on('notification', (name: string, [code]: number[]) => {
-      if (name === 'terminal_exit') resolve(code ?? -1);
+    outer.on("notification", (name: string, [code]: number[]) => {
+      if (name === "terminal_exit") resolve(code ?? -1);
     });
   });
-  const job = await outer.request('nvim_exec_lua', [OPEN, [command, cwd, await outer.channelId]]);
+  const job = await outer.request("nvim_exec_lua", [OPEN, [command, cwd, await outer.channelId]]);
   return {
-    screen: () => outer.request('nvim_buf_get_lines', [0, -41, -1, false]),
-    type: (keys) => outer.request('nvim_call_function', ['chansend', [job, keys]]),
+    screen: () => outer.request("nvim_buf_get_lines", [0, -41, -1, false]),
+    type: (keys) => outer.request("nvim_call_function", ["chansend", [job, keys]]),
     exited,
   };
 }

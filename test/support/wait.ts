@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay } from "node:timers/promises";
 
 /**
  * Polls `fn` about every 10 ms until it returns something truthy, and returns that.
@@ -15,7 +15,7 @@ export async function waitFor<T>(
   const end = new AbortController();
   const deadline = performance.now() + timeout;
   const late = delay(timeout, undefined, { signal: end.signal }).catch(() => undefined);
-  let last = 'no answer';
+  let last = "no answer";
   try {
     do {
       try {
