@@ -13,7 +13,8 @@ local function one_of(...)
   local choices = { ... }
   return function(value)
     return vim.tbl_contains(choices, value)
-  end, '"' .. table.concat(choices, '", "') .. '"'
+  end,
+    '"' .. table.concat(choices, '", "') .. '"'
 end
 
 ---@param kind type
@@ -28,7 +29,8 @@ end
 local function integer(at_least)
   return function(value)
     return type(value) == "number" and value % 1 == 0 and value >= at_least
-  end, ("an integer of at least %d"):format(at_least)
+  end,
+    ("an integer of at least %d"):format(at_least)
 end
 
 ---@param name string

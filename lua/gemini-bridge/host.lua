@@ -26,7 +26,8 @@ local restarts = 0
 --- A start that was asked for while the host before was still ending.
 local start_again = false
 
-local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
+local root =
+  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
 --- The remote plugin's entry: the same file in both kinds of host.
 local entry = root .. "/rplugin/node/gemini-bridge/index.js"
 
@@ -70,7 +71,10 @@ function M.recover(last, ended, reason)
   if last.state ~= "running" and restarts == 0 then
     require("gemini-bridge.diff").close_all("stopped")
     status.set({ state = "stopped", workspace = {}, clients = {}, error = reason })
-    notify(("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason), "error")
+    notify(
+      ("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason),
+      "error"
+    )
     return
   end
   if ran > HEALTHY_AFTER then
@@ -214,7 +218,7 @@ function M.notify(event, payload)
     return false
   end
   if host.job or config.get().host ~= "shared" then
-    return (pcall(vim.rpcnotify, host.channel, "gemini_bridge_event", event, payload))
+    return (pcall(vim.rpcnotify, host.channel, "gemini_bridge", event, payload))
   end
   local this = host
   local ok, err = pcall(vim.fn.GeminiBridgeEvent, event, payload)

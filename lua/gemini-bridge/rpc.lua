@@ -53,7 +53,8 @@ function M.call(name, params)
   end
   local ok, result = pcall(call.run, params)
   if ok then
-    return { result = result }
+    -- A table without entries would reach Node as a list.
+    return { result = result == nil and vim.NIL or result }
   end
   return { error = tostring(result) }
 end

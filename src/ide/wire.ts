@@ -46,7 +46,10 @@ export type OpenDiffRequest = z.infer<typeof OpenDiffRequest>;
 /** Arguments of the `closeDiff` tool. A close by the CLI never notifies, so the flag changes nothing. */
 export const CloseDiffRequest = z.object({
   filePath: z.string().describe("Absolute path of the file whose diff view should be closed."),
-  suppressNotification: z.boolean().optional().describe("Accepted for older clients; closing never notifies."),
+  suppressNotification: z
+    .boolean()
+    .optional()
+    .describe("Accepted for older clients; closing never notifies."),
 });
 
 /** The notifications of the companion interface, by method. */

@@ -7,8 +7,8 @@
  */
 import { z } from "zod";
 
-/** The RPC notification that carries every event: `[name, payload]`. */
-export const EVENT_METHOD = "gemini_bridge_event";
+/** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
+export const EVENT_METHOD = "gemini_bridge";
 
 /** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
@@ -117,7 +117,7 @@ export const results = {
 
 /** Node -> Lua, with the parameters. A call that Lua cannot carry out is rejected with a sentence for the user. */
 export interface Calls {
-  /** `pid` is the host's own process id. */
+  /** `channel` is the host's in Neovim, `pid` its process id. */
   attach: { channel: number; pid: number };
   status: Status;
   /** Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. */

@@ -1,0 +1,190 @@
+/** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
+import { randomBytes } from "node:crypto";
+import { delimiter } from "node:path";
+import type { FastifyInstance } from "fastify";
+import { buildApp } from "./http/server.ts";
+import { createSessions } from "./http/sessions.ts";
+import { registerTools } from "./http/tools.ts";
+import { createDiscoveryFile } from "./ide/discovery.ts";
+import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
+import { workspacePaths } from "./ide/workspace.ts";
+import { type Log, openLog } from "./log.ts";
+import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
+import type { Boot, Status } from "./nvim/protocol.ts";
+import { createPublisher } from "./publisher.ts";
+import { createReviews } from "./reviews.ts";
+
+export interface Companion {
+  /** Attaches, listens, publishes the discovery file and tells Lua the outcome. Never rejects. */
+  start(): Promise<void>;
+  /** Undoes what has been done so far and tells Lua. Cancels a start; may run twice. */
+  stop(): Promise<void>;
+  /** Removes what would outlive the process, synchronously, for signals and crashes. */
+  abandon(): void;
+  handlers(): EventHandlers;
+  log(): Log;
+}
+
+export interface CompanionOptions {
+  version: string;
+  bridge: Bridge;
+  /** This host's channel in Neovim. */
+  channel: number;
+  /** The user asked for the end, and everything is undone. */
+  stopped: () => void;
+}
+
+/** A stop came while the start was under way. */
+class Cancelled extends Error {}
+
+export function createCompanion({ version, bridge, channel, stopped }: CompanionOptions): Companion {
+  let log: Log = openLog("", "error");
+  let stopping = false;
+  const disposals: (() => unknown)[] = [];
+  let status: Status = { state: "starting", workspace: [], clients: [] };
+  let handlers: EventHandlers = {
+    stop: () => stop().then(stopped),
+    workspace() {},
+    context() {},
+    diff_accepted() {},
+    diff_rejected() {},
+    diff_closed() {},
+  };
+
+  function report(change: Partial<Status>): void {
+    status = { ...status, ...change };
+    bridge.tell("status", status);
+  }
+
+  /** Everything after an `await` in a start asks this first. */
+  function goOn(): void {
+    if (stopping) throw new Cancelled();
+  }
+
+  async function undo(): Promise<void> {
+    for (const dispose of disposals.splice(0).reverse()) await dispose();
+  }
+
+  async function run(boot: Boot): Promise<void> {
+    const token = boot.token ?? randomBytes(32).toString("base64url");
+    const reviews = createReviews({ bridge, log, sessions: () => sessions, lastDiffId: boot.lastDiffId });
+    const publisher = createPublisher({ bridge, log, sessions: () => sessions });
+    const sessions = createSessions(version, {
+      register: (server, session) => registerTools(server, reviews.tools(session)),
+      opened(session) {
+        reportClients();
+        publisher.opened(session);
+      },
+      dropped() {
+        publisher.dropped();
+        reportClients();
+      },
+      closed(session) {
+        reviews.forget(session);
+        publisher.dropped();
+        reportClients();
+      },
+    });
+    const reportClients = () => {
+      if (stopping) return;
+      report({
+        clients: sessions.open().map(({ id, connectedAt, client }) => ({ id, connectedAt, ...client() })),
+      });
+    };
+
+    let port = 0;
+    const app = buildApp({ token, port: () => port, sessions });
+    disposals.push(() => app.close());
+    port = await listen(app, boot.port);
+    goOn();
+
+    const file = createDiscoveryFile(boot.idePid, port, token);
+    disposals.push(() => file.remove());
+    const publish = async (directories: string[]) => {
+      const paths = await workspacePaths(directories);
+      const set: Environment = {
+        GEMINI_CLI_IDE_SERVER_PORT: String(port),
+        GEMINI_CLI_IDE_WORKSPACE_PATH: paths.open.join(delimiter),
+        GEMINI_CLI_IDE_AUTH_TOKEN: token,
+        GEMINI_CLI_IDE_PID: String(boot.idePid),
+      };
+      await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT });
+      goOn();
+      // Last, so that a CLI that finds the file finds everything else in place.
+      file.write(paths.listed);
+      report({
+        state: "running",
+        port,
+        pid: process.pid,
+        discoveryFile: file.path,
+        token,
+        workspace: paths.listed,
+      });
+    };
+    let published = publish(boot.workspace.directories);
+    handlers = {
+      ...handlers,
+      ...reviews.handlers,
+      context: publisher.snapshot,
+      // One after the other: the last directories must be the ones that stay.
+      workspace({ directories }) {
+        published = published.catch(() => {}).then(() => publish(directories));
+        return published;
+      },
+    };
+    await published;
+    log.info(`listening on port ${port} for process ${boot.idePid}`);
+  }
+
+  async function start(): Promise<void> {
+    try {
+      const boot = await bridge.call("attach", { channel, pid: process.pid });
+      log = openLog(boot.logFile, boot.logLevel);
+      goOn();
+      await run(boot);
+    } catch (error) {
+      await undo();
+      if (error instanceof Cancelled) return;
+      log.error("the start failed:", error);
+      await bridge
+        .call("status", {
+          ...status,
+          state: "stopped",
+          error: error instanceof Error ? error.message : String(error),
+        })
+        .catch(() => {});
+      stopped();
+    }
+  }
+
+  async function stop(): Promise<void> {
+    stopping = true;
+    await undo();
+    await bridge.call("status", { state: "stopped", workspace: [], clients: [] }).catch(() => {});
+  }
+
+  return {
+    start,
+    stop,
+    abandon() {
+      stopping = true;
+      for (const dispose of disposals.reverse()) dispose();
+    },
+    handlers: () => handlers,
+    log: () => log,
+  };
+}
+
+/** Listens on the port of the host before this one when it is still free, else on any. @returns the port. */
+async function listen(app: FastifyInstance, wanted = 0): Promise<number> {
+  const host = "127.0.0.1";
+  try {
+    await app.listen({ host, port: wanted });
+  } catch (error) {
+    if (wanted === 0) throw error;
+    await app.listen({ host, port: 0 });
+  }
+  const address = app.server.address();
+  if (address === null || typeof address === "string") throw new Error("the server has no port");
+  return address.port;
+}

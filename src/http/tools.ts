@@ -1,0 +1,68 @@
+/** The MCP tools: openDiff and closeDiff. */
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import { isAbsolute } from "node:path";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { CloseDiffRequest, OpenDiffRequest } from "../ide/wire.ts";
+
+export interface DiffTools {
+  /** Shows the proposal. @throws with a sentence for the user when it cannot be shown. */
+  open(request: OpenDiffRequest): Promise<void>;
+  /** Closes the view. @returns what the proposal held. @throws when there is none. */
+  close(filePath: string): Promise<string>;
+}
+
+export function registerTools(server: McpServer, diffs: DiffTools): void {
+  server.registerTool(
+    "openDiff",
+    {
+      description: "Opens a modifiable diff view for a file. The outcome comes as a notification.",
+      inputSchema: OpenDiffRequest.shape,
+    },
+    (request) =>
+      answer(async () => {
+        await checkFile(request.filePath);
+        await diffs.open(request);
+        return [];
+      }),
+  );
+  server.registerTool(
+    "closeDiff",
+    {
+      description: "Closes the diff view of a file and answers its final content.",
+      inputSchema: CloseDiffRequest.shape,
+    },
+    ({ filePath }) =>
+      answer(async () => {
+        // The CLI reads a JSON text; the bare content of the specification is ignored by it.
+        const content = await diffs.close(filePath);
+        return [{ type: "text", text: JSON.stringify({ content }) }];
+      }),
+  );
+}
+
+async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
+  try {
+    return { content: await run() };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { isError: true, content: [{ type: "text", text }] };
+  }
+}
+
+/** Refuses what cannot be shown as a file. @throws with a sentence that says what is wrong. */
+async function checkFile(filePath: string): Promise<void> {
+  if (!isAbsolute(filePath)) throw new Error(`filePath must be absolute: ${filePath}`);
+  if (filePath.includes("\0")) throw new Error("filePath must not hold a NUL character");
+  try {
+    const found = await stat(filePath);
+    if (found.isDirectory()) throw new Error(`is a directory: ${filePath}`);
+    if (!found.isFile()) throw new Error(`is not a regular file: ${filePath}`);
+    await access(filePath, constants.R_OK);
+  } catch (error) {
+    const code = error instanceof Error && "code" in error ? error.code : undefined;
+    if (code === "ENOENT") return;
+    throw code === undefined ? error : new Error(`cannot be read (${code}): ${filePath}`);
+  }
+}

@@ -1,0 +1,67 @@
+/** Entry of the remote plugin and of the private host: wiring only. */
+import { attach, type NvimPlugin } from "neovim";
+import { z } from "zod";
+import packageJson from "../package.json" with { type: "json" };
+import { type Companion, createCompanion } from "./companion.ts";
+import { createBridge, type Editor } from "./nvim/bridge.ts";
+import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
+
+const ChannelInfo = z.object({ id: z.number() });
+
+/** Serves one Neovim; a stopped companion is followed by a new one. */
+function createHost(nvim: Editor, stopped: () => void) {
+  let companion: Companion | undefined;
+  const current = () => {
+    if (!companion) throw new Error("the bridge has not been started");
+    return companion;
+  };
+  const bridge = createBridge(
+    nvim,
+    () => current().log(),
+    () => current().handlers(),
+  );
+  const abandon = () => companion?.abandon();
+  const leave = () => {
+    abandon();
+    process.exit();
+  };
+  // A killed Neovim shows in its closed channel only; one that quits ends its children by signal.
+  nvim.on("disconnect", leave);
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, leave);
+  process.on("exit", abandon);
+  return {
+    async start() {
+      const info = ChannelInfo.parse(await nvim.request("nvim_get_chan_info", [0]));
+      companion = createCompanion({ version: packageJson.version, bridge, channel: info.id, stopped });
+      await companion.start();
+    },
+    dispatch: bridge.dispatch,
+    current,
+  };
+}
+
+/** Runs as a process of Neovim's own, connected by standard input and output. */
+export function runPrivateHost(): void {
+  const nvim = attach({ reader: process.stdin, writer: process.stdout });
+  const host = createHost(nvim, () => process.exit(0));
+  nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
+    if (method === EVENT_METHOD) host.dispatch(name, payload);
+  });
+  for (const failure of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(failure, (error: unknown) => {
+      host.current().log().error(`${failure}:`, error);
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      process.exit(1);
+    });
+  }
+  void host.start();
+}
+
+/** Registered by `:UpdateRemotePlugins` for the standard host. Functions only: nothing starts Node by itself. */
+export function plugin(plugin: NvimPlugin): void {
+  const host = createHost(plugin.nvim, () => {});
+  plugin.registerFunction("GeminiBridgeStart", () => host.start(), { sync: false });
+  plugin.registerFunction(EVENT_FUNCTION, ([name, payload]: unknown[]) => host.dispatch(name, payload), {
+    sync: false,
+  });
+}
