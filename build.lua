@@ -1,0 +1,36 @@
+-- Run by plugin managers after an install or update: lazy.nvim by itself, in a coroutine whose
+-- yields show progress; others by `:luafile build.lua`.
+local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
+-- By path: while it is being installed the plugin is not on 'runtimepath'.
+local build = dofile(directory .. "/lua/gemini-bridge/build.lua")
+
+--- A build that takes longer has hung (milliseconds).
+local TIMEOUT = 15 * 60 * 1000
+
+local managed = coroutine.isyieldable()
+local finished, problem = false, nil
+local messages = {}
+
+build.run(function(message)
+  messages[#messages + 1] = message
+  if not managed then
+    print(message)
+  end
+end, function(failure)
+  finished, problem = true, failure
+end)
+
+if managed then
+  while not finished do
+    coroutine.yield(table.remove(messages, 1))
+  end
+  vim.iter(messages):each(coroutine.yield)
+elseif not vim.wait(TIMEOUT, function()
+  return finished
+end, 50) then
+  problem = "the build did not end"
+end
+
+if problem then
+  error("gemini-bridge: " .. problem, 0)
+end
