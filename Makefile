@@ -16,7 +16,7 @@ help: ## list the targets
 deps: node_modules/.package-lock.json ## install the npm packages
 
 node_modules/.package-lock.json: package-lock.json
-	npm ci
+	npm ci --loglevel=error
 	@touch $@
 
 build: deps ## bundle the plugin's Node part into dist/
@@ -41,8 +41,9 @@ test: lint typecheck build ## check, build and test, on each Neovim
 demo: build ## show the plugin at work with the real Gemini CLI and a scripted model
 	$(RUN_TS) scripts/demo.ts
 
-try: build ## open Neovim with nothing but this plugin
-	$(RUN_TS) scripts/try.ts
+try: build ## open Neovim with this plugin and no configuration
+	"$$(scripts/nvim.sh | tail -n 1)" --clean --cmd 'let &runtimepath = "$(CURDIR)," . &runtimepath' \
+	  -c "lua require('gemini-bridge').setup()"
 
 bench: build ## measure
 	$(RUN_TS) bench/index.ts

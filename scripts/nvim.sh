@@ -1,9 +1,9 @@
 #!/bin/sh
 # Prints the Neovim binaries that the tests use, one path per line.
 #
-# NVIM_BIN, or a Neovim >= 0.10 on PATH, is used as it is. Where there is none, and always when CI=true, two releases
-# of Debian are fetched into .nvim/ without being installed: apt keeps its state in there, the packages are
-# unpacked with all their libraries, and the binary is told to use those.
+# NVIM_BIN, or a Neovim >= 0.10 on PATH, is used as it is. Where there is none, and always when CI=true,
+# those of two Debian releases are fetched into .nvim/ without being installed: apt keeps its state in there,
+# the packages are unpacked with all their libraries, and the binary is told to use those.
 set -eu
 
 releases="trixie forky" # Neovim 0.10 and 0.12
@@ -75,8 +75,8 @@ download() {
   done
 }
 
-# Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or nothing.
-# Only the holder of the lock calls this.
+# Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or
+# nothing. Only the holder of the lock calls this.
 install_release() {
   home=$store/$1
   build=$store/build
@@ -89,7 +89,7 @@ install_release() {
   tree=$build/tree
   loader=$(cd "$tree" && find . -name 'ld-linux*.so*' | head -n 1)
   [ -n "$loader" ] && [ -x "$tree/usr/bin/nvim" ] || fail "the packages of Debian $1 hold no Neovim"
-  # The paths are those after the renaming. An RPATH, unlike a RUNPATH, also serves the libraries' own libraries.
+  # The paths are those after the renaming. Unlike a RUNPATH, an RPATH serves the libraries' libraries too.
   libraries=$(cd "$tree" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
     sed "s,^\.,$home," | paste -s -d : -)
   patchelf --set-interpreter "$home${loader#.}" --force-rpath --set-rpath "$libraries" "$tree/usr/bin/nvim"
@@ -109,7 +109,7 @@ if [ "${CI:-}" != true ] && is_usable nvim; then
 fi
 
 command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
-  fail "no Neovim >= 0.10 on PATH: install one (https://neovim.io) or set NVIM_BIN"
+  fail "no Neovim >= 0.10 on PATH: install one or set NVIM_BIN"
 mkdir -p "$store"
 exec 9>"$store/lock"
 for release in $releases; do

@@ -1,5 +1,5 @@
-// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, all others once.
-// The last line printed is "N passed, N failed".
+// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, all others
+// once. The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -45,8 +45,8 @@ function allTests() {
 }
 
 /**
- * Runs tap and prints a line for each file and all about what failed. The counts are tap's own; whatever else went
- * wrong (an exit code, no counts, a file that was skipped) counts as one failure at least.
+ * Runs tap and prints a line for each file and all about what failed. The counts are tap's own; whatever else
+ * went wrong (an exit code, no counts, a file that was skipped) counts as one failure at least.
  * @returns {Promise<{ pass: number, fail: number }>}
  */
 async function runTap(files, env) {

@@ -70,4 +70,5 @@ for (const tui of [false, true]) {
 
 t.test("a Neovim that cannot start says why", async (t) => {
   await t.rejects(startNvim(t, { args: ["--no-such-option"] }), { message: /no-such-option/ });
+  await t.rejects(startNvim(t, { cwd: "/no/such/folder" }), { message: /did not start/ });
 });

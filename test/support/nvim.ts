@@ -46,8 +46,8 @@ export function nvimBinary(): string {
 }
 
 /**
- * Starts a Neovim with folders and an environment of its own. The end of the test ends it with all processes below it
- * and removes its folders.
+ * Starts a Neovim with folders and an environment of its own. The end of the test ends it with all processes
+ * below it and removes its folders.
  */
 export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = makeDirs();
@@ -70,9 +70,10 @@ export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvi
   proc.stderr.setEncoding("utf8").on("data", (text) => {
     output = (output + text).slice(-4000);
   });
-  const procExit = once(proc, "exit").then(([code, signal]): Exit => ({ code, signal }));
   let terminal: Terminal | undefined;
   try {
+    await once(proc, "spawn");
+    const procExit = once(proc, "exit").then(([code, signal]): Exit => ({ code, signal }));
     if (options.tui) {
       terminal = await openTerminal(await connectRpc(outer, procExit), command(...args), cwd);
     }
@@ -80,16 +81,21 @@ export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvi
       ? Promise.race([procExit, terminal.exited.then((code): Exit => ({ code, signal: null }))])
       : procExit;
     const client = await connectRpc(socket, exited);
-    const pid = await waitFor(() => client.call("getpid"), "Neovim to start", 10_000);
+    const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal);
     t.teardown(() => nvim.close());
     return nvim;
   } catch (error) {
     const screen = terminal && proc.exitCode === null ? (await terminal.screen()).join("\n").trim() : "";
-    killAll([...descendants(proc.pid ?? 0), proc.pid ?? 0]);
+    killAll(familyOf(proc));
     removeDirs(dirs);
     throw new Error(`${binary} did not start: ${output}${screen}`, { cause: error });
   }
+}
+
+/** A process and all below it; none if it did not start or has ended, for then its pid is not its own. */
+function familyOf({ pid, exitCode, signalCode }: ChildProcess): number[] {
+  return pid === undefined || exitCode !== null || signalCode !== null ? [] : [pid, ...descendants(pid)];
 }
 
 /** A running Neovim of a test's own; see {@link startNvim}. */
@@ -103,7 +109,7 @@ export class Nvim {
     readonly dirs: Dirs,
     /** The process that the test started: Neovim itself or, for a terminal UI, the terminal around it. */
     readonly proc: ChildProcess,
-    /** The RPC client. Its requests are never answered once Neovim has ended, those of `lua` and the rest reject. */
+    /** The RPC client. Its requests stay unanswered when Neovim ends; `lua` and the others here reject. */
     readonly nvim: NeovimClient,
     /** The pid of the Neovim that answers, which under a terminal UI is a child of the UI's process. */
     readonly pid: number,
@@ -130,9 +136,9 @@ export class Nvim {
   }
 
   /**
-   * Types keys, in the notation of `nvim_input`, and waits until Neovim has acted on them: typed keys go before
-   * requests, so an answer means that none is left. While a prompt blocks there is no answer, only a mode that stays.
-   * Keys that wait for more (a mapping's first half) count as acted on.
+   * Types keys, in the notation of `nvim_input`, and waits until Neovim has acted on them: typed keys go
+   * before requests, so an answer means that none is left. While a prompt blocks there is no answer, only a
+   * mode that stays. Keys that wait for more (a mapping's first half) count as acted on.
    */
   async input(keys: string): Promise<void> {
     const bytes = Buffer.from(keys);
@@ -171,7 +177,7 @@ export class Nvim {
     return this.#ui().screen();
   }
 
-  /** Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for any effect. */
+  /** Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Waits for no effect. */
   type(keys: string): Promise<void> {
     return this.#ui().type(keys);
   }
@@ -194,12 +200,12 @@ export class Nvim {
   }
 
   async #close(): Promise<void> {
-    const started = this.proc.pid ?? 0;
-    const below = [...this.#below, ...descendants(started)];
+    const started = familyOf(this.proc);
     if (isAlive(this.pid)) this.nvim.notify("nvim_command", ["qa!"]);
     await Promise.race([this.exited, delay(1000)]); // a blocked or broken Neovim does not answer
-    killAll([started, this.pid]);
-    await waitFor(() => !below.some(isAlive), "what Neovim started to end", 1000).catch(() => killAll(below));
+    this.proc.kill("SIGKILL");
+    const left = [...started, ...this.#below];
+    await waitFor(() => !left.some(isAlive), "what Neovim started to end", 1000).catch(() => killAll(left));
     removeDirs(this.dirs);
   }
 

@@ -22,7 +22,7 @@ export function descendants(pid: number): number[] {
   return found;
 }
 
-/** Sends SIGKILL to each process that still exists. */
+/** Sends SIGKILL to each of the processes that still exists. */
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) {
     try {

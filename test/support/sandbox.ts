@@ -59,8 +59,8 @@ export function makeEnv(dirs: Dirs): Record<string, string> {
 }
 
 /**
- * A command line that runs `command` with exactly the environment `env`, in the same process. An environment given to
- * `spawn` or `jobstart` is not enough: tap adds its NODE_OPTIONS to it, Neovim its NVIM.
+ * A command line that runs `command` with exactly the environment `env`, in the same process. An environment
+ * given to `spawn` or `jobstart` is not enough: tap adds its NODE_OPTIONS to it, Neovim its NVIM.
  */
 export function withEnv(env: Readonly<Record<string, string>>, command: readonly string[]): string[] {
   return ["env", "-i", ...Object.entries(env).map(([name, value]) => `${name}=${value}`), ...command];
