@@ -7,6 +7,14 @@ function M.setup(opts)
   for _, problem in ipairs(require("gemini-bridge.config").set(opts)) do
     require("gemini-bridge.notify")(problem, "warn")
   end
+  if not require("gemini-bridge.config").get().autostart then
+    return
+  end
+  if vim.v.vim_did_enter == 1 then
+    M.start()
+  else
+    vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = M.start })
+  end
 end
 
 --- Starts the bridge. Returns at once; the outcome comes as |User| GeminiStarted or a message.

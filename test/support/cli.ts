@@ -1,11 +1,11 @@
-import { delimiter, dirname, join } from 'node:path';
-import type { Test } from 'tap';
-import { z } from 'zod';
-import type { Model } from './model.ts';
-import { type Nvim, root } from './nvim.ts';
-import { descendants, killAll } from './processes.ts';
-import { writeFiles } from './sandbox.ts';
-import { waitFor } from './wait.ts';
+import { delimiter, dirname, join } from "node:path";
+import { z } from "zod";
+import type { Model } from "./model.ts";
+import { type Nvim, root } from "./nvim.ts";
+import { descendants, killAll } from "./processes.ts";
+import { writeFiles } from "./sandbox.ts";
+import type { Scope } from "./scope.ts";
+import { waitFor } from "./wait.ts";
 
 export interface CliOptions {
   /** Plays the Gemini API. */
@@ -18,7 +18,7 @@ export interface CliOptions {
 
 /** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
 const SETTINGS = {
-  security: { auth: { selectedType: 'gemini-api-key' }, folderTrust: { enabled: false } },
+  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
   general: { enableAutoUpdate: false },
   privacy: { usageStatisticsEnabled: false },
@@ -48,22 +48,22 @@ const RULE = /^─+$/;
  * types the command there: the CLI looks for its IDE from its shell upwards.
  * A Neovim without the plugin serves as a plain terminal.
  */
-export async function startCliInNvim(t: Test, nvim: Nvim, options: CliOptions): Promise<Cli> {
-  writeFiles(nvim.dirs.home, { '.gemini/settings.json': JSON.stringify(SETTINGS) });
+export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions): Promise<Cli> {
+  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify(SETTINGS) });
   const env = {
-    PS1: '$ ',
-    PATH: [join(root, 'node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(delimiter),
-    GEMINI_API_KEY: 'any',
+    PS1: "$ ",
+    PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
+    GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: options.model.url,
-    GEMINI_CLI_NO_RELAUNCH: 'true', // one Node process less to start
-    SSH_CONNECTION: '127.0.0.1 1 127.0.0.1 2', // without it, the CLI in a container dials host.docker.internal
+    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process less to start
+    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // without it, the CLI in a container dials host.docker.internal
     ...options.env,
   };
   const place = await nvim.lua(OPEN, options.cwd ?? nvim.dirs.workspace, env);
   const cli = new Cli(nvim, Place.parse(place));
   t.teardown(() => killAll([...descendants(cli.place.shell), cli.place.shell]));
   await cli.waitForScreen(/^\$/m);
-  await cli.press('gemini\r');
+  await cli.press("gemini\r");
   await cli.waitForScreen(/Type your message/, 20_000);
   return cli;
 }
@@ -87,34 +87,34 @@ export class Cli {
    * @throws Error with the screen as it is at last
    */
   async waitForScreen(pattern: RegExp, timeout = 10_000): Promise<void> {
-    await this.#waitFor(async () => pattern.test((await this.screen()).join('\n')), `${pattern}`, timeout);
+    await this.#waitFor(async () => pattern.test((await this.screen()).join("\n")), `${pattern}`, timeout);
   }
 
   /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for any effect. */
   async press(keys: string): Promise<void> {
-    await this.nvim.lua('vim.fn.chansend(...)', this.place.job, keys);
+    await this.nvim.lua("vim.fn.chansend(...)", this.place.job, keys);
   }
 
   /** Types a prompt, or a slash command, into the empty prompt line and sends it. */
   async type(text: string): Promise<void> {
-    await this.#waitForPrompt('Type your message');
+    await this.#waitForPrompt("Type your message");
     await this.press(text);
     await this.#waitForPrompt(text);
     // Enter within 30 ms of a character is taken for a line break in pasted text, except after a key such as End.
-    await this.press('\x1b[F\r');
+    await this.press("\x1b[F\r");
   }
 
   /** Runs a slash command and returns what it prints below its echo. */
   async slash(command: string): Promise<string> {
     const isEcho = (line: string) => line.trim() === `> ${command}`;
     const before = (await this.#parts()).above.filter(isEcho).length;
-    let output = '';
+    let output = "";
     await this.type(command);
     await this.#waitFor(
       async () => {
         const { above } = await this.#parts();
         if (above.filter(isEcho).length > before)
-          output = above.slice(above.findLastIndex(isEcho) + 1).join('\n');
+          output = above.slice(above.findLastIndex(isEcho) + 1).join("\n");
         return /\S/.test(output);
       },
       `output of ${command}`,
@@ -125,8 +125,8 @@ export class Cli {
 
   /** Waits for a text in the prompt, which wraps it. */
   async #waitForPrompt(text: string): Promise<void> {
-    const bare = (line: string) => line.replace(/\s/g, '');
-    const shown = async () => (await this.#parts()).prompt.map(bare).join('').includes(bare(text));
+    const bare = (line: string) => line.replace(/\s/g, "");
+    const shown = async () => (await this.#parts()).prompt.map(bare).join("").includes(bare(text));
     await this.#waitFor(shown, `"${text}" in the prompt`, 10_000);
   }
 
@@ -141,7 +141,7 @@ export class Cli {
 
   async #lines(from: number): Promise<string[]> {
     const lines = await this.nvim.lua(
-      'return vim.api.nvim_buf_get_lines(...)',
+      "return vim.api.nvim_buf_get_lines(...)",
       this.place.buf,
       from,
       -1,
@@ -154,7 +154,7 @@ export class Cli {
     try {
       await waitFor(condition, what, timeout);
     } catch (error) {
-      const screen = (await this.screen()).join('\n');
+      const screen = (await this.screen()).join("\n");
       throw new Error(`${what} did not appear on the screen:\n${screen}`, { cause: error });
     }
   }

@@ -1,23 +1,23 @@
-import { EventEmitter, once } from 'node:events';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { EventEmitter, once } from "node:events";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
 import {
   type IdeContext,
   IdeContextNotificationSchema,
   IdeDiffAcceptedNotificationSchema,
   IdeDiffRejectedNotificationSchema,
-} from '@google/gemini-cli-core/dist/src/ide/types.js';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { type CallToolResult, CallToolResultSchema } from '@modelcontextprotocol/sdk/types.js';
-import type { Test } from 'tap';
-import { z } from 'zod';
+} from "@google/gemini-cli-core/dist/src/ide/types.js";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+import type { Scope } from "./scope.ts";
 
 /** Each notification's parameters, by method. */
 interface Notifications {
-  'ide/contextUpdate': IdeContext;
-  'ide/diffAccepted': { filePath: string; content: string };
-  'ide/diffRejected': { filePath: string };
+  "ide/contextUpdate": IdeContext;
+  "ide/diffAccepted": { filePath: string; content: string };
+  "ide/diffRejected": { filePath: string };
 }
 
 export interface CompanionClient {
@@ -45,34 +45,34 @@ const CloseDiffAnswer = z.object({ content: z.string().nullable() });
 
 /** Connects to the bridge as Gemini CLI's IdeClient does, with the same SDK classes in the same order. */
 export async function connectClient(
-  t: Test,
-  { port, token, name = 'streamable-http-client' }: { port: number; token: string; name?: string },
+  t: Scope,
+  { port, token, name = "streamable-http-client" }: { port: number; token: string; name?: string },
 ): Promise<CompanionClient> {
-  const mcp = new Client({ name, version: '0.61.0' });
+  const mcp = new Client({ name, version: "0.61.0" });
   const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`), {
     requestInit: { headers: { Authorization: `Bearer ${token}` } },
   });
-  const received: CompanionClient['received'] = {
-    'ide/contextUpdate': [],
-    'ide/diffAccepted': [],
-    'ide/diffRejected': [],
+  const received: CompanionClient["received"] = {
+    "ide/contextUpdate": [],
+    "ide/diffAccepted": [],
+    "ide/diffRejected": [],
   };
   const errors: Error[] = [];
   const arrivals = new EventEmitter();
 
   function record<T>(list: T[], item: T): void {
     list.push(item);
-    arrivals.emit('arrival');
+    arrivals.emit("arrival");
   }
   mcp.fallbackNotificationHandler = async (notification) => {
-    const message = { jsonrpc: '2.0', ...notification };
+    const message = { jsonrpc: "2.0", ...notification };
     switch (notification.method) {
-      case 'ide/contextUpdate':
-        return record(received['ide/contextUpdate'], IdeContextNotificationSchema.parse(message).params);
-      case 'ide/diffAccepted':
-        return record(received['ide/diffAccepted'], IdeDiffAcceptedNotificationSchema.parse(message).params);
-      case 'ide/diffRejected':
-        return record(received['ide/diffRejected'], IdeDiffRejectedNotificationSchema.parse(message).params);
+      case "ide/contextUpdate":
+        return record(received["ide/contextUpdate"], IdeContextNotificationSchema.parse(message).params);
+      case "ide/diffAccepted":
+        return record(received["ide/diffAccepted"], IdeDiffAcceptedNotificationSchema.parse(message).params);
+      case "ide/diffRejected":
+        return record(received["ide/diffRejected"], IdeDiffRejectedNotificationSchema.parse(message).params);
       default:
         throw new Error(`unknown notification ${notification.method}`);
     }
@@ -93,26 +93,26 @@ export async function connectClient(
       for (;;) {
         const found = list.find(predicate);
         if (found) return found;
-        await once(arrivals, 'arrival', { signal }).catch(() => {
+        await once(arrivals, "arrival", { signal }).catch(() => {
           throw new Error(`no such ${method} in ${timeout} ms: ${JSON.stringify(list)} ${errors.join()}`);
         });
       }
     },
     openDiff: (filePath, newContent) =>
       mcp.request(
-        { method: 'tools/call', params: { name: 'openDiff', arguments: { filePath, newContent } } },
+        { method: "tools/call", params: { name: "openDiff", arguments: { filePath, newContent } } },
         CallToolResultSchema,
       ),
     async closeDiff(filePath, suppressNotification) {
       const result = await mcp.request(
         {
-          method: 'tools/call',
-          params: { name: 'closeDiff', arguments: { filePath, suppressNotification } },
+          method: "tools/call",
+          params: { name: "closeDiff", arguments: { filePath, suppressNotification } },
         },
         CallToolResultSchema,
       );
-      const block = result.content.find(({ type }) => type === 'text');
-      if (result.isError || block?.type !== 'text') return undefined;
+      const block = result.content.find(({ type }) => type === "text");
+      if (result.isError || block?.type !== "text") return undefined;
       return CloseDiffAnswer.parse(JSON.parse(block.text)).content ?? undefined;
     },
     close: () => mcp.close(),
@@ -139,7 +139,7 @@ export interface Discovery {
 
 /** The discovery files under a temporary directory, none when there is no such directory yet. */
 export function readDiscovery(tmpdir: string): Discovery[] {
-  const directory = join(tmpdir, 'gemini', 'ide');
+  const directory = join(tmpdir, "gemini", "ide");
   const entries = statSync(directory, { throwIfNoEntry: false }) ? readdirSync(directory) : [];
   return entries.flatMap((name) => {
     const match = /^gemini-ide-server-(\d+)-(\d+)\.json$/.exec(name);
@@ -150,7 +150,7 @@ export function readDiscovery(tmpdir: string): Discovery[] {
       mode: statSync(path).mode & 0o777,
       pid: Number(match[1]),
       port: Number(match[2]),
-      content: DiscoveryContent.parse(JSON.parse(readFileSync(path, 'utf8'))),
+      content: DiscoveryContent.parse(JSON.parse(readFileSync(path, "utf8"))),
     };
   });
 }

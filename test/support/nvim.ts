@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NeovimClient } from "neovim";
-import type { Test } from "tap";
 import { descendants, isAlive, killAll } from "./processes.ts";
 import { connectRpc } from "./rpc.ts";
 import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
+import type { Scope } from "./scope.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { waitFor } from "./wait.ts";
 
@@ -49,7 +49,7 @@ export function nvimBinary(): string {
  * Starts a Neovim with folders and an environment of its own. The end of the test ends it with all processes
  * below it and removes its folders.
  */
-export async function startNvim(t: Test, options: NvimOptions = {}): Promise<Nvim> {
+export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = makeDirs();
   const size = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
   const init = `${size}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;

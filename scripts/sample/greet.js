@@ -1,0 +1,6 @@
+// Select some lines, then ask Gemini CLI (in `:terminal gemini`) about them.
+function greet(name) {
+  return "Hello, " + name;
+}
+
+console.log(greet("world"));
