@@ -65,7 +65,7 @@ export function createPublisher({ bridge, log, sessions }: PublisherOptions): Pu
     },
     async snapshot(snapshot) {
       const changed = await context.apply(snapshot);
-      if (!subscribed) return;
+      if (!subscribed || snapshot.more) return;
       known = true;
       for (const session of sessions().open()) {
         if (changed || waiting.has(session.id)) send(session);

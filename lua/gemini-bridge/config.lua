@@ -25,6 +25,25 @@ local function a(kind, noun)
   end, noun or ("a " .. kind)
 end
 
+---@param value any
+local function strings(value)
+  return type(value) == "table"
+    and vim.islist(value)
+    and vim.iter(value):all(function(item)
+      return type(item) == "string"
+    end)
+end
+
+---@param ... fun(value: any): boolean
+local function any(...)
+  local checks = { ... }
+  return function(value)
+    return vim.iter(checks):any(function(check)
+      return check(value)
+    end)
+  end
+end
+
 ---@param at_least integer
 local function integer(at_least)
   return function(value)
@@ -59,6 +78,39 @@ M.schema = {
   ),
   option("node", "node", "The Node program (version 20 or later) that runs the private host.", a("string")),
   option("log.level", "info", "How much goes into the log file.", one_of("debug", "info", "warn", "error")),
+  option(
+    "context.exclude",
+    {
+      ".env*",
+      "*.pem",
+      "*.key",
+      "*.p12",
+      "*.pfx",
+      "*.ppk",
+      "id_rsa",
+      "id_dsa",
+      "id_ecdsa*",
+      "id_ed25519*",
+      "*.kdbx",
+    },
+    "Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.",
+    strings,
+    "a list of patterns"
+  ),
+  option(
+    "workspace",
+    {},
+    "Directories that are open beside Neovim's current ones.",
+    any(strings, a("function")),
+    "a list of directories, or a function that returns one"
+  ),
+  option(
+    "trust",
+    nil,
+    "Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.",
+    any(a("boolean"), a("function")),
+    "true, false, or a function of the list of directories"
+  ),
   option("diff.layout", "auto", "How a review is shown.", one_of("auto", "vertical", "horizontal", "tab")),
 }
 

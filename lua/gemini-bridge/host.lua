@@ -41,6 +41,15 @@ local function clean_up()
   require("gemini-bridge.context").unsubscribe()
 end
 
+--- Everything that outlives a host that crashed, but not the bridge.
+---@param problem? string
+local function stay_down(problem)
+  require("gemini-bridge.diff").close_all("stopped")
+  require("gemini-bridge.workspace").unwatch()
+  require("gemini-bridge.context").untrack()
+  status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
+end
+
 ---@param ended gemini_bridge.Host
 ---@param reason string
 local function on_end(ended, reason)
@@ -51,8 +60,7 @@ local function on_end(ended, reason)
   local last = status.get()
   clean_up()
   if ended.stopping then
-    require("gemini-bridge.diff").close_all("stopped")
-    status.set({ state = "stopped", workspace = {}, clients = {}, error = last.error })
+    stay_down(last.error)
     if start_again then
       start_again = false
       M.start()
@@ -69,8 +77,7 @@ end
 function M.recover(last, ended, reason)
   local ran = vim.uv.now() - ended.started_at
   if last.state ~= "running" and restarts == 0 then
-    require("gemini-bridge.diff").close_all("stopped")
-    status.set({ state = "stopped", workspace = {}, clients = {}, error = reason })
+    stay_down(reason)
     notify(
       ("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason),
       "error"
@@ -83,8 +90,7 @@ function M.recover(last, ended, reason)
   restarts = restarts + 1
   if restarts > MAX_RESTARTS then
     restarts = 0
-    require("gemini-bridge.diff").close_all("stopped")
-    status.set({ state = "stopped", workspace = {}, clients = {}, error = reason })
+    stay_down(reason)
     notify("The bridge keeps failing and was stopped. See :GeminiLog, then :GeminiStart.", "error")
     return
   end
@@ -178,7 +184,7 @@ function M.stop()
   start_again = false
   if not host then
     if status.get().state ~= "stopped" then
-      status.set({ state = "stopped", workspace = {}, clients = {} })
+      stay_down()
     end
     return
   end
@@ -236,6 +242,8 @@ end
 function M.attached(params)
   host = host or { stopping = false, started_at = vim.uv.now() }
   host.channel = params.channel
+  require("gemini-bridge.workspace").watch()
+  require("gemini-bridge.context").track()
   local last = status.get()
   return {
     -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process.

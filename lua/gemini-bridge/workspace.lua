@@ -4,7 +4,25 @@ local M = {}
 local group ---@type integer?
 local last = {} ---@type string[]
 
---- The current directories: global, of each tab, of each window; each once.
+--- Directories of the user's, from the option `workspace`.
+---@return string[]
+local function from_option()
+  local option = require("gemini-bridge.config").get().workspace
+  if type(option) ~= "table" then
+    local ok, answer = pcall(option)
+    if not ok or type(answer) ~= "table" then
+      require("gemini-bridge.notify")("The option workspace failed: " .. tostring(answer), "error")
+      return {}
+    end
+    option = answer
+  end
+  return vim.tbl_map(function(directory)
+    local path = vim.fn.fnamemodify(directory, ":p")
+    return #path > 1 and (path:gsub("/$", "")) or path
+  end, option)
+end
+
+--- The current directories, global, of each tab and of each window, and those that the user names; each once.
 ---@return { directories: string[] }
 function M.get()
   local seen, directories = {}, {}
@@ -21,6 +39,7 @@ function M.get()
       add(vim.fn.getcwd(win, tab))
     end
   end
+  vim.tbl_map(add, from_option())
   return { directories = directories }
 end
 
@@ -42,6 +61,7 @@ function M.watch()
         if group and not vim.deep_equal(now.directories, last) then
           last = now.directories
           require("gemini-bridge.host").notify("workspace", now)
+          require("gemini-bridge.context").refresh()
         end
       end)
     end,

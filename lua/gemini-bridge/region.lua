@@ -1,0 +1,233 @@
+--- A selected part of a buffer: exactly the characters that Neovim highlights. A line break at the very end, which it
+--- does not highlight, is none of them.
+local M = {}
+
+---@class gemini_bridge.Region
+---@field buf integer
+---@field win integer
+---@field tick integer The buffer's changedtick that the positions belong to.
+---@field block boolean
+---@field first { [1]: integer, [2]: integer } Row and byte column, 0-based. A block counts whole rows.
+---@field last { [1]: integer, [2]: integer } The same, behind the last character.
+---@field left? integer First virtual column of a block, 1-based.
+---@field right? integer Last virtual column of a block.
+
+--- `winsaveview().curswant` after `$`.
+local MAXCOL = vim.v.maxcol
+--- Rows of a block that are read at once.
+local CHUNK = 256
+
+---@type table<string, "v"|"V"|"\22">
+local kinds = { v = "v", s = "v", V = "V", S = "V", ["\22"] = "\22", ["\19"] = "\22" }
+
+--- The kind of selection that a mode makes, Visual or Select.
+---@param mode string
+---@return "v"|"V"|"\22"|nil
+function M.kind(mode)
+  return kinds[mode:sub(1, 1)]
+end
+
+--- The byte column behind the character at a position, its combining characters included.
+---@param buf integer
+---@param row integer 0-based.
+---@param col integer Byte column, 0-based.
+---@param length integer Of the line, in bytes.
+local function behind(buf, row, col, length)
+  if col >= length then
+    return length
+  end
+  local rest = vim.api.nvim_buf_get_text(buf, row, col, row, math.min(col + 256, length), {})[1]
+  -- A NUL would make a Blob of the string.
+  return col + #vim.fn.strcharpart(rest:gsub("%z", "\n"), 0, 1, 1)
+end
+
+---@param lnum integer
+local function length_of(lnum)
+  return vim.fn.col({ lnum, "$" }) - 1
+end
+
+---@class gemini_bridge.Position As |getpos()| has it, without the buffer: 1-based line and byte column, and offset.
+---@field [1] integer
+---@field [2] integer
+---@field [3] integer
+
+---@param region gemini_bridge.Region
+---@param p gemini_bridge.Position
+---@param q gemini_bridge.Position
+---@param exclusive boolean
+local function add_columns(region, p, q, exclusive)
+  local upper, lower = vim.fn.virtcol(p, 1), vim.fn.virtcol(q, 1)
+  region.left = math.min(upper[1], lower[1])
+  if vim.fn.winsaveview().curswant == MAXCOL then
+    region.right = MAXCOL
+  elseif lower[2] <= upper[2] then
+    region.right = upper[2]
+  else
+    region.right = exclusive and lower[1] > upper[2] and lower[1] - 1 or lower[2]
+  end
+end
+
+--- The region between two positions in the current window.
+---@param kind "v"|"V"|"\22"
+---@param p gemini_bridge.Position
+---@param q gemini_bridge.Position
+---@return gemini_bridge.Region
+local function between(kind, p, q)
+  if q[1] < p[1] or q[1] == p[1] and (q[2] < p[2] or q[2] == p[2] and q[3] < p[3]) then
+    p, q = q, p
+  end
+  -- With both ends on one character even an exclusive selection shows it.
+  local exclusive = vim.o.selection == "exclusive" and not vim.deep_equal(p, q)
+  -- Closed folds are taken whole.
+  local fold_start, fold_end = vim.fn.foldclosed(p[1]), vim.fn.foldclosedend(q[1])
+  if fold_start > 0 then
+    p = { fold_start, 1, 0 }
+  end
+  if fold_end > 0 then
+    q, exclusive = { fold_end, length_of(fold_end) + 1, 0 }, false
+  end
+  local buf = vim.api.nvim_get_current_buf()
+  local region = {
+    buf = buf,
+    win = vim.api.nvim_get_current_win(),
+    tick = vim.api.nvim_buf_get_changedtick(buf),
+    block = kind == "\22",
+    first = { p[1] - 1, 0 },
+    last = { q[1] - 1, length_of(q[1]) },
+  }
+  if kind == "v" then
+    region.first[2] = math.min(p[2] - 1, length_of(p[1]))
+    local col = math.min(q[2] - 1, region.last[2])
+    region.last[2] = exclusive and col or behind(buf, q[1] - 1, col, region.last[2])
+  elseif kind == "\22" then
+    add_columns(region, p, q, exclusive)
+  end
+  return region
+end
+
+--- What is selected in the current window.
+---@param kind "v"|"V"|"\22"
+---@return gemini_bridge.Region
+function M.live(kind)
+  local p, q = vim.fn.getpos("v"), vim.fn.getpos(".")
+  return between(kind, { p[2], p[3], p[4] }, { q[2], q[3], q[4] })
+end
+
+--- What was selected last in the current window.
+---@return gemini_bridge.Region?
+function M.ended()
+  local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")
+  if p[2] > 0 then
+    return between(vim.fn.visualmode(), { p[2], p[3], p[4] }, { q[2], q[3], q[4] })
+  end
+end
+
+--- Whole lines of the current buffer.
+---@param first integer 1-based.
+---@param last integer
+---@return gemini_bridge.Region
+function M.lines(first, last)
+  return between("V", { first, 1, 0 }, { last, 1, 0 })
+end
+
+--- The last row that has to be read for so many bytes.
+---@param region gemini_bridge.Region
+---@param limit integer
+---@return integer row
+local function end_within(region, limit)
+  local from = vim.api.nvim_buf_get_offset(region.buf, region.first[1]) + region.first[2]
+  local low, high = region.first[1], region.last[1]
+  while low < high do
+    local middle = math.ceil((low + high) / 2)
+    if vim.api.nvim_buf_get_offset(region.buf, middle) - from > limit then
+      high = middle - 1
+    else
+      low = middle
+    end
+  end
+  return low
+end
+
+--- A block's part of a line in which something is wider or narrower than its bytes.
+---@param region gemini_bridge.Region
+---@param win integer
+---@param row integer
+---@param line string
+---@return string
+local function cut(region, win, row, line)
+  local lnum = row + 1
+  local right = math.min(region.right, vim.fn.virtcol({ lnum, "$" }, 0, win) - 1)
+  if region.left > right then
+    return ""
+  end
+  local from = vim.fn.virtcol2col(win, lnum, region.left)
+  local to = vim.fn.virtcol2col(win, lnum, right)
+  local before = ""
+  -- Of a tab only the cells in the block are highlighted, of any other character all.
+  if line:byte(from) == 9 then
+    local cells = vim.fn.virtcol({ lnum, from }, 1, win)
+    if cells[1] < region.left then
+      before = (" "):rep(math.min(cells[2], right) - region.left + 1)
+      from = from + 1
+    end
+  end
+  if line:byte(to) == 9 and to >= from then
+    local cells = vim.fn.virtcol({ lnum, to }, 1, win)
+    if cells[2] > right then
+      return before .. line:sub(from, to - 1) .. (" "):rep(right - cells[1] + 1)
+    end
+  end
+  return before .. line:sub(from, behind(region.buf, row, to - 1, #line))
+end
+
+---@param region gemini_bridge.Region
+---@param limit integer
+local function read_block(region, limit)
+  local win = vim.api.nvim_win_is_valid(region.win) and region.win or 0
+  local wrap = vim.wo[win].wrap and (vim.wo[win].linebreak or vim.o.showbreak ~= "")
+  local inline = vim.api.nvim_buf_get_extmarks(
+    region.buf,
+    -1,
+    { region.first[1], 0 },
+    { region.last[1], -1 },
+    { type = "virt_text", limit = 1 }
+  )
+  local plain = not wrap and #inline == 0
+  local rows, size = {}, 0
+  for start = region.first[1], region.last[1], CHUNK do
+    local stop = math.min(start + CHUNK, region.last[1] + 1)
+    for i, line in ipairs(vim.api.nvim_buf_get_lines(region.buf, start, stop, false)) do
+      local uneven = line:find("[^ -~]")
+      local simple = plain and (not uneven or uneven > region.right)
+      local row = simple and line:sub(region.left, region.right) or cut(region, win, start + i - 1, line)
+      rows[#rows + 1] = row
+      size = size + #row + 1
+      if size > limit then
+        return rows
+      end
+    end
+  end
+  return rows
+end
+
+--- The region's text, or the beginning of a long one: at least `limit` bytes then, and little more.
+---@param region gemini_bridge.Region
+---@param limit integer
+---@return string
+function M.read(region, limit)
+  if region.block then
+    return table.concat(read_block(region, limit), "\n")
+  end
+  local row, col = end_within(region, limit), region.last[2]
+  local start = row == region.first[1] and region.first[2] or 0
+  if row < region.last[1] or col - start > limit then
+    -- The offsets tell a line's length without reading it: it may be a very long one.
+    local offset = vim.api.nvim_buf_get_offset
+    local line_break = vim.bo[region.buf].fileformat == "dos" and 2 or 1
+    col = math.min(offset(region.buf, row + 1) - offset(region.buf, row) - line_break, start + limit)
+  end
+  local lines = vim.api.nvim_buf_get_text(region.buf, region.first[1], region.first[2], row, col, {})
+  return table.concat(lines, "\n")
+end
+
+return M

@@ -1,0 +1,237 @@
+--- Which selection counts: the one that is highlighted; the one left behind on the way to a terminal, until the user
+--- moves or edits in a file again; the one that was pinned.
+local buffers = require("gemini-bridge.buffers")
+local region = require("gemini-bridge.region")
+
+local M = {}
+
+--- Bytes that a UTF-16 unit takes at most, and some more, so that a character at the limit is seen whole.
+local BYTES_PER_UNIT, MORE = 4, 256
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.selection")
+local group ---@type integer?
+local kept_group ---@type integer?
+--- Tells that another selection may count now.
+local changed = function() end
+
+---@class gemini_bridge.Kept
+---@field region gemini_bridge.Region
+---@field cursor integer[] As |nvim_win_get_cursor()| has it.
+---@field text? string
+
+--- Visual mode has just ended. Whether the user leaves with it or drops it, the next key tells.
+---@type gemini_bridge.Kept?
+local ending
+---@type gemini_bridge.Kept?
+local kept
+--- Pinned regions by buffer; marks follow the text.
+---@type table<integer, { region: gemini_bridge.Region, first: integer, last: integer }>
+local pins = {}
+--- The cursor and what was highlighted when a command line opened: incremental search moves them until it closes.
+---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
+local command_line
+
+local function forget_ending()
+  ending = nil
+  vim.on_key(nil, namespace)
+end
+
+local function forget_kept()
+  kept = nil
+  if kept_group then
+    vim.api.nvim_del_augroup_by_id(kept_group)
+    kept_group = nil
+  end
+end
+
+--- Drops what was kept as soon as the user does something in a file. The cursor is compared because CursorMoved also
+--- fires on entering a window.
+local function on_activity()
+  local buf = vim.api.nvim_get_current_buf()
+  if not kept or not buffers.is_file(buf) then
+    return
+  end
+  local here = buf == kept.region.buf
+  local cursor = vim.api.nvim_win_get_cursor(0)
+  if
+    here
+    and kept.region.tick == vim.api.nvim_buf_get_changedtick(buf)
+    and vim.deep_equal(cursor, kept.cursor)
+  then
+    return
+  end
+  if here or vim.fn.win_gettype() ~= "popup" then
+    forget_kept()
+    changed()
+  end
+end
+
+local function keep()
+  forget_kept()
+  kept = ending
+  kept_group = vim.api.nvim_create_augroup("gemini-bridge.selection.kept", {})
+  vim.api.nvim_create_autocmd(
+    { "CursorMoved", "CursorMovedI", "TextChanged", "TextChangedI", "TextChangedP" },
+    {
+      group = kept_group,
+      callback = on_activity,
+    }
+  )
+end
+
+local function on_end(args)
+  if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) or vim.bo.buftype ~= "" then
+    return
+  end
+  local selected = region.ended()
+  if not selected then
+    return
+  end
+  ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
+  vim.on_key(function(_, typed)
+    -- Keys that a mapping makes belong to the key before; a command line, to the command that may leave.
+    if typed ~= "" and vim.fn.mode() ~= "c" then
+      forget_ending()
+    end
+  end, namespace)
+end
+
+--- Starts following the selection. What is followed already stays.
+---@param on_change fun() Called when a selection that was kept or pinned counts no more, or a new one does.
+function M.track(on_change)
+  if group then
+    return
+  end
+  changed = on_change
+  group = vim.api.nvim_create_augroup("gemini-bridge.selection", {})
+  local function on(event, pattern, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
+  end
+  on("ModeChanged", "[vVsS\22\19]*:*", on_end)
+  on("ModeChanged", "*:[vVsS\22\19]*", function()
+    forget_ending()
+    forget_kept()
+  end)
+  on("BufEnter", "*", function(args)
+    if ending and args.buf ~= ending.region.buf then
+      keep()
+      forget_ending()
+    end
+  end)
+  on("CmdlineEnter", "*", function()
+    command_line = {
+      win = vim.api.nvim_get_current_win(),
+      cursor = vim.api.nvim_win_get_cursor(0),
+      region = M.highlighted(),
+    }
+  end)
+  on("CmdlineLeave", "*", function()
+    command_line = nil
+  end)
+end
+
+--- May run twice.
+function M.untrack()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  forget_ending()
+  forget_kept()
+  command_line = nil
+end
+
+--- What is highlighted in the current window.
+---@return gemini_bridge.Region?
+function M.highlighted()
+  if command_line then
+    return command_line.region or ending and ending.region
+  end
+  local kind = region.kind(vim.fn.mode())
+  return kind and region.live(kind)
+end
+
+--- The cursor of a window, as |nvim_win_get_cursor()| has it.
+---@param win integer
+---@return integer[]
+function M.cursor(win)
+  return command_line and command_line.win == win and command_line.cursor or vim.api.nvim_win_get_cursor(win)
+end
+
+---@param buf integer
+---@return gemini_bridge.Region?
+local function pinned(buf)
+  local pin = pins[buf]
+  if not pin then
+    return nil
+  end
+  local function place(mark)
+    local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark, {})
+    return { at[1], at[2] }
+  end
+  return vim.tbl_extend("force", pin.region, { first = place(pin.first), last = place(pin.last) })
+end
+
+--- The selected text of a buffer: the beginning of it when it is longer than the limit.
+---@param buf integer
+---@param limit integer UTF-16 units.
+---@return string?
+function M.text(buf, limit)
+  local bytes = limit * BYTES_PER_UNIT + MORE
+  local highlighted = M.highlighted()
+  if highlighted and highlighted.buf == buf then
+    return region.read(highlighted, bytes)
+  end
+  if kept and kept.region.buf == buf then
+    if not kept.text and kept.region.tick == vim.api.nvim_buf_get_changedtick(buf) then
+      kept.text = region.read(kept.region, bytes)
+    end
+    return kept.text
+  end
+  local pin = pinned(buf)
+  return pin and region.read(pin, bytes)
+end
+
+--- Pins lines of the current buffer, or exactly what was highlighted when they are the lines of the Visual mode that
+--- the command was typed in.
+---@param first integer 1-based.
+---@param last integer
+function M.pin(first, last)
+  local selected = region.lines(first, last)
+  local before = ending and ending.region
+  if
+    before
+    and before.buf == selected.buf
+    and before.first[1] == selected.first[1]
+    and before.last[1] == selected.last[1]
+  then
+    selected = before
+  end
+  M.unpin()
+  local function mark(at, right_gravity)
+    return vim.api.nvim_buf_set_extmark(
+      selected.buf,
+      namespace,
+      at[1],
+      at[2],
+      { right_gravity = right_gravity }
+    )
+  end
+  pins[selected.buf] =
+    { region = selected, first = mark(selected.first, true), last = mark(selected.last, false) }
+  changed()
+end
+
+--- Drops every selection that is not highlighted: those pinned and the one kept.
+function M.unpin()
+  for buf in pairs(pins) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    end
+  end
+  pins = {}
+  forget_kept()
+  changed()
+end
+
+return M

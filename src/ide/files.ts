@@ -1,0 +1,112 @@
+/** What the disk says about a file: whether it is there, and whether it may be shared. */
+import { readFile, realpath, stat } from "node:fs/promises";
+import { homedir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import ignoreModule, { type Ignore } from "ignore";
+
+// Its types describe an ES module, its code is a CommonJS one: this is the function in both.
+const ignore = ignoreModule.default;
+
+/** The file that names, as a `.gitignore` does, what is kept from Gemini CLI below its folder. */
+const IGNORE_FILE = ".geminiignore";
+
+/** `absent` is whatever is not a regular file on disk. */
+export type Verdict = "absent" | "excluded" | "shared";
+
+export interface Files {
+  /**
+   * Looks at files at one moment.
+   * @param paths absolute
+   * @param exclude patterns of the user's, see {@link anchor}
+   */
+  look(paths: readonly string[], exclude: readonly string[]): Promise<Verdict[]>;
+}
+
+interface Rules {
+  version: string;
+  ignore: Ignore;
+}
+
+export function createFiles(): Files {
+  const ignoreFiles = new Map<string, Rules>();
+  let patterns: readonly string[] = [];
+  let excluded = ignore();
+
+  /** The rules of one folder's ignore file, read again when it has changed. */
+  async function rulesOf(folder: string): Promise<Rules | undefined> {
+    const file = join(folder, IGNORE_FILE);
+    try {
+      const { mtimeMs, size, ino } = await stat(file);
+      const version = `${mtimeMs} ${size} ${ino}`;
+      const known = ignoreFiles.get(folder);
+      if (known?.version === version) return known;
+      const rules = { version, ignore: ignore().add(await readFile(file, "utf8")) };
+      ignoreFiles.set(folder, rules);
+      return rules;
+    } catch {
+      ignoreFiles.delete(folder);
+      return undefined;
+    }
+  }
+
+  return {
+    async look(paths, exclude) {
+      if (exclude !== patterns) {
+        patterns = exclude;
+        excluded = ignore().add(exclude.map(anchor));
+      }
+      // Files lie together: each folder is looked at once.
+      const folders = new Map<string, Promise<Rules | undefined>>();
+      const rules = (folder: string) => {
+        const asked = folders.get(folder) ?? rulesOf(folder);
+        folders.set(folder, asked);
+        return asked;
+      };
+
+      async function isExcluded(path: string): Promise<boolean> {
+        if (excluded.ignores(path.slice(1))) return true;
+        let verdict = false;
+        for (const folder of foldersAbove(path)) {
+          const found = (await rules(folder))?.ignore.test(relative(folder, path));
+          // As with nested files of git's, the one nearest to the file has the last word.
+          if (found?.ignored) verdict = true;
+          else if (found?.unignored) verdict = false;
+        }
+        return verdict;
+      }
+
+      return Promise.all(
+        paths.map(async (path): Promise<Verdict> => {
+          try {
+            if (!(await stat(path)).isFile()) return "absent";
+            // A link must not give away what its target's name protects.
+            const names = new Set([path, await realpath(path)]);
+            for (const name of names) if (await isExcluded(name)) return "excluded";
+            return "shared";
+          } catch {
+            return "absent";
+          }
+        }),
+      );
+    },
+  };
+}
+
+/** All folders that hold `path`, the outermost first. */
+function foldersAbove(path: string): string[] {
+  const folders: string[] = [];
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    folders.unshift(folder);
+    if (folder === dirname(folder)) return folders;
+  }
+}
+
+/**
+ * A user's pattern as one relative to the root of the file system. Without the `**` in front, gitignore takes a pattern
+ * with a slash in it, such as `secrets/*.txt`, for one that counts from its own folder, and it would protect nothing.
+ */
+function anchor(pattern: string): string {
+  const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];
+  if (rest.startsWith("~/")) return `${not}${homedir()}${rest.slice(1)}`;
+  return /^\/|^\*\*\//.test(rest) ? pattern : `${not}**/${rest}`;
+}

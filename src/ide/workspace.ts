@@ -1,0 +1,40 @@
+/** The workspace as the CLI is told it. */
+import { stat } from "node:fs/promises";
+import { delimiter, dirname, join } from "node:path";
+
+export interface WorkspacePaths {
+  /** The open directories, for the environment: the CLI may touch all that is listed there. */
+  open: string[];
+  /** The same and the roots above them, for the discovery file, where they only serve to be found. */
+  listed: string[];
+  /** Directories with the platform's path separator in their name, which no list can hold. */
+  refused: string[];
+}
+
+/**
+ * @param directories absolute; they are listed verbatim, as the CLI decodes and resolves its own and these alike.
+ *   An empty one, which would match every directory, is left out.
+ */
+export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
+  const all = new Set(directories.filter((directory) => directory !== ""));
+  const canBeListed = (directory: string) => !directory.includes(delimiter);
+  const open = [...all].filter(canBeListed);
+  const roots = await Promise.all(open.map(gitRoot));
+  return {
+    open,
+    listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])],
+    refused: [...all].filter((directory) => !canBeListed(directory)),
+  };
+}
+
+/** The top of the repository or worktree that holds a directory: where `.git` is, a folder or, in a worktree, a file. */
+async function gitRoot(directory: string): Promise<string | undefined> {
+  for (let folder = directory; ; folder = dirname(folder)) {
+    const found = await stat(join(folder, ".git")).then(
+      () => true,
+      () => false,
+    );
+    if (found) return folder;
+    if (folder === dirname(folder)) return undefined;
+  }
+}

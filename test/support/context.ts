@@ -1,0 +1,96 @@
+import { isDeepStrictEqual } from "node:util";
+import { CONTEXT_EVENTS, type Context, createContext } from "../../src/ide/context.ts";
+import { type File, IdeContext, MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { EVENT_METHOD, Snapshot } from "../../src/nvim/protocol.ts";
+import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
+import type { Scope } from "./scope.ts";
+import { waitFor } from "./wait.ts";
+
+/** What the host asks of Lua, unless a test says otherwise. */
+export const SUBSCRIPTION = {
+  events: CONTEXT_EVENTS,
+  debounce: 50,
+  maxWait: 250,
+  maxSelection: MAX_SELECTED_TEXT,
+};
+
+/** A message and when it came, in milliseconds of `performance.now()`. */
+export interface Received<T> {
+  at: number;
+  value: T;
+}
+
+/** A Neovim whose host is the test: real RPC on both sides, and the contexts that its snapshots add up to. */
+export class ContextHost {
+  readonly snapshots: Received<Snapshot>[] = [];
+  readonly contexts: Received<IdeContext>[] = [];
+  readonly context: Context = createContext();
+
+  constructor(readonly nvim: Nvim) {
+    nvim.nvim.on("notification", (method: string, [event, payload]: unknown[]) => {
+      if (method !== EVENT_METHOD || event !== "context") return;
+      const snapshot = Snapshot.parse(payload);
+      this.snapshots.push({ at: performance.now(), value: snapshot });
+      void this.context.apply(snapshot).then((changed) => {
+        if (changed) this.contexts.push({ at: performance.now(), value: IdeContext.parse(changed) });
+      });
+    });
+  }
+
+  /** Calls Lua as the host does. @throws Error with Lua's sentence */
+  async call(name: string, params: object): Promise<unknown> {
+    const answer = await this.nvim.lua("return require('gemini-bridge.rpc').call(...)", name, params);
+    const { result, error } = answer as { result?: unknown; error?: string };
+    if (error !== undefined) throw new Error(error);
+    return result;
+  }
+
+  async attach(): Promise<void> {
+    await this.call("attach", { channel: await this.nvim.nvim.channelId, pid: process.pid });
+  }
+
+  async subscribe(options: Partial<typeof SUBSCRIPTION> = {}): Promise<void> {
+    await this.call("context_subscribe", { ...SUBSCRIPTION, ...options });
+  }
+
+  files(): File[] {
+    return this.context.current().workspaceState?.openFiles ?? [];
+  }
+
+  active(): File | undefined {
+    return this.files().find(({ isActive }) => isActive);
+  }
+
+  /** The open files' paths, relative to the workspace if they are in it. */
+  paths(): string[] {
+    const { workspace } = this.nvim.dirs;
+    return this.files().map(({ path }) =>
+      path.startsWith(`${workspace}/`) ? path.slice(workspace.length + 1) : path,
+    );
+  }
+
+  /** Waits until what `read` returns equals `wanted`. */
+  async until<T>(read: () => T, wanted: T, what: string): Promise<void> {
+    let last: T | undefined;
+    await waitFor(() => {
+      last = read();
+      return isDeepStrictEqual(last, wanted);
+    }, what).catch((error: unknown) => {
+      throw new Error(`${error instanceof Error ? error.message : error}: ${JSON.stringify(last)}`);
+    });
+  }
+}
+
+/** Starts Neovim with the bridge attached to the test, and a CLI connected unless `connected` is false. */
+export async function startContext(
+  t: Scope,
+  options: NvimOptions & { connected?: boolean } = {},
+): Promise<ContextHost> {
+  const host = new ContextHost(await startNvim(t, options));
+  await host.attach();
+  if (options.connected ?? true) {
+    await host.subscribe();
+    await waitFor(() => host.snapshots.some(({ value }) => !value.more), "the first snapshot");
+  }
+  return host;
+}
