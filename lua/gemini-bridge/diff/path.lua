@@ -1,0 +1,82 @@
+--- File names are data: nothing here expands, escapes or matches patterns.
+local M = {}
+
+--- The path without symbolic links; what does not exist yet is taken as it is spelled.
+---@param path string Absolute.
+---@return string
+function M.real(path)
+  local rest = ""
+  local head = path
+  while head ~= "/" and head ~= "" do
+    local real = vim.uv.fs_realpath(head)
+    if real then
+      return (real == "/" and "" or real) .. rest
+    end
+    local parent, name = head:match("^(.*)/([^/]*)$")
+    if not parent then
+      break
+    end
+    rest = name == "" and rest or "/" .. name .. rest
+    head = parent
+  end
+  return rest == "" and "/" or rest
+end
+
+--- Whether what the user typed names a file.
+---@param typed string Absolute, or relative to the current directory.
+---@param path string Absolute.
+---@return boolean
+function M.is_same(typed, path)
+  return typed == path
+    or M.real(typed:sub(1, 1) == "/" and typed or vim.fn.getcwd() .. "/" .. typed) == M.real(path)
+end
+
+--- The loaded buffer of a file, however its name is spelled.
+---@param path string Absolute.
+---@return integer? buf
+function M.buffer(path)
+  local real ---@type string?
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name:sub(1, 1) == "/" and vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
+      real = real or M.real(path)
+      if name == path or M.real(name) == real then
+        return buf
+      end
+    end
+  end
+end
+
+--- The bytes on disk.
+---@param path string
+---@return string? bytes nil when there is no such file or it cannot be read.
+function M.bytes(path)
+  local fd = vim.uv.fs_open(path, "r", 0)
+  if not fd then
+    return
+  end
+  local stat = vim.uv.fs_fstat(fd)
+  local bytes = stat and stat.type == "file" and vim.uv.fs_read(fd, stat.size, 0) or nil
+  vim.uv.fs_close(fd)
+  return bytes
+end
+
+--- The path as the user sees it: relative to the current directory, unprintable characters spelled out.
+---@param path string
+---@param width? integer At most this many screen cells; the end, which tells most, stays.
+---@return string
+function M.display(path, width)
+  local cwd = vim.fn.getcwd() .. "/"
+  local shown = vim.fn.strtrans(vim.startswith(path, cwd) and path:sub(#cwd + 1) or path)
+  if width and vim.fn.strdisplaywidth(shown) > width then
+    local characters = vim.fn.strchars(shown)
+    while vim.fn.strdisplaywidth(shown) >= width and characters > 0 do
+      characters = characters - 1
+      shown = vim.fn.strcharpart(shown, vim.fn.strchars(shown) - characters)
+    end
+    shown = "…" .. shown
+  end
+  return shown
+end
+
+return M

@@ -1,0 +1,99 @@
+--- Where in a tab page a review goes.
+local M = {}
+
+--- Below this many columns for each side, `auto` stacks the two.
+local MIN_COLUMNS = 50
+--- A window with fewer lines than this is split sideways rather than halved.
+local MIN_LINES = 16
+
+---@param win integer
+local function is_float(win)
+  return vim.api.nvim_win_get_config(win).relative ~= ""
+end
+
+--- The windows of a tab page that are part of its layout.
+---@param tab integer
+---@return integer[]
+function M.windows(tab)
+  return vim.tbl_filter(function(win)
+    return not is_float(win)
+  end, vim.api.nvim_tabpage_list_wins(tab))
+end
+
+--- Whether a window is one in which the user edits files.
+---@param win integer
+local function is_ordinary(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local options = vim.wo[win]
+  return vim.bo[buf].buftype == ""
+    and vim.fn.isdirectory(vim.api.nvim_buf_get_name(buf)) == 0
+    and vim.bo[buf].filetype ~= "netrw"
+    and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
+end
+
+--- Whether windows of a tab page are compared already: a pair more would be compared with them.
+---@param tab integer
+---@return boolean
+function M.has_diff(tab)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
+    return vim.wo[win].diff
+  end)
+end
+
+--- The window that may show the file for the time of a review.
+---@param tab integer
+---@param original integer The buffer it is to show.
+---@return integer? win nil when that would take a buffer from under the user's fingers.
+function M.borrow(tab, original)
+  local current = vim.api.nvim_tabpage_get_win(tab)
+  local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
+  for _, win in ipairs(candidates) do
+    if vim.api.nvim_win_get_buf(win) == original then
+      return win
+    end
+  end
+  local last = vim.fn.win_getid(
+    vim.fn.tabpagewinnr(vim.api.nvim_tabpage_get_number(tab), "#"),
+    vim.api.nvim_tabpage_get_number(tab)
+  )
+  table.sort(candidates, function(a, b)
+    if (a == last) ~= (b == last) then
+      return a == last
+    end
+    return a > b
+  end)
+  return vim.iter(candidates):find(function(win)
+    return win ~= current
+  end)
+end
+
+--- Where a window for the file can be split off when there is none to borrow.
+---@param tab integer
+---@return { win: integer, split: "above"|"left", ordinary: boolean }
+function M.base(tab)
+  local windows = M.windows(tab)
+  local ordinary = vim.tbl_filter(is_ordinary, windows)
+  local pool = #ordinary > 0 and ordinary or windows
+  table.sort(pool, function(a, b)
+    local function area(win)
+      return vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
+    end
+    return area(a) > area(b)
+  end)
+  local tall = vim.api.nvim_win_get_height(pool[1]) >= MIN_LINES
+  return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
+end
+
+--- How two windows share the room of one.
+---@param layout "auto"|"vertical"|"horizontal"|"tab"
+---@param win integer
+---@return { split: "right"|"below", width?: integer, height?: integer }
+function M.halves(layout, win)
+  local width = vim.api.nvim_win_get_width(win)
+  if layout == "vertical" or (layout ~= "horizontal" and width > 2 * MIN_COLUMNS) then
+    return { split = "right", width = math.floor((width - 1) / 2) }
+  end
+  return { split = "below", height = math.floor((vim.api.nvim_win_get_height(win) - 1) / 2) }
+end
+
+return M

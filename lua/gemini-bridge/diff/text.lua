@@ -1,0 +1,67 @@
+--- Bytes in, the same bytes out: a proposal's text as a buffer, and back.
+---
+--- A line break is CRLF only when every LF has its CR, so that a file with CRLF and a proposal with LF differ only
+--- where their words do; else the CRs stay in the lines.
+local M = {}
+
+local BOM = "\239\187\191"
+
+---@class gemini_bridge.Text
+---@field lines string[] Without line breaks; empty for an empty text.
+---@field fileformat "unix"|"dos"
+---@field endofline boolean
+---@field bomb boolean
+
+---@param bytes string
+---@return gemini_bridge.Text
+function M.decode(bytes)
+  local bomb = vim.startswith(bytes, BOM)
+  if bomb then
+    bytes = bytes:sub(#BOM + 1)
+  end
+  local dos = bytes:find("\r\n", 1, true) ~= nil and not bytes:find("[^\r]\n") and bytes:sub(1, 1) ~= "\n"
+  local lines = bytes == "" and {} or vim.split(bytes, dos and "\r\n" or "\n", { plain = true })
+  local endofline = bytes == "" or lines[#lines] == ""
+  if lines[#lines] == "" then
+    lines[#lines] = nil
+  end
+  return { lines = lines, fileformat = dos and "dos" or "unix", endofline = endofline, bomb = bomb }
+end
+
+--- Whether a buffer that shows one empty line holds nothing at all, not even that line's break.
+---@param buf integer
+local function is_empty(buf)
+  return vim.api.nvim_buf_call(buf, function()
+    return vim.fn.wordcount().bytes == 0
+  end)
+end
+
+--- The bytes that a buffer stands for, whatever 'fixendofline' says.
+---@param buf integer
+---@return string
+function M.read(buf)
+  local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
+  local options = vim.bo[buf]
+  local bom = options.bomb and BOM or ""
+  if #lines == 1 and lines[1] == "" and is_empty(buf) then
+    return bom
+  end
+  local newline = ({ unix = "\n", dos = "\r\n", mac = "\r" })[options.fileformat]
+  return bom .. table.concat(lines, newline) .. (options.endofline and newline or "")
+end
+
+--- Makes a buffer stand for these bytes. What was there stays one undo away, except in a buffer that was empty.
+---@param buf integer
+---@param bytes string
+function M.write(buf, bytes)
+  local text = M.decode(bytes)
+  local options = vim.bo[buf]
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, text.lines)
+  options.fileformat = text.fileformat
+  options.fixendofline = false
+  options.endofline = text.endofline
+  options.bomb = text.bomb
+  options.modified = false
+end
+
+return M

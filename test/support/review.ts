@@ -1,0 +1,122 @@
+import type { Test } from "tap";
+import { z } from "zod";
+import {
+  type CallName,
+  type Calls,
+  EVENT_METHOD,
+  type EventName,
+  type EventPayload,
+  events,
+} from "../../src/nvim/protocol.ts";
+import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
+import { waitFor } from "./wait.ts";
+
+type Decision = Extract<EventName, `diff_${string}`>;
+type Received = { [N in Decision]: { name: N; payload: EventPayload<N> } }[Decision];
+
+const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
+
+/** Every window as a user sees it, and what they would miss if it changed. */
+export const LAYOUT = `
+local windows = {}
+for _, win in ipairs(vim.api.nvim_list_wins()) do
+  local options = {}
+  for _, name in ipairs({ 'diff', 'scrollbind', 'cursorbind', 'wrap', 'foldenable', 'foldmethod', 'winbar', 'number' }) do
+    options[name] = vim.api.nvim_get_option_value(name, { win = win, scope = 'local' })
+  end
+  local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local folds = vim.api.nvim_win_call(win, function()
+    return vim.tbl_map(vim.fn.foldclosed, vim.fn.range(1, math.min(vim.fn.line('$'), 200)))
+  end)
+  if vim.bo[buf].buftype == 'terminal' then view, folds = 'terminal', 'terminal' end
+  windows[#windows + 1] = {
+    win = win, buf = buf, options = options, view = view, folds = folds,
+    position = vim.api.nvim_win_get_position(win),
+    size = { vim.api.nvim_win_get_width(win), vim.api.nvim_win_get_height(win) },
+  }
+end
+local trees = {}
+for tab = 1, vim.fn.tabpagenr('$') do trees[tab] = vim.fn.winlayout(tab) end
+local globals = {}
+for name, info in pairs(vim.api.nvim_get_all_options_info()) do
+  local ok, value = pcall(vim.api.nvim_get_option_value, name, { scope = 'global' })
+  globals[name] = ok and value or nil
+end
+return {
+  windows = windows, trees = trees, globals = globals, cwd = vim.fn.getcwd(), alternate = vim.fn.bufnr('#'),
+  win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode, buffers = vim.api.nvim_list_bufs(),
+}`;
+
+/** A Neovim whose host is the test itself: it makes the calls of a host and receives its events. */
+export class Reviewer {
+  readonly received: Received[] = [];
+  #lastId = 0;
+
+  private constructor(readonly nvim: Nvim) {
+    nvim.nvim.on("notification", (method: string, args: unknown[]) => {
+      if (method !== EVENT_METHOD) return;
+      const name = z.string().parse(args[0]);
+      if (name === "diff_accepted") this.received.push({ name, payload: events[name].parse(args[1]) });
+      if (name === "diff_rejected") this.received.push({ name, payload: events[name].parse(args[1]) });
+      if (name === "diff_closed") this.received.push({ name, payload: events[name].parse(args[1]) });
+    });
+  }
+
+  static async start(t: Test, options: NvimOptions = {}): Promise<Reviewer> {
+    const reviewer = new Reviewer(await startNvim(t, options));
+    await reviewer.call("attach", { channel: await reviewer.nvim.nvim.channelId, pid: 1 });
+    return reviewer;
+  }
+
+  /** A host's call, with its answer; an error that Lua answers rejects. */
+  async call<N extends CallName>(name: N, params: Calls[N]): Promise<unknown> {
+    const answer = await this.nvim.lua("return require('gemini-bridge.rpc').call(...)", name, params);
+    const { result, error } = Answer.parse(answer);
+    if (error !== undefined) throw new Error(error);
+    return result;
+  }
+
+  /** Opens a review and returns its id. */
+  async open(filePath: string, newContent: string, client = "Gemini CLI"): Promise<number> {
+    const id = ++this.#lastId;
+    await this.call("diff_open", { id, filePath, newContent, client });
+    return id;
+  }
+
+  /** What the proposal held when it was closed. */
+  async close(id: number, reason: Calls["diff_close"]["reason"] = "cli"): Promise<string> {
+    return z.object({ content: z.string() }).parse(await this.call("diff_close", { id, reason })).content;
+  }
+
+  /** Waits for the next outcome and takes it off the list. */
+  async outcome(): Promise<Received> {
+    await waitFor(() => this.received.length > 0, "an outcome");
+    const [first] = this.received.splice(0, 1);
+    if (!first) throw new Error("no outcome");
+    return first;
+  }
+
+  /** What arrived by now: everything Neovim sent before it answers this. */
+  async outcomes(): Promise<Received[]> {
+    await this.nvim.lua("vim.wait(20)"); // what is scheduled has run
+    return this.received;
+  }
+
+  /** The windows that show a proposal. */
+  async proposals(): Promise<number[]> {
+    const windows = await this.nvim.lua(`return vim.tbl_filter(function(win)
+      return vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff ~= nil
+    end, vim.api.nvim_list_wins())`);
+    return z.array(z.number()).parse(windows);
+  }
+
+  /** Puts the focus into the proposal as `:GeminiReview` does. */
+  async review(): Promise<void> {
+    await this.nvim.command("GeminiReview");
+  }
+
+  layout(): Promise<unknown> {
+    return this.nvim.lua(LAYOUT);
+  }
+}
