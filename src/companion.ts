@@ -3,15 +3,17 @@ import { randomBytes } from "node:crypto";
 import { delimiter } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "./http/server.ts";
-import { createSessions } from "./http/sessions.ts";
+import { createSessions, type Sessions } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
 import { createDiscoveryFile } from "./ide/discovery.ts";
+import { removeLeftovers } from "./ide/leftovers.ts";
 import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
 import { workspacePaths } from "./ide/workspace.ts";
 import { type Log, openLog } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import type { Boot, Status } from "./nvim/protocol.ts";
 import { createPublisher } from "./publisher.ts";
+import { Refusal } from "./refusal.ts";
 import { createReviews } from "./reviews.ts";
 
 export interface Companion {
@@ -21,7 +23,7 @@ export interface Companion {
   stop(): Promise<void>;
   /** Removes what would outlive the process, synchronously, for signals and crashes. */
   abandon(): void;
-  handlers(): EventHandlers;
+  readonly handlers: EventHandlers;
   log(): Log;
 }
 
@@ -37,19 +39,18 @@ export interface CompanionOptions {
 /** A stop came while the start was under way. */
 class Cancelled extends Error {}
 
+type RunningHandlers = Omit<EventHandlers, "stop">;
+
 export function createCompanion({ version, bridge, channel, stopped }: CompanionOptions): Companion {
   let log: Log = openLog("", "error");
   let stopping = false;
   const disposals: (() => unknown)[] = [];
   let status: Status = { state: "starting", workspace: [], clients: [] };
-  let handlers: EventHandlers = {
-    stop: () => stop().then(stopped),
-    workspace() {},
-    context() {},
-    diff_accepted() {},
-    diff_rejected() {},
-    diff_closed() {},
-  };
+  let ready: (handlers: RunningHandlers) => void;
+  // What happens in the editor during the start waits here: a decision among it must not be lost.
+  const running = new Promise<RunningHandlers>((resolve) => {
+    ready = resolve;
+  });
 
   function report(change: Partial<Status>): void {
     status = { ...status, ...change };
@@ -65,41 +66,66 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
     for (const dispose of disposals.splice(0).reverse()) await dispose();
   }
 
-  async function run(boot: Boot): Promise<void> {
-    const token = boot.token ?? randomBytes(32).toString("base64url");
-    const reviews = createReviews({ bridge, log, sessions: () => sessions, lastDiffId: boot.lastDiffId });
-    const publisher = createPublisher({ bridge, log, sessions: () => sessions });
-    const sessions = createSessions(version, {
-      register: (server, session) => registerTools(server, reviews.tools(session)),
-      opened(session) {
-        reportClients();
-        publisher.opened(session);
-      },
-      dropped() {
-        publisher.dropped();
-        reportClients();
-      },
-      closed(session) {
-        reviews.forget(session);
-        publisher.dropped();
-        reportClients();
+  /** Sessions, and all that serves them. */
+  function assemble(boot: Boot) {
+    const remember = () => {
+      if (!stopping) bridge.tell("remember", { sessions: sessions.known(), diffs: reviews.known() });
+    };
+    const reportClients = () => {
+      if (!stopping) report({ clients: sessions.open().map(({ known }) => known) });
+    };
+    const get = () => sessions;
+    const reviews = createReviews({
+      bridge,
+      log,
+      sessions: get,
+      lastDiffId: boot.lastDiffId,
+      known: boot.memory?.diffs ?? [],
+      changed: remember,
+    });
+    const publisher = createPublisher({ bridge, log, sessions: get });
+    const sessions: Sessions = createSessions({
+      version,
+      maxSessions: boot.server.maxSessions,
+      grace: boot.server.grace,
+      hooks: {
+        register: (server, session) => registerTools(server, reviews.tools(session), log),
+        changed: remember,
+        opened(session) {
+          reportClients();
+          publisher.opened(session);
+        },
+        dropped() {
+          publisher.dropped();
+          reportClients();
+        },
+        closed(session) {
+          reviews.forget(session);
+          publisher.dropped();
+          reportClients();
+        },
       },
     });
-    const reportClients = () => {
-      if (stopping) return;
-      report({
-        clients: sessions.open().map(({ id, connectedAt, client }) => ({ id, connectedAt, ...client() })),
-      });
-    };
+    return { sessions, reviews, publisher };
+  }
+
+  async function run(boot: Boot): Promise<void> {
+    const token = boot.token ?? randomBytes(32).toString("base64url");
+    const { sessions, reviews, publisher } = assemble(boot);
+    await sessions.restore(boot.memory?.sessions ?? []);
 
     let port = 0;
-    const app = buildApp({ token, port: () => port, sessions });
+    const app = buildApp({ token, port: () => port, sessions, bodyLimit: boot.server.bodyLimit });
     disposals.push(() => app.close());
+    await removeLeftovers();
+    goOn();
     port = await listen(app, boot.port);
     goOn();
 
     const file = createDiscoveryFile(boot.idePid, port, token);
     disposals.push(() => file.remove());
+    // Before it is written, so that Lua can remove it should this process be killed meanwhile.
+    report({ port, pid: process.pid, discoveryFile: file.path, token });
     const publish = async (directories: string[]) => {
       const paths = await workspacePaths(directories);
       const set: Environment = {
@@ -112,28 +138,28 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
       goOn();
       // Last, so that a CLI that finds the file finds everything else in place.
       file.write(paths.listed);
-      report({
-        state: "running",
-        port,
-        pid: process.pid,
-        discoveryFile: file.path,
-        token,
-        workspace: paths.listed,
-      });
+      report({ state: "running", workspace: paths.listed });
     };
-    let published = publish(boot.workspace.directories);
-    handlers = {
-      ...handlers,
+    await publish(boot.workspace.directories);
+    log.info(`listening on port ${port} for process ${boot.idePid}`);
+
+    let published = Promise.resolve();
+    ready({
       ...reviews.handlers,
       context: publisher.snapshot,
       // One after the other: the last directories must be the ones that stay.
       workspace({ directories }) {
-        published = published.catch(() => {}).then(() => publish(directories));
+        published = published.then(() => publish(directories)).catch(complain);
         return published;
       },
-    };
-    await published;
-    log.info(`listening on port ${port} for process ${boot.idePid}`);
+    });
+    for (const [event, payload] of boot.decisions) bridge.dispatch(event, payload);
+  }
+
+  function complain(error: unknown): void {
+    if (error instanceof Cancelled) return;
+    log.error("the workspace was not published:", error);
+    bridge.tell("message", { level: "warn", text: sentence(error) });
   }
 
   async function start(): Promise<void> {
@@ -147,11 +173,7 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
       if (error instanceof Cancelled) return;
       log.error("the start failed:", error);
       await bridge
-        .call("status", {
-          ...status,
-          state: "stopped",
-          error: error instanceof Error ? error.message : String(error),
-        })
+        .call("status", { state: "stopped", workspace: [], clients: [], error: sentence(error) })
         .catch(() => {});
       stopped();
     }
@@ -170,9 +192,21 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
       stopping = true;
       for (const dispose of disposals.reverse()) dispose();
     },
-    handlers: () => handlers,
+    handlers: {
+      stop: () => stop().then(stopped),
+      workspace: async (payload) => (await running).workspace(payload),
+      context: async (payload) => (await running).context(payload),
+      diff_accepted: async (payload) => (await running).diff_accepted(payload),
+      diff_rejected: async (payload) => (await running).diff_rejected(payload),
+      diff_closed: async (payload) => (await running).diff_closed(payload),
+    },
     log: () => log,
   };
+}
+
+/** What the user is told of an error; the rest is in the log. */
+function sentence(error: unknown): string {
+  return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
 }
 
 /** Listens on the port of the host before this one when it is still free, else on any. @returns the port. */

@@ -3,6 +3,7 @@ import { attach, type NvimPlugin } from "neovim";
 import { z } from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
+import { openLog } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
 
@@ -11,15 +12,8 @@ const ChannelInfo = z.object({ id: z.number() });
 /** Serves one Neovim; a stopped companion is followed by a new one. */
 function createHost(nvim: Editor, stopped: () => void) {
   let companion: Companion | undefined;
-  const current = () => {
-    if (!companion) throw new Error("the bridge has not been started");
-    return companion;
-  };
-  const bridge = createBridge(
-    nvim,
-    () => current().log(),
-    () => current().handlers(),
-  );
+  const log = () => companion?.log() ?? openLog("", "error");
+  const bridge = createBridge(nvim, log, () => companion?.handlers);
   const abandon = () => companion?.abandon();
   const leave = () => {
     abandon();
@@ -36,7 +30,7 @@ function createHost(nvim: Editor, stopped: () => void) {
       await companion.start();
     },
     dispatch: bridge.dispatch,
-    current,
+    log,
   };
 }
 
@@ -49,7 +43,7 @@ export function runPrivateHost(): void {
   });
   for (const failure of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(failure, (error: unknown) => {
-      host.current().log().error(`${failure}:`, error);
+      host.log().error(`${failure}:`, error);
       process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
       process.exit(1);
     });

@@ -77,6 +77,24 @@ M.schema = {
     one_of("private", "shared")
   ),
   option("node", "node", "The Node program (version 20 or later) that runs the private host.", a("string")),
+  option(
+    "server.max_sessions",
+    256,
+    "How many CLIs can be connected at once; one more is told to try again later.",
+    integer(1)
+  ),
+  option(
+    "server.grace",
+    30000,
+    "How long a CLI whose connection broke may take to come back (milliseconds). Then its reviews close.",
+    integer(0)
+  ),
+  option(
+    "server.body_limit",
+    64 * 1024 * 1024,
+    "The largest request that is read, and so the largest proposal (bytes).",
+    integer(1024)
+  ),
   option("log.level", "info", "How much goes into the log file.", one_of("debug", "info", "warn", "error")),
   option(
     "context.exclude",

@@ -1,6 +1,8 @@
 --- Starts, watches and restarts the Node host; the only file that talks to it.
 local config = require("gemini-bridge.config")
+local decisions = require("gemini-bridge.decisions")
 local notify = require("gemini-bridge.notify")
+local process = require("gemini-bridge.process")
 local status = require("gemini-bridge.status")
 
 local M = {}
@@ -26,28 +28,62 @@ local restarts = 0
 --- A start that was asked for while the host before was still ending.
 local start_again = false
 
-local root =
-  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
---- The remote plugin's entry: the same file in both kinds of host.
-local entry = root .. "/rplugin/node/gemini-bridge/index.js"
-
 --- Everything that must not outlive a host, whatever way it ended. May run twice.
 local function clean_up()
   local file = status.get().discoveryFile
   if file then
     vim.uv.fs_unlink(file)
+    -- What a host that was killed in the midst of writing leaves beside it.
+    vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(file), ("." .. vim.fs.basename(file) .. ".tmp")))
   end
   require("gemini-bridge.environment").restore()
   require("gemini-bridge.context").unsubscribe()
 end
 
---- Everything that outlives a host that crashed, but not the bridge.
+--- The bridge has stopped for good: nothing of it stays.
 ---@param problem? string
-local function stay_down(problem)
+local function stopped(problem)
   require("gemini-bridge.diff").close_all("stopped")
+  decisions.abandon()
   require("gemini-bridge.workspace").unwatch()
   require("gemini-bridge.context").untrack()
+  restarts = 0
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
+end
+
+--- Brings a crashed host back on the port and token that connected CLIs know.
+---@param last gemini_bridge.HostStatus
+---@param ended gemini_bridge.Host
+---@param reason string
+local function recover(last, ended, reason)
+  if last.state ~= "running" and restarts == 0 then
+    stopped(reason)
+    notify(
+      ("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason),
+      "error"
+    )
+    return
+  end
+  if vim.uv.now() - ended.started_at > HEALTHY_AFTER then
+    restarts = 0
+  end
+  restarts = restarts + 1
+  if restarts > MAX_RESTARTS then
+    stopped(reason)
+    notify("The bridge keeps failing and was stopped. See :GeminiLog, then :GeminiStart.", "error")
+    return
+  end
+  if restarts == 1 then
+    notify(("The bridge's host ended unexpectedly (%s); starting it again."):format(reason), "warn")
+  end
+  local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, token = last.token }
+  status.set(waiting)
+  vim.defer_fn(function()
+    -- Unless the user has stopped the bridge meanwhile, or stopped and started it.
+    if status.get() == waiting then
+      M.spawn()
+    end
+  end, FIRST_PAUSE * 2 ^ (restarts - 1))
 end
 
 ---@param ended gemini_bridge.Host
@@ -59,110 +95,29 @@ local function on_end(ended, reason)
   host = nil
   local last = status.get()
   clean_up()
-  if ended.stopping then
-    stay_down(last.error)
-    if start_again then
-      start_again = false
-      M.start()
-    end
-    return
+  if not ended.stopping then
+    return recover(last, ended, reason)
   end
-  M.recover(last, ended, reason)
-end
-
---- Brings a crashed host back on the port and token that connected CLIs know.
----@param last gemini_bridge.HostStatus
----@param ended gemini_bridge.Host
----@param reason string
-function M.recover(last, ended, reason)
-  local ran = vim.uv.now() - ended.started_at
-  if last.state ~= "running" and restarts == 0 then
-    stay_down(reason)
-    notify(
-      ("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason),
-      "error"
-    )
-    return
+  stopped(last.error)
+  if start_again then
+    start_again = false
+    M.start()
   end
-  if ran > HEALTHY_AFTER then
-    restarts = 0
-  end
-  restarts = restarts + 1
-  if restarts > MAX_RESTARTS then
-    restarts = 0
-    stay_down(reason)
-    notify("The bridge keeps failing and was stopped. See :GeminiLog, then :GeminiStart.", "error")
-    return
-  end
-  if restarts == 1 then
-    notify(("The bridge's host ended unexpectedly (%s); starting it again."):format(reason), "warn")
-  end
-  status.set({ state = "starting", workspace = {}, clients = {}, port = last.port, token = last.token })
-  local pause = FIRST_PAUSE * 2 ^ (restarts - 1)
-  vim.defer_fn(function()
-    if not host and status.get().state == "starting" then
-      M.spawn()
-    end
-  end, pause)
-end
-
---- Why the last lines of the host's standard error say it ended.
----@param code integer
----@param stderr string[]
-local function exit_reason(code, stderr)
-  for i = #stderr, 1, -1 do
-    local line = vim.trim(stderr[i])
-    if line ~= "" then
-      return line
-    end
-  end
-  return ("exit code %d"):format(code)
-end
-
-local function spawn_private()
-  local stderr = {}
-  local this = { stopping = false, started_at = vim.uv.now() }
-  local ok, job = pcall(vim.fn.jobstart, { config.get().node, entry }, {
-    rpc = true,
-    on_stderr = function(_, lines)
-      vim.list_extend(stderr, lines)
-      if #stderr > 40 then
-        stderr = vim.list_slice(stderr, #stderr - 20)
-      end
-    end,
-    on_exit = vim.schedule_wrap(function(_, code)
-      on_end(this, exit_reason(code, stderr))
-    end),
-  })
-  if not ok or job <= 0 then
-    return nil, ("cannot run %s; install Node 20 or later, or set the option node"):format(config.get().node)
-  end
-  this.job = job
-  return this
-end
-
-local function spawn_shared()
-  if vim.fn.exists("*GeminiBridgeStart") == 0 then
-    return nil, "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
-  end
-  local this = { stopping = false, started_at = vim.uv.now() }
-  local ok, err = pcall(vim.fn.GeminiBridgeStart)
-  if not ok then
-    return nil, tostring(err)
-  end
-  return this
 end
 
 --- Starts a host process. Answers nothing: the outcome comes as a status.
 function M.spawn()
-  local spawn = config.get().host == "shared" and spawn_shared or spawn_private
-  local started, problem = spawn()
-  if not started then
-    status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
+  local this = { stopping = false, started_at = vim.uv.now() }
+  local job, problem = process.spawn(function(reason)
+    on_end(this, reason)
+  end)
+  if problem then
+    stopped(problem)
     notify("The bridge did not start: " .. problem, "error")
     return
   end
-  host = started
+  this.job = job
+  host = this
 end
 
 --- Starts the bridge. Returns at once; does nothing when it runs already.
@@ -174,8 +129,12 @@ function M.start()
   if host or status.get().state == "starting" then
     return
   end
-  restarts = 0
   status.set({ state = "starting", workspace = {}, clients = {} })
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
+    -- A host that hangs would leave its file behind.
+    callback = clean_up,
+  })
   M.spawn()
 end
 
@@ -184,7 +143,7 @@ function M.stop()
   start_again = false
   if not host then
     if status.get().state ~= "stopped" then
-      stay_down()
+      stopped()
     end
     return
   end
@@ -214,24 +173,24 @@ function M.restart()
   M.start()
 end
 
---- Sends an event to the host. One that cannot be sent is dropped: the end of
---- the host is noticed and handled elsewhere.
+--- Sends an event to the host. What the user decided is kept until it has arrived, over a crash of
+--- the host; any other event that cannot be sent is dropped, for a host that starts asks for the state of things.
 ---@param event string
 ---@param payload table
 ---@return boolean sent
 function M.notify(event, payload)
+  if vim.startswith(event, "diff_") then
+    decisions.add(event, payload)
+  end
   if not (host and host.channel) then
     return false
   end
-  if host.job or config.get().host ~= "shared" then
-    return (pcall(vim.rpcnotify, host.channel, "gemini_bridge", event, payload))
-  end
   local this = host
-  local ok, err = pcall(vim.fn.GeminiBridgeEvent, event, payload)
-  if not ok then
+  local ok, problem = process.send(host.channel, event, payload)
+  if not ok and not host.job then
     -- The standard host has no exit event: a call that fails is how its death shows (E475).
     vim.schedule(function()
-      on_end(this, tostring(err))
+      on_end(this, problem)
     end)
   end
   return ok
@@ -245,6 +204,7 @@ function M.attached(params)
   require("gemini-bridge.workspace").watch()
   require("gemini-bridge.context").track()
   local last = status.get()
+  local server = config.get().server
   return {
     -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process.
     idePid = vim.uv.os_getppid(),
@@ -254,20 +214,28 @@ function M.attached(params)
     port = last.port,
     token = last.token,
     lastDiffId = require("gemini-bridge.diff").last_id(),
+    server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
+    memory = decisions.memory(),
+    decisions = decisions.list(),
   }
 end
 
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
-  local failed = new.state == "stopped" and new.error
-  if host and new.state == "stopped" then
+  if new.state ~= "stopped" then
+    -- A stop that is under way is known here first.
+    new.state = host and host.stopping and "stopping" or new.state
+    status.set(new)
+    return
+  end
+  if host then
     host.stopping = true
   end
   status.set(new)
-  if failed then
+  if new.error then
     notify("The bridge did not start: " .. new.error, "error")
   end
-  if new.state == "stopped" and host and not host.job then
+  if host and not host.job then
     on_end(host, "stopped")
   end
 end

@@ -29,6 +29,11 @@ local calls = {
     run = from("context", "subscribe"),
   },
   context_unsubscribe = { params = {}, run = from("context", "unsubscribe") },
+  remember = { params = { sessions = "table", diffs = "table" }, run = from("decisions", "remember") },
+  decision_settled = {
+    params = { id = "number", delivered = "boolean", filePath = "string" },
+    run = from("decisions", "settled"),
+  },
   diff_open = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },
     run = from("diff", "open"),
@@ -56,7 +61,8 @@ function M.call(name, params)
     -- A table without entries would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
-  return { error = tostring(result) }
+  -- Without the place in the code, which is of no use to the user or the CLI.
+  return { error = (tostring(result):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "")) }
 end
 
 return M

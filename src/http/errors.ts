@@ -1,4 +1,6 @@
 /** Errors in the form that MCP clients read. */
+import { STATUS_CODES } from "node:http";
+import type { Socket } from "node:net";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 
 /** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
@@ -11,12 +13,14 @@ function describe(status: number): [code: number, message: string] {
   switch (status) {
     case 400:
       return [-32700, "Parse error"];
-    case 404:
-      return [-32601, "Not found"];
+    case 408:
+      return [-32600, "Request timed out"];
     case 413:
       return [-32600, "Request body is too large"];
     case 415:
       return [-32600, "Unsupported media type: Content-Type must be application/json"];
+    case 431:
+      return [-32600, "Request header fields are too large"];
     default:
       return status < 500 ? [-32600, "Invalid request"] : [-32603, "Internal error"];
   }
@@ -25,5 +29,32 @@ function describe(status: number): [code: number, message: string] {
 /** Fastify's error handler: a proper status, never a stack trace or a path. */
 export function sendError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode !== undefined && error.statusCode >= 400 ? error.statusCode : 500;
+  // Closing while a body still comes in resets the connection, and the client never reads why. What is
+  // left of the body is read and thrown away instead, for no longer than any request may take.
+  reply.removeHeader("connection");
   reply.code(status).send(rpcError(...describe(status)));
+}
+
+/**
+ * Answers what Node could not read as an HTTP request.
+ * @param answering whether a response to an earlier request is under way, which nothing may be mixed into.
+ */
+export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
+  if (!socket.writable || answering || error.code === "ECONNRESET") {
+    socket.destroy();
+    return;
+  }
+  const status =
+    error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
+  const body = JSON.stringify(rpcError(...describe(status)));
+  socket.end(
+    [
+      `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+      "Content-Type: application/json; charset=utf-8",
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      "Connection: close",
+      "",
+      body,
+    ].join("\r\n"),
+  );
 }

@@ -1,45 +1,96 @@
 /** What a session was sent lately, to be sent again to a stream that broke. */
+import { randomBytes } from "node:crypto";
 import type { EventStore } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
+/** The SDK's name for the stream that a GET without a request opens. */
+export const STANDALONE_STREAM = "_GET_stream";
+
 interface StoredEvent {
-  id: string;
+  number: number;
   streamId: string;
   message: JSONRPCMessage;
+  /** UTF-16 units as JSON. */
+  size: number;
 }
 
-/** Remembers this many events of a session. */
-const CAPACITY = 64;
+export interface Bounds {
+  /** Events. */
+  count: number;
+  /** UTF-16 units of all events together, as JSON. The newest event is kept whatever its size. */
+  size: number;
+}
+
+const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
+
+const EVENT_ID = /^([\w-]+)\.(\d+)\.(.+)$/;
 
 /**
- * A bounded store for one session. The SDK's example cannot resume the standalone stream, whose
- * name holds the separator it splits at; here an id says nothing and a list is searched.
+ * A bounded store for one session. The SDK's example cannot resume the standalone stream, whose name holds the
+ * separator it splits at, and forgets where a stream was once the event itself is gone: here the id says it all,
+ * and its first part keeps the ids of a host before this one from being taken for our own.
  */
-export class RingEventStore implements EventStore {
+export class BoundedEventStore implements EventStore {
+  readonly #origin = randomBytes(6).toString("base64url");
   #events: StoredEvent[] = [];
+  #size = 0;
   #last = 0;
+  readonly #bounds: Bounds;
+
+  constructor(bounds: Bounds = BOUNDS) {
+    this.#bounds = bounds;
+  }
 
   async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
-    const id = String(++this.#last);
-    this.#events.push({ id, streamId, message });
-    if (this.#events.length > CAPACITY) this.#events.shift();
-    return id;
+    const number = ++this.#last;
+    // Only the newest context counts; an older one in its place would be stale when it is replayed.
+    if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
+    const size = JSON.stringify(message).length;
+    this.#events.push({ number, streamId, message, size });
+    this.#size += size;
+    while (this.#events.length > 1 && this.#exceeds()) {
+      // What answers a request goes first: its client has it, or asks again. A decision is asked for once.
+      const answer = this.#events.slice(0, -1).findIndex((event) => event.streamId !== STANDALONE_STREAM);
+      this.#drop(Math.max(answer, 0));
+    }
+    return `${this.#origin}.${number}.${streamId}`;
   }
 
   async getStreamIdForEventId(id: string): Promise<string | undefined> {
-    return this.#events.find((event) => event.id === id)?.streamId;
+    const streamId = this.#parse(id)?.streamId;
+    const known = streamId === STANDALONE_STREAM || this.#events.some((event) => event.streamId === streamId);
+    return known ? streamId : undefined;
   }
 
   async replayEventsAfter(
     lastId: string,
     { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> },
   ): Promise<string> {
-    const index = this.#events.findIndex((event) => event.id === lastId);
-    const last = this.#events[index];
+    const last = this.#parse(lastId);
     if (!last) throw new Error("unknown event id");
-    for (const event of this.#events.slice(index + 1)) {
-      if (event.streamId === last.streamId) await send(event.id, event.message);
+    for (const { number, streamId, message } of [...this.#events]) {
+      if (number > last.number && streamId === last.streamId)
+        await send(`${this.#origin}.${number}.${streamId}`, message);
     }
     return last.streamId;
   }
+
+  #exceeds(): boolean {
+    return this.#events.length > this.#bounds.count || this.#size > this.#bounds.size;
+  }
+
+  #drop(index: number): void {
+    if (index < 0) return;
+    for (const event of this.#events.splice(index, 1)) this.#size -= event.size;
+  }
+
+  #parse(id: string): { number: number; streamId: string } | undefined {
+    const [, origin, number, streamId] = EVENT_ID.exec(id) ?? [];
+    if (origin !== this.#origin || streamId === undefined) return undefined;
+    return { number: Number(number), streamId };
+  }
+}
+
+function isContext(message: JSONRPCMessage): boolean {
+  return "method" in message && message.method === "ide/contextUpdate";
 }

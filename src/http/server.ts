@@ -1,31 +1,86 @@
 /** The HTTP application: `/mcp` behind the guards. Listening is the companion's job. */
+import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance } from "fastify";
-import { rpcError, sendError } from "./errors.ts";
-import { checkHost, checkToken } from "./guard.ts";
+import { rpcError, sendClientError, sendError } from "./errors.ts";
+import { checkHost, checkRoute, checkToken, ENDPOINT } from "./guard.ts";
 import type { Sessions } from "./sessions.ts";
 
-/** The largest request body that is read (bytes). */
-const BODY_LIMIT = 64 * 1024 * 1024;
+/** Milliseconds; each bounds how long a client may hold a connection without getting on. */
+export interface Timeouts {
+  /** Until the headers of a request are in. */
+  headers: number;
+  /** Until the whole request is in. */
+  request: number;
+  /** Between two requests on one connection. An open event stream is not idle. */
+  idle: number;
+  /** How often the first two are looked at. */
+  check: number;
+}
+
+const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 60_000, check: 1_000 };
 
 export interface AppOptions {
   token: string;
   /** The listening port, known only after the app was built. */
   port: () => number;
   sessions: Sessions;
+  /** The largest request body that is read (bytes). */
+  bodyLimit: number;
+  timeouts?: Timeouts;
 }
 
 /** @returns an application that is not listening yet. */
-export function buildApp({ token, port, sessions }: AppOptions): FastifyInstance {
+export function buildApp({
+  token,
+  port,
+  sessions,
+  bodyLimit,
+  timeouts = TIMEOUTS,
+}: AppOptions): FastifyInstance {
+  /** Responses under way on each connection. */
+  const answering = new WeakMap<Socket, number>();
+  const count = (socket: Socket, change: number) =>
+    answering.set(socket, (answering.get(socket) ?? 0) + change);
+
   const app = Fastify({
     logger: false, // it would write to standard output, the RPC channel
-    bodyLimit: BODY_LIMIT,
+    bodyLimit,
+    requestTimeout: timeouts.request,
+    keepAliveTimeout: timeouts.idle,
+    http: {
+      headersTimeout: timeouts.headers,
+      connectionsCheckingInterval: timeouts.check,
+      keepAlive: true, // a peer that vanished behind a container's network is noticed some day
+    },
     forceCloseConnections: true, // an open event stream would hold close() for ever
+    // A path that cannot be decoded would be answered by the router, before the guards.
+    rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
+    exposeHeadRoutes: false,
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, (answering.get(socket) ?? 0) > 0),
+  });
+  // Without a listener, an accept that fails (no descriptors left) would end the process.
+  app.server.on("error", () => {});
+  app.removeContentTypeParser("text/plain");
+  app.addHook("onRequest", ({ raw }, reply, done) => {
+    count(raw.socket, 1);
+    reply.raw.once("close", () => count(raw.socket, -1));
+    done();
   });
   app.addHook("onRequest", checkHost(port));
   app.addHook("onRequest", checkToken(token));
+  app.addHook("onRequest", checkRoute);
   app.setErrorHandler(sendError);
-  app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   app.addHook("onClose", () => sessions.close());
-  app.route({ method: ["GET", "POST", "DELETE"], url: "/mcp", handler: sessions.handle });
+  app.route({ method: ENDPOINT.methods, url: ENDPOINT.url, handler: sessions.handle });
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   return app;
+}
+
+function isDecodable(url: string): boolean {
+  try {
+    decodeURI(url);
+    return true;
+  } catch {
+    return false;
+  }
 }

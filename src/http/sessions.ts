@@ -1,32 +1,24 @@
-/** One McpServer and one transport for each connected CLI. */
+/** The sessions of all connected CLIs: who a request belongs to, and how many there may be. */
 import { randomUUID } from "node:crypto";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { isInitializeRequest, type JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { IdeNotifications } from "../ide/wire.ts";
 import { rpcError } from "./errors.ts";
-import { RingEventStore } from "./event-store.ts";
+import { type Connection, createConnection, type KnownSession, type Session } from "./session.ts";
 
 /** The CLI's HTTP client drops a stream that is silent for 300 s (milliseconds). */
 const KEEP_ALIVE = 60_000;
 
-/** A session whose stream is closed, or was never opened, is freed after this long (milliseconds). */
-const GRACE = 30_000;
+/** More of a client's name than a line of a message holds (UTF-16 units). */
+const MAX_NAME = 100;
 
-export interface Session {
-  readonly id: string;
-  /** Unix milliseconds. */
-  readonly connectedAt: number;
-  /** How the CLI names itself. */
-  client(): { name: string; version: string };
-  /** Sends a notification on the event stream; an outcome waits for the stream to come back, a context does not. */
-  notify<M extends keyof IdeNotifications>(method: M, params: IdeNotifications[M]): void;
-}
+export type { Session } from "./session.ts";
 
 export interface SessionHooks {
   /** Registers what the server offers to this session. */
   register(server: McpServer, session: Session): void;
+  /** The list of sessions that a later host should know has changed. */
+  changed(): void;
   /** The event stream is open: what is sent now arrives. */
   opened(session: Session): void;
   /** The event stream closed; it may come back. */
@@ -35,8 +27,24 @@ export interface SessionHooks {
   closed(session: Session): void;
 }
 
+export interface SessionOptions {
+  /** The server's own version. */
+  version: string;
+  /** More clients than this at once are refused. */
+  maxSessions: number;
+  /** A session whose stream is closed, or was never opened, is freed this long after its last request (milliseconds). */
+  grace: number;
+  /** Milliseconds between two signs of life on a silent stream. */
+  keepAlive?: number;
+  hooks: SessionHooks;
+}
+
 export interface Sessions {
   handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+  /** Goes on with the sessions of a host before this one; each has the grace time to come back. */
+  restore(known: readonly KnownSession[]): Promise<void>;
+  /** All sessions, for a later host. */
+  known(): KnownSession[];
   /** Sessions with an open event stream. */
   open(): Session[];
   get(id: string): Session | undefined;
@@ -44,129 +52,91 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-interface Connection extends Session {
-  readonly transport: WebStandardStreamableHTTPServerTransport;
-  readonly store: RingEventStore;
-  /** Outcomes that came while no stream was open. */
-  readonly held: JSONRPCMessage[];
-  stream: FastifyReply["raw"] | undefined;
-  expiry: NodeJS.Timeout | undefined;
-}
-
-export function createSessions(version: string, hooks: SessionHooks): Sessions {
+export function createSessions(options: SessionOptions): Sessions {
+  const { version, maxSessions, grace, keepAlive = KEEP_ALIVE, hooks } = options;
+  /** All of them, so that those about to be initialized count; `connections` has those that have an id to ask for. */
+  const all = new Set<KnownSession>();
   const connections = new Map<string, Connection>();
 
-  async function connect(): Promise<Connection> {
-    const id = randomUUID();
-    const store = new RingEventStore();
+  async function create(known: KnownSession): Promise<Connection> {
+    all.add(known);
     const server = new McpServer({ name: "gemini-bridge.nvim", version }, { capabilities: { tools: {} } });
-    const transport = new WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: () => id,
-      onsessioninitialized: () => void connections.set(id, connection),
-      eventStore: store,
-      keepAliveMs: KEEP_ALIVE,
-    });
-    const connection: Connection = {
-      id,
-      connectedAt: Date.now(),
-      transport,
-      store,
-      held: [],
-      stream: undefined,
-      expiry: undefined,
-      client: () => server.server.getClientVersion() ?? { name: "unknown", version: "" },
-      notify(method, params) {
-        const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
-        if (connection.stream) void transport.send(message);
-        else if (method !== "ide/contextUpdate") connection.held.push(message);
+    const connection: Connection = await createConnection({
+      known,
+      server,
+      register: (session) => hooks.register(server, session),
+      keepAlive,
+      grace,
+      connected() {
+        connections.set(known.id, connection);
+        hooks.changed();
       },
-    };
-    server.server.onclose = () => {
-      clearTimeout(connection.expiry);
-      if (connections.delete(id)) hooks.closed(connection);
-    };
-    hooks.register(server, connection);
-    await server.connect(transport);
-    touch(connection);
+      opened: () => hooks.opened(connection),
+      dropped: () => hooks.dropped(connection),
+      ended() {
+        all.delete(known);
+        if (!connections.delete(known.id)) return;
+        hooks.closed(connection);
+        hooks.changed();
+      },
+    });
     return connection;
   }
 
-  /** Without an open stream a session lives for a while after its last request. */
-  function touch(connection: Connection): void {
-    clearTimeout(connection.expiry);
-    connection.expiry = connection.stream
-      ? undefined
-      : setTimeout(() => void connection.transport.close(), GRACE);
-    connection.expiry?.unref();
-  }
-
-  async function openStream(
-    connection: Connection,
+  /** Answers a client's first message, and forgets a client whose first message is refused. */
+  async function initialize(
+    {
+      protocolVersion,
+      clientInfo,
+    }: { protocolVersion: string; clientInfo: { name: string; version: string } },
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply> {
-    const lastEventId = request.headers["last-event-id"];
-    const resumed =
-      typeof lastEventId === "string" ? await connection.store.getStreamIdForEventId(lastEventId) : undefined;
-    // An id that is not in the store any more cannot be resumed from: a new stream is the best there is.
-    if (resumed === undefined) delete request.headers["last-event-id"];
-    // The SDK answers 409 to a second stream, which the CLI counts as an error; the newer one is the one that is read.
-    connection.transport.closeStandaloneSSEStream();
-    const response = await connection.transport.handleRequest(webRequest(request));
-    if (response.status !== 200) return reply.send(response);
-    const stream = reply.raw;
-    connection.stream = stream;
-    touch(connection);
-    stream.once("close", () => {
-      if (connection.stream !== stream) return;
-      connection.stream = undefined;
-      if (!connections.has(connection.id)) return;
-      touch(connection);
-      hooks.dropped(connection);
+    if (all.size >= maxSessions) {
+      const message = `Too many sessions: ${maxSessions} are open; try again later`;
+      return reply.code(503).header("retry-after", "30").send(rpcError(-32000, message));
+    }
+    const connection = await create({
+      id: randomUUID(),
+      connectedAt: Date.now(),
+      name: printable(clientInfo.name),
+      version: printable(clientInfo.version),
+      protocolVersion,
     });
-    reply.send(response);
-    // The headers of a stream without data would wait for its first event.
-    stream.flushHeaders();
-    for (const message of connection.held.splice(0)) void connection.transport.send(message);
-    hooks.opened(connection);
+    await connection.handle(request, reply);
+    if (!connections.has(connection.known.id)) await connection.close();
     return reply;
-  }
-
-  async function find(
-    request: FastifyRequest,
-  ): Promise<Connection | [status: number, code: number, message: string]> {
-    const id = request.headers["mcp-session-id"];
-    if (typeof id === "string") return connections.get(id) ?? [404, -32001, "Session not found"];
-    if (request.method === "POST" && isInitializeRequest(request.body)) return connect();
-    return [400, -32000, "Bad Request: Mcp-Session-Id header is required"];
   }
 
   return {
     async handle(request, reply) {
-      const connection = await find(request);
-      if (Array.isArray(connection)) {
-        const [status, code, message] = connection;
-        return reply.code(status).send(rpcError(code, message));
+      const refuse = (status: number, code: number, message: string) =>
+        reply.code(status).send(rpcError(code, message));
+      const { body } = request;
+      if (Array.isArray(body) && body.length === 0)
+        return refuse(400, -32600, "Invalid Request: the batch is empty");
+      const id = request.headers["mcp-session-id"];
+      if (typeof id === "string") {
+        const connection = connections.get(id);
+        return connection ? connection.handle(request, reply) : refuse(404, -32001, "Session not found");
       }
-      if (request.method === "GET") return openStream(connection, request, reply);
-      touch(connection);
-      return reply.send(
-        await connection.transport.handleRequest(webRequest(request), { parsedBody: request.body }),
-      );
+      if (request.method === "POST" && isInitializeRequest(body))
+        return initialize(body.params, request, reply);
+      return refuse(400, -32000, "Bad Request: Mcp-Session-Id header is required");
     },
-    open: () => [...connections.values()].filter((connection) => connection.stream),
+    async restore(known) {
+      for (const one of known) await (await create(one)).initialize();
+    },
+    known: () => [...connections.values()].map((connection) => connection.known),
+    open: () => [...connections.values()].filter((connection) => connection.isOpen),
     get: (id) => connections.get(id),
     async close() {
-      await Promise.all([...connections.values()].map((connection) => connection.transport.close()));
+      await Promise.all([...connections.values()].map((connection) => connection.close()));
     },
   };
 }
 
-/** The request as the transport wants it; Fastify has read the body. */
-function webRequest(request: FastifyRequest): Request {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(request.headers)) {
-    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
-  }
-  return new Request(`http://127.0.0.1${request.url}`, { method: request.method, headers });
+/** What a client calls itself may be shown to the user: one short line. */
+function printable(text: string): string {
+  return text.replace(/\p{C}/gu, " ").slice(0, MAX_NAME);
 }

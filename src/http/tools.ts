@@ -5,15 +5,28 @@ import { isAbsolute } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { CloseDiffRequest, OpenDiffRequest } from "../ide/wire.ts";
+import type { Log } from "../log.ts";
+import { Refusal } from "../refusal.ts";
 
 export interface DiffTools {
-  /** Shows the proposal. @throws with a sentence for the user when it cannot be shown. */
+  /** Shows the proposal. @throws {Refusal} when it cannot be shown. */
   open(request: OpenDiffRequest): Promise<void>;
-  /** Closes the view. @returns what the proposal held. @throws when there is none. */
+  /** Closes the view. @returns what the proposal held. @throws {Refusal} when there is none. */
   close(filePath: string): Promise<string>;
 }
 
-export function registerTools(server: McpServer, diffs: DiffTools): void {
+export function registerTools(server: McpServer, diffs: DiffTools, log: Log): void {
+  async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
+    try {
+      return { content: await run() };
+    } catch (error) {
+      // What went wrong inside is the log's, not the client's.
+      if (!(error instanceof Refusal)) log.error("a tool failed:", error);
+      const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
+      return { isError: true, content: [{ type: "text", text }] };
+    }
+  }
+
   server.registerTool(
     "openDiff",
     {
@@ -42,27 +55,18 @@ export function registerTools(server: McpServer, diffs: DiffTools): void {
   );
 }
 
-async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
-  try {
-    return { content: await run() };
-  } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
-    return { isError: true, content: [{ type: "text", text }] };
-  }
-}
-
-/** Refuses what cannot be shown as a file. @throws with a sentence that says what is wrong. */
+/** Refuses what cannot be shown as a file. @throws {Refusal} */
 async function checkFile(filePath: string): Promise<void> {
-  if (!isAbsolute(filePath)) throw new Error(`filePath must be absolute: ${filePath}`);
-  if (filePath.includes("\0")) throw new Error("filePath must not hold a NUL character");
+  if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
+  if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
   try {
     const found = await stat(filePath);
-    if (found.isDirectory()) throw new Error(`is a directory: ${filePath}`);
-    if (!found.isFile()) throw new Error(`is not a regular file: ${filePath}`);
+    if (found.isDirectory()) throw new Refusal(`is a directory: ${filePath}`);
+    if (!found.isFile()) throw new Refusal(`is not a regular file: ${filePath}`);
     await access(filePath, constants.R_OK);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT") return;
-    throw code === undefined ? error : new Error(`cannot be read (${code}): ${filePath}`);
+    throw code === undefined ? error : new Refusal(`cannot be read (${code}): ${filePath}`);
   }
 }

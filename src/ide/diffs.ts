@@ -14,11 +14,15 @@ export interface Diffs {
   /** Takes the diff out: the first caller gets it, every later one gets `undefined`. */
   resolve(id: number): Diff | undefined;
   ofSession(sessionId: string): Diff[];
+  all(): Diff[];
 }
 
-/** @param lastId the highest id that is already taken. */
-export function createDiffs(lastId: number): Diffs {
-  const pending = new Map<number, Diff>();
+/**
+ * @param lastId the highest id that is already taken.
+ * @param known diffs that are pending already.
+ */
+export function createDiffs(lastId: number, known: readonly Diff[] = []): Diffs {
+  const pending = new Map(known.map((diff) => [diff.id, diff]));
   let last = lastId;
   const find = (sessionId: string, filePath: string) =>
     [...pending.values()].find((diff) => diff.sessionId === sessionId && diff.filePath === filePath);
@@ -36,6 +40,7 @@ export function createDiffs(lastId: number): Diffs {
       pending.delete(id);
       return diff;
     },
+    all: () => [...pending.values()],
     ofSession: (sessionId) => [...pending.values()].filter((diff) => diff.sessionId === sessionId),
   };
 }

@@ -2,6 +2,7 @@
 import type { Neovim } from "neovim";
 import { z } from "zod";
 import type { Log } from "../log.ts";
+import { Refusal } from "../refusal.ts";
 import {
   type CallName,
   type CallResult,
@@ -18,7 +19,7 @@ export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
 
 /** A call that the editor could not carry out; the message is a sentence for the user. */
-export class EditorError extends Error {
+export class EditorError extends Refusal {
   override readonly name = "EditorError";
 }
 
@@ -37,7 +38,11 @@ export interface Bridge {
 }
 
 /** `handlers` is asked for with each event, so that a companion may be built on the bridge it serves. */
-export function createBridge(nvim: Editor, log: () => Log, handlers: () => EventHandlers): Bridge {
+export function createBridge(
+  nvim: Editor,
+  log: () => Log,
+  handlers: () => EventHandlers | undefined,
+): Bridge {
   const bridge: Bridge = {
     async call(name, params) {
       const answer = Answer.parse(
@@ -61,7 +66,7 @@ export function createBridge(nvim: Editor, log: () => Log, handlers: () => Event
   async function handle<N extends EventName>(name: N, payload: unknown): Promise<void> {
     // Nothing awaits an event, so an error that is not caught here is lost (or ends the process).
     try {
-      await handlers()[name](events[name].parse(payload) as EventPayload<N>);
+      await handlers()?.[name](events[name].parse(payload) as EventPayload<N>);
     } catch (error) {
       log().error(`event ${name} failed:`, error);
     }

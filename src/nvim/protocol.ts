@@ -77,6 +77,23 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 
+/** What a host tells Lua for the next one, should it crash. */
+export const Memory = z.object({
+  /** Sessions whose clients may come back with the id they know. Times are Unix milliseconds. */
+  sessions: list(
+    z.object({
+      id: z.string(),
+      connectedAt: z.number(),
+      name: z.string(),
+      version: z.string(),
+      protocolVersion: z.string(),
+    }),
+  ),
+  /** Diffs whose client does not know the outcome yet. */
+  diffs: list(z.object({ id: DiffId, sessionId: z.string(), filePath: z.string() })),
+});
+export type Memory = z.infer<typeof Memory>;
+
 /** What Lua tells a host that has just attached. */
 export const Boot = z.object({
   /** The process that the CLI finds from a shell in `:terminal`. */
@@ -90,6 +107,16 @@ export const Boot = z.object({
   token: z.string().optional(),
   /** The highest diff id used in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
+  /** Clients at once; milliseconds; bytes. The options of the same names say what they bound. */
+  server: z.object({
+    maxSessions: z.number().int().positive(),
+    grace: z.number().nonnegative(),
+    bodyLimit: z.number().int().positive(),
+  }),
+  /** Of the host before this one, when it crashed. */
+  memory: Memory.optional(),
+  /** Events, each a name and a payload, about diffs that the host before this one has not settled. */
+  decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;
 
@@ -126,6 +153,8 @@ export const results = {
   message: Nothing,
   context_subscribe: Nothing,
   context_unsubscribe: Nothing,
+  remember: Nothing,
+  decision_settled: Nothing,
   diff_open: Nothing,
   diff_close: z.object({ content: z.string() }),
 } as const;
@@ -141,6 +170,13 @@ export interface Calls {
   /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
   context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };
   context_unsubscribe: Record<string, never>;
+  /** Kept by Lua until the next one, and given to a host that follows this one after a crash. */
+  remember: Memory;
+  /**
+   * The event that told the outcome of this diff has done its work, and need not be told to another host. When it was
+   * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted.
+   */
+  decision_settled: { id: number; delivered: boolean; filePath: string };
   /** Shows a review, or replaces the text of the one that has this id. `client` names the CLI to the user. */
   diff_open: { id: number; filePath: string; newContent: string; client: string };
   /** Closes a review without an outcome and answers what the proposal held. */

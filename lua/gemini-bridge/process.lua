@@ -1,0 +1,96 @@
+--- The Node process that serves this Neovim: a private one, or the standard host.
+local config = require("gemini-bridge.config")
+
+local M = {}
+
+--- Lines of standard error that are kept, to say why a process ended.
+local MAX_STDERR = 40
+
+local root =
+  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
+--- The remote plugin's entry: the same file in both kinds of host.
+local entry = root .. "/rplugin/node/gemini-bridge/index.js"
+
+--- Why a process ended, in a few words.
+---@param code integer Exit code; 128 and the signal's number for one that was killed.
+---@param stderr string[]
+---@return string
+local function exit_reason(code, stderr)
+  for _, line in ipairs(stderr) do
+    -- V8 prints a page of addresses below this line.
+    if vim.startswith(line, "FATAL ERROR") then
+      return line
+    end
+  end
+  if code > 128 then
+    return ("killed by signal %d"):format(code - 128)
+  end
+  for i = #stderr, 1, -1 do
+    local line = vim.trim(stderr[i])
+    if line ~= "" then
+      return line
+    end
+  end
+  return ("exit code %d"):format(code)
+end
+
+---@param on_exit fun(reason: string)
+---@return integer? job
+---@return string? problem
+local function spawn_private(on_exit)
+  local stderr = {}
+  local node = config.get().node
+  local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
+    rpc = true,
+    -- Node cannot start in a directory that has been deleted, which Neovim's may be.
+    cwd = root,
+    on_stderr = function(_, lines)
+      vim.list_extend(stderr, lines)
+      if #stderr > MAX_STDERR then
+        stderr = vim.list_slice(stderr, #stderr - MAX_STDERR / 2)
+      end
+    end,
+    on_exit = vim.schedule_wrap(function(_, code)
+      on_exit(exit_reason(code, stderr))
+    end),
+  })
+  if ok and job > 0 then
+    return job
+  end
+  return nil, ("cannot run %s; install Node 20 or later, or set the option node"):format(node)
+end
+
+---@return string? problem
+local function spawn_shared()
+  if vim.fn.exists("*GeminiBridgeStart") == 0 then
+    return "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
+  end
+  local ok, err = pcall(vim.fn.GeminiBridgeStart)
+  return not ok and tostring(err) or nil
+end
+
+--- Starts a host. It attaches by itself, or `on_exit` is called, later and once.
+---@param on_exit fun(reason: string) Never called for the standard host: no event tells of its end.
+---@return integer? job The process, when it is a private one.
+---@return string? problem Why there is none, a sentence.
+function M.spawn(on_exit)
+  if config.get().host == "shared" then
+    return nil, spawn_shared()
+  end
+  return spawn_private(on_exit)
+end
+
+--- Sends an event to a host.
+---@param channel integer
+---@param event string
+---@param payload table
+---@return boolean ok
+---@return string? problem
+function M.send(channel, event, payload)
+  if config.get().host == "shared" then
+    return pcall(vim.fn.GeminiBridgeEvent, event, payload)
+  end
+  return pcall(vim.rpcnotify, channel, "gemini_bridge", event, payload)
+end
+
+return M
