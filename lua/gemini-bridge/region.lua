@@ -55,10 +55,11 @@ end
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
 ---@param exclusive boolean
-local function add_columns(region, p, q, exclusive)
+---@param to_end boolean
+local function add_columns(region, p, q, exclusive, to_end)
   local upper, lower = vim.fn.virtcol(p, 1), vim.fn.virtcol(q, 1)
   region.left = math.min(upper[1], lower[1])
-  if vim.fn.winsaveview().curswant == MAXCOL then
+  if to_end then
     region.right = MAXCOL
   elseif lower[2] <= upper[2] then
     region.right = upper[2]
@@ -71,8 +72,9 @@ end
 ---@param kind "v"|"V"|"\22"
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
+---@param to_end? boolean Each line of a block is selected to its end.
 ---@return gemini_bridge.Region
-local function between(kind, p, q)
+local function between(kind, p, q, to_end)
   if q[1] < p[1] or q[1] == p[1] and (q[2] < p[2] or q[2] == p[2] and q[3] < p[3]) then
     p, q = q, p
   end
@@ -85,6 +87,9 @@ local function between(kind, p, q)
   end
   if fold_end > 0 then
     q, exclusive = { fold_end, length_of(fold_end) + 1, 0 }, false
+  end
+  if exclusive and kind == "v" and q[2] == 1 and q[1] > p[1] then
+    q, exclusive = { q[1] - 1, length_of(q[1] - 1) + 1, 0 }, false
   end
   local buf = vim.api.nvim_get_current_buf()
   local region = {
@@ -100,9 +105,15 @@ local function between(kind, p, q)
     local col = math.min(q[2] - 1, region.last[2])
     region.last[2] = exclusive and col or behind(buf, q[1] - 1, col, region.last[2])
   elseif kind == "\22" then
-    add_columns(region, p, q, exclusive)
+    add_columns(region, p, q, exclusive, to_end or false)
   end
   return region
+end
+
+--- Whether `$` was the last movement in the current window: a block then reaches to the end of each line.
+---@return boolean
+function M.is_to_end()
+  return vim.fn.winsaveview().curswant == MAXCOL
 end
 
 --- What is selected in the current window.
@@ -110,15 +121,16 @@ end
 ---@return gemini_bridge.Region
 function M.live(kind)
   local p, q = vim.fn.getpos("v"), vim.fn.getpos(".")
-  return between(kind, { p[2], p[3], p[4] }, { q[2], q[3], q[4] })
+  return between(kind, { p[2], p[3], p[4] }, { q[2], q[3], q[4] }, M.is_to_end())
 end
 
 --- What was selected last in the current window.
+---@param to_end boolean What |M.is_to_end()| was then.
 ---@return gemini_bridge.Region?
-function M.ended()
+function M.ended(to_end)
   local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")
   if p[2] > 0 then
-    return between(vim.fn.visualmode(), { p[2], p[3], p[4] }, { q[2], q[3], q[4] })
+    return between(vim.fn.visualmode(), { p[2], p[3], p[4] }, { q[2], q[3], q[4] }, to_end)
   end
 end
 

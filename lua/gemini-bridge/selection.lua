@@ -9,6 +9,12 @@ local M = {}
 local BYTES_PER_UNIT, MORE = 4, 256
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.selection")
+--- Each key of a block-wise mode shows whether the block reaches to the end of the lines: `:` has forgotten it by the
+--- time the mode ends.
+local block_namespace = vim.api.nvim_create_namespace("gemini-bridge.selection.block")
+local to_end = false
+--- The kind of selection being made; still so while the command line asks for a pattern to move to.
+local visual ---@type "v"|"V"|"\22"|nil
 local group ---@type integer?
 local kept_group ---@type integer?
 --- Tells that another selection may count now.
@@ -79,11 +85,23 @@ local function keep()
   )
 end
 
+local function on_start(args)
+  forget_ending()
+  forget_kept()
+  to_end = false
+  visual = region.kind(args.match:match(":(.)"))
+  vim.on_key(visual == "\22" and function()
+    to_end = region.is_to_end()
+  end or nil, block_namespace)
+end
+
 local function on_end(args)
-  if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) or vim.bo.buftype ~= "" then
+  if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) then
     return
   end
-  local selected = region.ended()
+  visual = nil
+  vim.on_key(nil, block_namespace)
+  local selected = vim.bo.buftype == "" and region.ended(to_end)
   if not selected then
     return
   end
@@ -108,10 +126,7 @@ function M.track(on_change)
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
   end
   on("ModeChanged", "[vVsS\22\19]*:*", on_end)
-  on("ModeChanged", "*:[vVsS\22\19]*", function()
-    forget_ending()
-    forget_kept()
-  end)
+  on("ModeChanged", "*:[vVsS\22\19]*", on_start)
   on("BufEnter", "*", function(args)
     if ending and args.buf ~= ending.region.buf then
       keep()
@@ -122,7 +137,7 @@ function M.track(on_change)
     command_line = {
       win = vim.api.nvim_get_current_win(),
       cursor = vim.api.nvim_win_get_cursor(0),
-      region = M.highlighted(),
+      region = visual and region.live(visual),
     }
   end)
   on("CmdlineLeave", "*", function()
@@ -136,9 +151,10 @@ function M.untrack()
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
+  vim.on_key(nil, block_namespace)
   forget_ending()
   forget_kept()
-  command_line = nil
+  command_line, visual = nil, nil
 end
 
 --- What is highlighted in the current window.

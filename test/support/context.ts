@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { Test } from "tap";
 import { CONTEXT_EVENTS, type Context, createContext } from "../../src/ide/context.ts";
 import { type File, IdeContext, MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
 import { EVENT_METHOD, Snapshot } from "../../src/nvim/protocol.ts";
@@ -69,15 +70,10 @@ export class ContextHost {
     );
   }
 
-  /** Waits until what `read` returns equals `wanted`. */
-  async until<T>(read: () => T, wanted: T, what: string): Promise<void> {
-    let last: T | undefined;
-    await waitFor(() => {
-      last = read();
-      return isDeepStrictEqual(last, wanted);
-    }, what).catch((error: unknown) => {
-      throw new Error(`${error instanceof Error ? error.message : error}: ${JSON.stringify(last)}`);
-    });
+  /** Waits until what `read` returns equals `wanted`, then asserts it. */
+  async until<T>(t: Test, read: () => T, wanted: T, what: string): Promise<void> {
+    await waitFor(() => isDeepStrictEqual(read(), wanted), what, 2000).catch(() => {});
+    t.strictSame(read(), wanted, what);
   }
 }
 
