@@ -4,7 +4,8 @@ local M = {}
 --- The oldest Node that runs the bridge.
 local MIN_NODE = 20
 
-local root = vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
+local root =
+  vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
 
 --- Each step with what it says to the user, its command, and what to do when it fails.
 local steps = {
@@ -13,7 +14,11 @@ local steps = {
     cmd = { "npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund" },
     hint = "npm needs its registry: check the network, a proxy, or `npm config get registry`",
   },
-  { says = "bundling", cmd = { "node", "scripts/build.mjs" }, hint = "please report this with the output above" },
+  {
+    says = "bundling",
+    cmd = { "node", "scripts/build.mjs" },
+    hint = "please report this with the output above",
+  },
 }
 
 --- Why the build cannot run here.

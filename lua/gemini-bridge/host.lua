@@ -228,14 +228,16 @@ function M.on_status(new)
     status.set(new)
     return
   end
-  if host then
-    host.stopping = true
-  end
-  status.set(new)
   if new.error then
     notify("The bridge did not start: " .. new.error, "error")
   end
-  if host and not host.job then
+  if not host then
+    return
+  end
+  host.stopping = true
+  -- A private host is about to exit: "stopped" is said then, when everything is undone.
+  status.set(vim.tbl_extend("force", status.get(), { state = "stopping", error = new.error }))
+  if not host.job then
     on_end(host, "stopped")
   end
 end

@@ -62,10 +62,11 @@ end
 
 ---@return string? problem
 local function spawn_shared()
-  if vim.fn.exists("*GeminiBridgeStart") == 0 then
+  -- Not asked with exists(): the manifest defines the function when it is first called.
+  local ok, err = pcall(vim.fn.GeminiBridgeStart)
+  if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
   end
-  local ok, err = pcall(vim.fn.GeminiBridgeStart)
   return not ok and tostring(err) or nil
 end
 

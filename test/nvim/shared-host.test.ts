@@ -2,6 +2,7 @@ import { join } from "node:path";
 import t from "tap";
 import { connectClient, readDiscovery } from "../support/client.ts";
 import { root, startNvim } from "../support/nvim.ts";
+import { isAlive } from "../support/processes.ts";
 
 /** As users have it: the `neovim` package's host, and a manifest written by :UpdateRemotePlugins. */
 const INIT = `
@@ -59,7 +60,10 @@ t.test("the bridge in the standard Node host", async (t) => {
   await t.test("leaves no file and no process when Neovim is killed", async (t) => {
     await nvim.command("GeminiStart");
     await nvim.waitFor(isRunning, "the last start", 15_000);
+    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+    t.ok(isAlive(host));
     nvim.kill("SIGKILL");
     await nvim.waitFor(() => readDiscovery(nvim.dirs.tmp).length === 0, "the discovery file to go", 2000);
+    await nvim.waitFor(() => !isAlive(host), "the host to end", 2000);
   });
 });

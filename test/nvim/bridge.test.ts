@@ -1,0 +1,200 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { type CompanionClient, connectClient, type Discovery, readDiscovery } from "../support/client.ts";
+import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
+
+interface Running {
+  nvim: Nvim;
+  discovery: Discovery;
+  client: CompanionClient;
+}
+
+/** A Neovim whose bridge runs and has one client. */
+async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running> {
+  const nvim = await startNvim(t, options);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  const [discovery, ...others] = readDiscovery(nvim.dirs.tmp);
+  if (!discovery || others.length > 0) throw new Error("not exactly one discovery file");
+  const client = await connectClient(t, { port: discovery.port, token: discovery.content.authToken });
+  return { nvim, discovery, client };
+}
+
+const ENVIRONMENT = ["SERVER_PORT", "WORKSPACE_PATH", "AUTH_TOKEN", "PID"].map(
+  (name) => `GEMINI_CLI_IDE_${name}`,
+);
+
+t.test("discovery file and environment", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "repo/.git/HEAD": "ref: refs/heads/main\n", "repo/packages/a/x.js": "" },
+    env: { GEMINI_CLI_IDE_SERVER_PORT: "1", GEMINI_CLI_IDE_SERVER_STDIO_COMMAND: "code" },
+  });
+  const inside = nvim.path("repo/packages/a");
+  await nvim.lua("vim.fn.chdir(...)", inside);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  const [file] = readDiscovery(nvim.dirs.tmp);
+  if (!file) throw new Error("no discovery file");
+
+  t.equal(file.mode, 0o600);
+  t.equal(statSync(dirname(file.path)).mode & 0o777, 0o700);
+  t.equal(file.pid, process.pid, "the parent of Neovim, which a shell in :terminal has for grandparent");
+  t.equal(file.port, file.content.port);
+  t.same(file.content.ideInfo, { name: "neovim", displayName: "Neovim" });
+  t.equal(Buffer.from(file.content.authToken, "base64url").length, 32);
+  t.same(file.content.workspacePath.split(":").sort(), [nvim.path("repo"), inside].sort());
+
+  const environment = await nvim.lua(
+    "return vim.tbl_map(function(name) return vim.env[name] or '' end, ...)",
+    [...ENVIRONMENT, "GEMINI_CLI_IDE_SERVER_STDIO_COMMAND"],
+  );
+  t.same(environment, [String(file.port), inside, file.content.authToken, String(file.pid), ""]);
+
+  await nvim.command(`cd ${nvim.path("repo")}`);
+  await nvim.waitFor(
+    () => readDiscovery(nvim.dirs.tmp)[0]?.content.workspacePath === nvim.path("repo"),
+    "the file to follow :cd",
+  );
+
+  await nvim.command("GeminiStop");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+  t.same(readDiscovery(nvim.dirs.tmp), []);
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), "1", "the inherited value is back");
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_STDIO_COMMAND"), "code");
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
+  t.equal(await nvim.messages(), "");
+});
+
+t.test("context follows the user", async (t) => {
+  const { nvim, client } = await startBridge(t, {
+    files: { "a.txt": "one\ntwo\nthree\n", "b.txt": "😀 emoji\n" },
+    args: ["a.txt"],
+  });
+  const active = (path: string, line: number, character: number, selectedText?: string) =>
+    client.waitForNotification("ide/contextUpdate", ({ workspaceState }) => {
+      const [file] = workspaceState?.openFiles ?? [];
+      return (
+        file?.path === path &&
+        file.isActive === true &&
+        file.cursor?.line === line &&
+        file.cursor.character === character &&
+        file.selectedText === selectedText
+      );
+    });
+  await active(nvim.path("a.txt"), 1, 1);
+  await nvim.input("jl");
+  await active(nvim.path("a.txt"), 2, 2);
+  await nvim.input("vj");
+  await active(nvim.path("a.txt"), 3, 2, "wo\nth");
+  await nvim.input("<Esc>:edit b.txt<CR>w");
+  const both = await active(nvim.path("b.txt"), 1, 4);
+  t.same(
+    both.workspaceState?.openFiles?.map(({ path }) => path),
+    [nvim.path("b.txt"), nvim.path("a.txt")],
+  );
+  t.notOk(both.workspaceState && "isTrusted" in both.workspaceState, "the CLI's own folder trust decides");
+
+  client.received["ide/contextUpdate"].length = 0;
+  const late = await connectClient(t, {
+    port: Number(await nvim.lua("return require('gemini-bridge').status().port")),
+    token: String(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN")),
+  });
+  const first = await late.waitForNotification("ide/contextUpdate");
+  t.equal(
+    first.workspaceState?.openFiles?.[0]?.path,
+    nvim.path("b.txt"),
+    "a new stream gets the context at once",
+  );
+  t.same(client.received["ide/contextUpdate"], [], "nothing changed for the other");
+});
+
+t.test("diffs are decided in Neovim", async (t) => {
+  const { nvim, client } = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
+  const path = nvim.path("a.txt");
+  const focus = () => nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf() }");
+  const isOver = () => nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the review to close");
+  const before = await focus();
+  const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
+
+  t.same(await client.openDiff(path, "two\n"), { content: [] });
+  t.same(await focus(), before, "the focus stays");
+  t.same(await nvim.lua("return require('gemini-bridge').status().diffs"), [
+    { filePath: path, client: "streamable-http-client" },
+  ]);
+  await nvim.command("GeminiReview");
+  await nvim.input("oand more<Esc>");
+  await nvim.command("GeminiAccept");
+  t.same(await client.waitForNotification("ide/diffAccepted"), {
+    filePath: path,
+    content: "two\nand more\n",
+  });
+  await isOver();
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows);
+  t.equal(readFileSync(path, "utf8"), "one\n", "the CLI writes the file, not the plugin");
+
+  t.same(await client.openDiff(path, "three\n"), { content: [] });
+  await nvim.command("GeminiReject");
+  t.same(await client.waitForNotification("ide/diffRejected"), { filePath: path });
+  await isOver();
+
+  t.same(await client.openDiff(nvim.path("new/dir/b.txt"), "b"), { content: [] });
+  await nvim.command("GeminiReview");
+  await nvim.input("A!<Esc>");
+  t.equal(await client.closeDiff(nvim.path("new/dir/b.txt")), "b!", "the CLI's own yes takes the edits");
+  await isOver();
+  t.equal(client.received["ide/diffAccepted"].length, 1);
+  t.equal(client.received["ide/diffRejected"].length, 1, "a close by the CLI notifies nobody");
+});
+
+t.test("what cannot be shown is refused with a sentence", async (t) => {
+  const { nvim, client } = await startBridge(t, { files: { "dir/a.txt": "one\n" } });
+  mkdirSync(nvim.path("locked"));
+  const refusal = async (filePath: string) => {
+    const result = await client.openDiff(filePath, "x");
+    t.equal(result.isError, true);
+    return JSON.stringify(result.content);
+  };
+  t.match(await refusal("a.txt"), /must be absolute: a\.txt/);
+  t.match(await refusal(nvim.path("dir")), /is a directory/);
+  t.match(await refusal(nvim.path("dir/a.txt/b")), /cannot be read \(ENOTDIR\)/);
+  t.match(await refusal("/dev/null"), /is not a regular file/);
+  t.match(await refusal(`${nvim.path("dir")}/\0`), /NUL/);
+  const unknown = await client.mcp.callTool({
+    name: "closeDiff",
+    arguments: { filePath: nvim.path("dir/a.txt") },
+  });
+  t.equal(unknown.isError, true);
+  t.match(JSON.stringify(unknown.content), /no diff is open for/);
+  t.same(client.errors, []);
+  t.equal(await nvim.messages(), "");
+});
+
+t.test("starting is idempotent and a stop cancels it", async (t) => {
+  const nvim = await startNvim(t);
+  const state = "require('gemini-bridge').status().state";
+  await nvim.lua("local b = require('gemini-bridge') b.start() b.start() b.stop() b.stop()");
+  await nvim.waitFor(`${state} == 'stopped'`, "the cancelled start");
+  await nvim.lua("local b = require('gemini-bridge') b.start() b.stop() b.start()");
+  await nvim.waitFor(`${state} == 'running'`, "the second start", 10_000);
+  await nvim.command("GeminiRestart");
+  await nvim.waitFor(`${state} ~= 'running'`, "the restart to begin");
+  await nvim.waitFor(`${state} == 'running'`, "the restart to end", 10_000);
+  t.equal(readDiscovery(nvim.dirs.tmp).length, 1);
+  t.equal(await nvim.messages(), "");
+});
+
+t.test("a start that fails says why", async (t) => {
+  const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("vim.fn.execute('messages'):find('cannot run no-such-node', 1, true)", "the reason");
+  writeFileSync(join(nvim.dirs.tmp, "gemini"), "in the way");
+  await nvim.lua("require('gemini-bridge').setup({})");
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the start to fail", 10_000);
+  await nvim.waitFor(
+    "vim.fn.execute('messages'):find('gemini is no directory; remove it, or set TMPDIR', 1, true)",
+    "the reason",
+  );
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");
+});
