@@ -1,0 +1,198 @@
+--- The schema of the options: defaults, validation and the reference in the help.
+
+---@class gemini_bridge.Option
+---@field [1] string Dotted name.
+---@field default any
+---@field check fun(value: any): boolean
+---@field expects string What a valid value is, for messages and the help.
+---@field doc string
+
+---@param ... string
+local function one_of(...)
+  local choices = { ... }
+  return function(value)
+    return vim.tbl_contains(choices, value)
+  end,
+    '"' .. table.concat(choices, '", "') .. '"'
+end
+
+---@param kind type
+---@param noun? string
+local function a(kind, noun)
+  return function(value)
+    return type(value) == kind
+  end, noun or ("a " .. kind)
+end
+
+---@param value any
+local function strings(value)
+  return type(value) == "table"
+    and vim.islist(value)
+    and vim.iter(value):all(function(item)
+      return type(item) == "string"
+    end)
+end
+
+---@param ... fun(value: any): boolean
+local function any(...)
+  local checks = { ... }
+  return function(value)
+    return vim.iter(checks):any(function(check)
+      return check(value)
+    end)
+  end
+end
+
+---@param at_least integer
+local function integer(at_least)
+  return function(value)
+    return type(value) == "number" and value % 1 == 0 and value >= at_least
+  end,
+    ("an integer of at least %d"):format(at_least)
+end
+
+---@param name string
+---@param default any
+---@param check fun(value: any): boolean
+---@param expects string
+---@param doc string
+---@return gemini_bridge.Option
+local function option(name, default, doc, check, expects)
+  return { name, default = default, check = check, expects = expects, doc = doc }
+end
+
+---@param value any
+---@return boolean
+local function is_command(value)
+  return strings(value) and (value[1] or "") ~= ""
+end
+
+---@param value any
+---@return boolean
+local function is_environment(value)
+  return type(value) == "table"
+    and vim.iter(value):all(function(name, text)
+      return type(name) == "string" and type(text) == "string"
+    end)
+end
+
+---@type gemini_bridge.Option[]
+return {
+  option(
+    "autostart",
+    false,
+    "Start the bridge as soon as Neovim has started, instead of with |:GeminiStart|.",
+    a("boolean")
+  ),
+  option(
+    "host",
+    "private",
+    "Where the Node part runs: a process of its own, or the standard Node host, after |:UpdateRemotePlugins|.",
+    one_of("private", "shared")
+  ),
+  option("node", "node", "The Node program (version 20 or later) that runs the private host.", a("string")),
+  option(
+    "server.max_sessions",
+    256,
+    "How many CLIs can be connected at once; one more is told to try again later.",
+    integer(1)
+  ),
+  option(
+    "server.grace",
+    30000,
+    "How long a CLI whose connection broke may take to come back (milliseconds). Then its reviews close.",
+    integer(0)
+  ),
+  option(
+    "server.body_limit",
+    64 * 1024 * 1024,
+    "The largest request that is read, and so the largest proposal (bytes).",
+    integer(1024)
+  ),
+  option("log.level", "info", "How much goes into the log file.", one_of("debug", "info", "warn", "error")),
+  option(
+    "context.exclude",
+    {
+      ".env*",
+      "*.pem",
+      "*.key",
+      "*.p12",
+      "*.pfx",
+      "*.ppk",
+      "id_rsa",
+      "id_dsa",
+      "id_ecdsa*",
+      "id_ed25519*",
+      "*.kdbx",
+    },
+    "Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.",
+    strings,
+    "a list of patterns"
+  ),
+  option(
+    "workspace",
+    {},
+    "Directories that are open beside Neovim's current ones.",
+    any(strings, (a("function"))),
+    "a list of directories, or a function that returns one"
+  ),
+  option(
+    "trust",
+    nil,
+    "Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.",
+    any(a("boolean"), (a("function"))),
+    "true, false, or a function of the list of directories"
+  ),
+  option("diff.layout", "auto", "How a review is shown.", one_of("auto", "vertical", "horizontal", "tab")),
+  option(
+    "terminal.cmd",
+    { "gemini" },
+    "The program that |:Gemini| runs, and its arguments: Gemini CLI or another of the same protocol.",
+    is_command,
+    "a list of strings that starts with a program"
+  ),
+  option(
+    "terminal.position",
+    "right",
+    "Where |:Gemini| opens its window.",
+    one_of("right", "left", "top", "bottom", "float", "tab")
+  ),
+  option(
+    "terminal.size",
+    nil,
+    "Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. "
+      .. "Without it 0.4 beside, 0.3 above or below, 0.8 for a float.",
+    function(value)
+      return type(value) == "number" and value > 0
+    end,
+    "a number greater than 0"
+  ),
+  option(
+    "terminal.cwd",
+    nil,
+    "Where the program starts, or a function that returns it. Without it the current directory.",
+    any(a("string"), (a("function"))),
+    "a directory or a function"
+  ),
+  option(
+    "terminal.env",
+    {},
+    "Variables for the program, beside those that lead it to the bridge.",
+    is_environment,
+    "a table of strings by name"
+  ),
+  option(
+    "terminal.provider",
+    "native",
+    "What opens the terminal: Neovim's own windows, snacks.nvim, or a function, see |gemini-bridge-provider|.",
+    any(one_of("native", "snacks"), (a("function"))),
+    '"native", "snacks" or a function'
+  ),
+  option(
+    "terminal.auto_close",
+    true,
+    "Close the window when the program ends without an error.",
+    a("boolean")
+  ),
+  option("send.focus", false, "Go to the CLI's terminal after |:GeminiSend| and |:GeminiAdd|.", a("boolean")),
+}
