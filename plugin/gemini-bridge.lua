@@ -1,54 +1,57 @@
--- Commands only: nothing is required until one of them is used.
+-- Commands and <Plug> maps only: nothing is required until one of them is used.
 if vim.g.loaded_gemini_bridge then
   return
 end
 vim.g.loaded_gemini_bridge = true
 
-local function bridge()
-  return require("gemini-bridge")
+---@param name string Of a function in gemini-bridge.commands.
+local function lazy(name)
+  return function(...)
+    return require("gemini-bridge.commands")[name](...)
+  end
 end
 
-local function complete_diffs(lead)
-  return vim.tbl_filter(
-    function(path)
-      return vim.startswith(path, lead)
-    end,
-    vim.tbl_map(function(diff)
-      return diff.filePath
-    end, bridge().diffs())
-  )
+---@param name string
+---@param run string Name of the function in gemini-bridge.commands.
+---@param desc string
+---@param opts? vim.api.keyset.user_command
+local function command(name, run, desc, opts)
+  opts = opts or {}
+  opts.desc = desc
+  vim.api.nvim_create_user_command(name, lazy(run), opts)
+  -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
+  local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = desc }
+  for _, mode in ipairs({ "n", "x", "t" }) do
+    vim.api.nvim_set_keymap(mode, plug, keys, map)
+  end
 end
 
-local command = vim.api.nvim_create_user_command
-
-command("GeminiStart", function()
-  bridge().start()
-end, { desc = "Start the bridge to Gemini CLI" })
-
-command("GeminiStop", function()
-  bridge().stop()
-end, { desc = "Stop the bridge to Gemini CLI" })
-
-command("GeminiRestart", function()
-  bridge().restart()
-end, { desc = "Restart the bridge to Gemini CLI" })
-
-command("GeminiStatus", function()
-  require("gemini-bridge.status_view").open()
-end, { desc = "Show the state of the bridge" })
-
-command("GeminiAccept", function(args)
-  bridge().accept({ path = args.args ~= "" and args.args or nil, force = args.bang })
-end, { nargs = "?", bang = true, complete = complete_diffs, desc = "Accept a proposed change" })
-
-command("GeminiReject", function(args)
-  bridge().reject({ path = args.args ~= "" and args.args or nil })
-end, { nargs = "?", complete = complete_diffs, desc = "Reject a proposed change" })
-
-command("GeminiReview", function(args)
-  bridge().review({ path = args.args ~= "" and args.args or nil })
-end, { nargs = "?", complete = complete_diffs, desc = "Go to a proposed change" })
-
-command("GeminiLog", function()
-  vim.cmd.split({ args = { vim.fn.fnameescape(require("gemini-bridge.host").log_file()) } })
-end, { desc = "Open the bridge's log" })
+local diff = lazy("complete_diffs")
+command("GeminiStart", "start", "Start the bridge to Gemini CLI")
+command("GeminiStop", "stop", "Stop the bridge to Gemini CLI")
+command("GeminiRestart", "restart", "Restart the bridge to Gemini CLI")
+command("GeminiStatus", "status", "Show the state of the bridge to Gemini CLI")
+command("GeminiLog", "log", "Open the log of the bridge to Gemini CLI")
+command("GeminiAccept", "accept", "Accept a proposed change", { nargs = "?", bang = true, complete = diff })
+command("GeminiReject", "reject", "Reject a proposed change", { nargs = "?", complete = diff })
+command("GeminiReview", "review", "Go to a proposed change", { nargs = "?", complete = diff })
+command("Gemini", "terminal", "Open, focus or hide Gemini CLI", {
+  nargs = "*",
+  bang = true,
+  complete = lazy("complete_terminal"),
+})
+command("GeminiSend", "send", "Type a prompt with what is here into Gemini CLI", {
+  nargs = "*",
+  bang = true,
+  range = true,
+  complete = lazy("complete_send"),
+})
+command("GeminiAdd", "add", "Type references to files into Gemini CLI", {
+  nargs = "*",
+  range = true,
+  complete = lazy("complete_files"),
+})
+command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
+  nargs = "?",
+  complete = lazy("complete_env"),
+})

@@ -84,6 +84,18 @@ function M.diffs()
   return require("gemini-bridge.diff").list()
 end
 
+--- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
+---@param opts? gemini_bridge.TerminalOptions
+function M.terminal(opts)
+  require("gemini-bridge.terminal").toggle(opts)
+end
+
+--- Types a prompt into the CLI's terminal.
+---@param opts? gemini_bridge.SendOptions
+function M.send(opts)
+  require("gemini-bridge.send").send(opts or {})
+end
+
 --- A few words for a status line; empty while stopped.
 ---@return string
 function M.statusline()

@@ -1,0 +1,161 @@
+--- What the commands do with their arguments.
+local M = {}
+
+local function bridge()
+  return require("gemini-bridge")
+end
+
+---@param candidates string[]
+---@param lead string
+---@return string[]
+local function starting_with(candidates, lead)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+---@param args vim.api.keyset.create_user_command.command_args
+---@return string?
+local function argument(args)
+  return args.args ~= "" and args.args or nil
+end
+
+function M.start()
+  bridge().start()
+end
+
+function M.stop()
+  bridge().stop()
+end
+
+function M.restart()
+  bridge().restart()
+end
+
+function M.status()
+  require("gemini-bridge.status_view").open()
+end
+
+function M.log()
+  local path = require("gemini-bridge.host").log_file()
+  if not vim.uv.fs_stat(path) then
+    require("gemini-bridge.notify")("There is no log yet: it starts with the bridge, in " .. path)
+    return
+  end
+  -- By buffer: an Ex command would expand what a path may hold.
+  local buf = vim.fn.bufadd(path)
+  vim.bo[buf].buflisted = true
+  vim.api.nvim_open_win(buf, true, { split = "below" })
+  vim.bo[buf].autoread = true
+  vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
+end
+
+function M.accept(args)
+  bridge().accept({ path = argument(args), force = args.bang })
+end
+
+function M.reject(args)
+  bridge().reject({ path = argument(args) })
+end
+
+function M.review(args)
+  bridge().review({ path = argument(args) })
+end
+
+function M.complete_diffs(lead)
+  return starting_with(
+    vim.tbl_map(function(diff)
+      return diff.filePath
+    end, bridge().diffs()),
+    lead
+  )
+end
+
+--- `:Gemini[!] [name={name}] [args]`
+function M.terminal(args)
+  local words = vim.deepcopy(args.fargs)
+  local name = words[1] and words[1]:match("^name=(.+)$")
+  if name then
+    table.remove(words, 1)
+  end
+  bridge().terminal({ name = name, args = words, new = args.bang })
+end
+
+function M.complete_terminal(lead)
+  return starting_with(
+    vim.tbl_map(function(terminal)
+      return "name=" .. terminal.name:gsub("[%s\\]", "\\%0")
+    end, require("gemini-bridge.terminal").list()),
+    lead
+  )
+end
+
+---@param args vim.api.keyset.create_user_command.command_args
+---@return [integer, integer]? lines First and last, 1-based: the range, or the selection.
+local function lines(args)
+  if args.range > 0 then
+    return { args.line1, args.line2 }
+  end
+  local mode = vim.api.nvim_get_mode().mode
+  if mode:match("^[vV\22]") then
+    local from, to = vim.fn.line("v"), vim.fn.line(".")
+    return { math.min(from, to), math.max(from, to) }
+  end
+end
+
+local SOURCES = { ["--diagnostics"] = "diagnostics", ["--quickfix"] = "quickfix", ["--text"] = "nothing" }
+
+---@return string[]
+local function flags()
+  return vim.fn.sort(vim.tbl_keys(SOURCES))
+end
+
+--- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--text] [text]`
+function M.send(args)
+  local flag, rest = args.args:match("^(%-%-%a+)%s*(.*)$")
+  local source = SOURCES[flag]
+  if flag and not source then
+    require("gemini-bridge.notify")(("%s is none of %s"):format(flag, table.concat(flags(), ", ")), "error")
+    return
+  end
+  bridge().send({
+    source = source,
+    text = source and rest or args.args,
+    lines = lines(args),
+    submit = args.bang,
+  })
+end
+
+function M.complete_send(lead, line)
+  local before = line:sub(1, #line - #lead)
+  return before:match("GeminiSend!?%s+$") and starting_with(flags(), lead) or {}
+end
+
+--- `:[range]GeminiAdd [file…]`
+function M.add(args)
+  bridge().send({ files = #args.fargs > 0 and args.fargs or nil, lines = lines(args) })
+end
+
+function M.complete_files(lead)
+  return vim.tbl_map(function(path)
+    return (path:gsub("[%s\\]", "\\%0"))
+  end, vim.fn.getcompletion((lead:gsub("\\(.)", "%1")), "file"))
+end
+
+local SHELLS = { "--sh", "--fish", "--tmux" }
+
+--- `:GeminiEnv [--sh|--fish|--tmux]`
+function M.env(args)
+  local form = argument(args) or SHELLS[1]
+  if not vim.tbl_contains(SHELLS, form) then
+    require("gemini-bridge.notify")(("%s is none of %s"):format(form, table.concat(SHELLS, ", ")), "error")
+    return
+  end
+  require("gemini-bridge.shell_env").show(form:sub(3))
+end
+
+function M.complete_env(lead)
+  return starting_with(SHELLS, lead)
+end
+
+return M

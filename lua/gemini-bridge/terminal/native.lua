@@ -1,0 +1,240 @@
+--- Shows a terminal in a window of Neovim's: a split at the edge of the editor, a float or a tab.
+local M = {}
+
+---@class gemini_bridge.Place
+---@field position "right"|"left"|"top"|"bottom"|"float"|"tab"
+---@field size? number See the option terminal.size.
+
+---@class gemini_bridge.View
+---@field buf integer
+---@field place gemini_bridge.Place
+---@field insert boolean Whether keys go to the program when the window is entered.
+---@field scroll? vim.fn.winsaveview.ret Where the user had scrolled to.
+local View = {}
+View.__index = View
+
+local SPLITS = { right = "right", left = "left", top = "above", bottom = "below" }
+
+---@param size number
+---@param total integer Columns or lines.
+---@return integer
+local function cells(size, total)
+  local wanted = math.floor(size < 1 and size * total or size)
+  return math.max(1, math.min(wanted, total - 2))
+end
+
+---@param place gemini_bridge.Place
+---@return vim.api.keyset.win_config
+local function window_config(place)
+  if place.position == "float" then
+    local width, height = cells(place.size or 0.8, vim.o.columns), cells(place.size or 0.8, vim.o.lines - 2)
+    return {
+      relative = "editor",
+      width = width,
+      height = height,
+      col = math.floor((vim.o.columns - width) / 2) - 1,
+      row = math.floor((vim.o.lines - height) / 2) - 1,
+      border = "rounded",
+    }
+  end
+  local config = { split = SPLITS[place.position], win = -1 }
+  if place.position == "top" or place.position == "bottom" then
+    config.height = cells(place.size or 0.3, vim.o.lines)
+  else
+    config.width = cells(place.size or 0.4, vim.o.columns)
+  end
+  return config
+end
+
+---@param win integer
+---@param place gemini_bridge.Place
+local function dress(win, place)
+  local wo = vim.wo[win][0]
+  wo.number, wo.relativenumber, wo.list, wo.spell, wo.cursorline = false, false, false, false, false
+  wo.signcolumn, wo.foldcolumn, wo.statuscolumn, wo.colorcolumn = "no", "0", "", ""
+  vim.w[win].gemini_terminal = place.position
+  wo.winfixwidth = place.position == "right" or place.position == "left"
+  wo.winfixheight = place.position == "top" or place.position == "bottom"
+end
+
+--- Remembers how the window is left: typing and following the output, or scrolled back to read.
+function View:leave()
+  self.insert = vim.api.nvim_get_mode().mode == "t" or vim.fn.line("w$") == vim.fn.line("$")
+  self.scroll = not self.insert and vim.fn.winsaveview() or nil
+end
+
+--- Goes on as the window was left.
+function View:resume()
+  local win = vim.api.nvim_get_current_win()
+  if self.scroll then
+    vim.fn.winrestview(self.scroll)
+  elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
+    -- Scheduled, because what is entered in passing is not stayed in.
+    vim.schedule(function()
+      if vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf then
+        vim.cmd.startinsert()
+      end
+    end)
+  end
+end
+
+--- Its window in the current tab.
+---@return integer?
+function View:window()
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    return vim.api.nvim_win_get_buf(win) == self.buf
+  end)
+end
+
+---@return boolean
+function View:focused()
+  return vim.api.nvim_get_current_buf() == self.buf
+end
+
+--- The window of another terminal in the same place.
+---@return integer?
+function View:shared_window()
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    local buf = vim.api.nvim_win_get_buf(win)
+    return vim.w[win].gemini_terminal == self.place.position and vim.bo[buf].buftype == "terminal"
+  end)
+end
+
+--- Shows it in the current tab.
+---@param enter boolean Move the focus there.
+function View:show(enter)
+  local win = self:window()
+  if win then
+    if enter then
+      vim.api.nvim_set_current_win(win)
+      self:resume()
+    end
+    return
+  end
+  if self.place.position == "tab" then
+    local back = vim.api.nvim_get_current_tabpage()
+    local other = vim.fn.win_findbuf(self.buf)[1]
+    if other then
+      vim.api.nvim_set_current_win(other)
+    else
+      vim.cmd("tab split")
+      vim.api.nvim_win_set_buf(0, self.buf)
+    end
+    win = vim.api.nvim_get_current_win()
+    if not enter then
+      vim.api.nvim_set_current_tabpage(back)
+    end
+  else
+    win = self:shared_window()
+    if win then
+      vim.api.nvim_win_set_buf(win, self.buf)
+    else
+      win = vim.api.nvim_open_win(self.buf, false, window_config(self.place))
+    end
+    if enter then
+      vim.api.nvim_set_current_win(win)
+    end
+  end
+  dress(win, self.place)
+  if enter then
+    self:resume()
+  end
+end
+
+--- Closes its windows; the program goes on.
+function View:hide()
+  local previous = vim.fn.win_getid(vim.fn.winnr("#"))
+  local was_here = self:focused()
+  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+    -- The last window cannot be closed: it shows something else instead.
+    if not pcall(vim.api.nvim_win_hide, win) then
+      vim.api.nvim_win_call(win, vim.cmd.enew)
+    end
+  end
+  if was_here and vim.api.nvim_win_is_valid(previous) then
+    vim.api.nvim_set_current_win(previous)
+  end
+end
+
+--- Closes its windows and ends the program.
+function View:close()
+  if vim.api.nvim_buf_is_valid(self.buf) then
+    self:hide()
+    vim.api.nvim_buf_delete(self.buf, { force = true })
+  end
+end
+
+--- Runs a program in the buffer.
+---@param spec gemini_bridge.TerminalSpec
+---@return integer? buf
+---@return string? problem
+function View:start(spec)
+  local options = { cwd = spec.cwd, env = spec.env }
+  local function run()
+    if vim.fn.has("nvim-0.11") == 1 then
+      options.term = true
+      return vim.fn.jobstart(spec.cmd, options)
+    end
+    return vim.fn.termopen(spec.cmd, options)
+  end
+  if not vim.api.nvim_buf_is_valid(self.buf) then
+    return nil, "its buffer was closed"
+  end
+  local win = vim.fn.win_findbuf(self.buf)[1]
+  vim.bo[self.buf].modifiable = true
+  local ok, job
+  -- In its window, whose size the program is told.
+  if win then
+    ok, job = pcall(vim.api.nvim_win_call, win, run)
+  else
+    ok, job = pcall(vim.api.nvim_buf_call, self.buf, run)
+  end
+  if not ok or job <= 0 then
+    return nil, tostring(job)
+  end
+  if self:focused() then
+    self:resume()
+  end
+  return self.buf
+end
+
+--- A view of a buffer that is a terminal, or will be.
+---@param place gemini_bridge.Place
+---@param buf? integer
+---@return gemini_bridge.View
+function M.new(place, buf)
+  if not buf then
+    buf = vim.api.nvim_create_buf(false, true)
+    -- Keys typed while the bridge starts change nothing.
+    vim.bo[buf].modifiable = false
+  end
+  local view = setmetatable({ buf = buf, place = place, insert = true }, View)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.terminal." .. buf, {})
+  vim.bo[buf].bufhidden = "hide"
+  local function on(event, run)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = buf, callback = run })
+  end
+  on("BufLeave", function()
+    view:leave()
+  end)
+  on("BufEnter", function()
+    view:resume()
+  end)
+  if place.position == "float" then
+    vim.api.nvim_create_autocmd("VimResized", {
+      group = group,
+      callback = function()
+        local win = view:window()
+        if win then
+          vim.api.nvim_win_set_config(win, window_config(place))
+        end
+      end,
+    })
+  end
+  on("BufWipeout", function()
+    vim.api.nvim_del_augroup_by_id(group)
+  end)
+  return view
+end
+
+return M

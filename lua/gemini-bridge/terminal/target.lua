@@ -1,0 +1,101 @@
+--- Places that a prompt can be typed into: a terminal buffer of this Neovim, or a pane of tmux.
+local M = {}
+
+---@class gemini_bridge.Target
+---@field cwd string The CLI's directory, from which references are spelled.
+---@field paste fun(text: string, done: fun(problem?: string)) As one paste, if the program asked for bracketed paste.
+---@field enter fun() Presses Enter.
+---@field screen fun(done: fun(text: string)) What it shows.
+---@field focus? fun()
+
+--- Enough lines for a prompt and what is around it.
+local SCREEN = 100
+
+---@param buf integer A terminal.
+---@param cwd string
+---@return gemini_bridge.Target
+function M.buffer(buf, cwd)
+  return {
+    cwd = cwd,
+    paste = function(text, done)
+      -- Neovim brackets the paste when the program asked for it and takes out control characters, a tab among them.
+      local lines = vim.split(text:gsub("\t", " "), "\n", { plain = true })
+      vim.api.nvim_buf_call(buf, function()
+        vim.api.nvim_put(lines, "c", true, false)
+      end)
+      done()
+    end,
+    enter = function()
+      vim.fn.chansend(vim.bo[buf].channel, "\r")
+    end,
+    screen = function(done)
+      done(table.concat(vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false), "\n"))
+    end,
+    focus = function()
+      local win = vim.fn.win_findbuf(buf)[1]
+      if win then
+        vim.api.nvim_set_current_win(win)
+        vim.cmd.startinsert()
+      end
+    end,
+  }
+end
+
+--- Runs tmux without waiting for it.
+---@param args string[]
+---@param done fun(output?: string, problem?: string)
+---@param stdin? string
+function M.tmux(args, done, stdin)
+  local ok, problem = pcall(
+    vim.system,
+    vim.list_extend({ "tmux" }, args),
+    { text = true, stdin = stdin },
+    vim.schedule_wrap(function(result)
+      if result.code == 0 then
+        done(result.stdout)
+      else
+        done(nil, "tmux: " .. vim.trim(result.stderr))
+      end
+    end)
+  )
+  if not ok then
+    done(nil, tostring(problem))
+  end
+end
+
+local function nothing() end
+
+---@param pane string Its id, such as `%3`.
+---@param cwd string
+---@return gemini_bridge.Target
+function M.pane(pane, cwd)
+  local buffer = "gemini-bridge"
+  return {
+    cwd = cwd,
+    paste = function(text, done)
+      -- Control characters could end the bracketed paste and press keys.
+      text = text:gsub("\t", " "):gsub("[%z\1-\9\11-\31\127]", "")
+      M.tmux({ "load-buffer", "-b", buffer, "-" }, function(_, problem)
+        if problem then
+          return done(problem)
+        end
+        M.tmux({ "paste-buffer", "-p", "-r", "-d", "-b", buffer, "-t", pane }, function(_, failure)
+          done(failure)
+        end)
+      end, text)
+    end,
+    enter = function()
+      M.tmux({ "send-keys", "-t", pane, "Enter" }, nothing)
+    end,
+    screen = function(done)
+      M.tmux({ "capture-pane", "-p", "-t", pane }, function(output)
+        done(output or "")
+      end)
+    end,
+    focus = function()
+      M.tmux({ "select-pane", "-t", pane }, nothing)
+    end,
+  }
+end
+
+return M
