@@ -41,8 +41,8 @@ async function demo(): Promise<void> {
   say("openDiff", String(await nvim.lua("return vim.inspect(require('gemini-bridge').diffs())")));
 
   await nvim.command("GeminiReview");
-  await nvim.input("ggO// reviewed in Neovim<Esc>");
-  say("an edit", "a first line, typed into the proposal");
+  await nvim.input("ggOreviewed in Neovim<Esc>");
+  say("an edit", "a comment line, typed into the proposal");
 
   await nvim.input(":GeminiAccept<CR>");
   say(":GeminiAccept");
