@@ -38,12 +38,11 @@ typecheck: deps ## check the types
 test: lint typecheck build ## check, build and test, on each Neovim
 	@node scripts/test.mjs
 
-demo: build ## show the plugin at work with the real Gemini CLI and a scripted model
+demo: build ## show the main job once, on a real Neovim with a real MCP client
 	$(RUN_TS) scripts/demo.ts
 
-try: build ## open Neovim with this plugin and no configuration
-	"$$(scripts/nvim.sh | tail -n 1)" --clean --cmd 'let &runtimepath = "$(CURDIR)," . &runtimepath' \
-	  -c "lua require('gemini-bridge').setup()"
+try: build ## open Neovim with the plugin started on a sample project
+	$(RUN_TS) scripts/try.ts
 
 bench: build ## measure
 	$(RUN_TS) bench/index.ts
