@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { delimiter } from "node:path";
 import type { FastifyInstance } from "fastify";
 import { buildApp } from "./http/server.ts";
-import { createSessions, type Sessions } from "./http/sessions.ts";
+import { createSessions, prepare, type Sessions } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
 import { createDiscoveryFile } from "./ide/discovery.ts";
 import { removeLeftovers } from "./ide/leftovers.ts";
@@ -141,6 +141,7 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
       report({ state: "running", workspace: paths.listed });
     };
     await publish(boot.workspace.directories);
+    void prepare();
     log.info(`listening on port ${port} for process ${boot.idePid}`);
 
     let published = Promise.resolve();

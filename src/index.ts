@@ -1,13 +1,17 @@
 /** Entry of the remote plugin and of the private host: wiring only. */
-import { attach, type NvimPlugin } from "neovim";
-import { z } from "zod";
+import type { NvimPlugin } from "neovim";
+import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
 import { openLog } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
+import { connect } from "./nvim/client.ts";
 import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
 
 const ChannelInfo = z.object({ id: z.number() });
+
+// Compiling a parser for each schema costs more than a message a second ever gains: 8 ms of a start.
+z.config({ jitless: true });
 
 /** Serves one Neovim; a stopped companion is followed by a new one. */
 function createHost(nvim: Editor, stopped: () => void) {
@@ -36,7 +40,7 @@ function createHost(nvim: Editor, stopped: () => void) {
 
 /** Runs as a process of Neovim's own, connected by standard input and output. */
 export function runPrivateHost(): void {
-  const nvim = attach({ reader: process.stdin, writer: process.stdout });
+  const nvim = connect();
   const host = createHost(nvim, () => process.exit(0));
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
@@ -59,3 +63,6 @@ export function plugin(plugin: NvimPlugin): void {
     sync: false,
   });
 }
+
+/** For the build: what has run once when V8's code cache is made need not be compiled at run time. */
+export { prepare } from "./http/sessions.ts";

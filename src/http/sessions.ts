@@ -1,16 +1,18 @@
 /** The sessions of all connected CLIs: who a request belongs to, and how many there may be. */
 import { randomUUID } from "node:crypto";
-import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { rpcError } from "./errors.ts";
-import { type Connection, createConnection, type KnownSession, type Session } from "./session.ts";
+import type { Connection, KnownSession, Session } from "./session.ts";
 
 /** The CLI's HTTP client drops a stream that is silent for 300 s (milliseconds). */
 const KEEP_ALIVE = 60_000;
 
 /** More of a client's name than a line of a message holds (UTF-16 units). */
 const MAX_NAME = 100;
+
+/** Loads what the first client needs. Not needed for a start, and loaded by itself when a client comes first. */
+export const prepare = () => import("./sdk.ts");
 
 export type { Session } from "./session.ts";
 
@@ -60,6 +62,7 @@ export function createSessions(options: SessionOptions): Sessions {
 
   async function create(known: KnownSession): Promise<Connection> {
     all.add(known);
+    const { McpServer, createConnection } = await prepare();
     const server = new McpServer({ name: "gemini-bridge.nvim", version }, { capabilities: { tools: {} } });
     const connection: Connection = await createConnection({
       known,
@@ -120,6 +123,7 @@ export function createSessions(options: SessionOptions): Sessions {
         const connection = connections.get(id);
         return connection ? connection.handle(request, reply) : refuse(404, -32001, "Session not found");
       }
+      const { isInitializeRequest } = await prepare();
       if (request.method === "POST" && isInitializeRequest(body))
         return initialize(body.params, request, reply);
       return refuse(400, -32000, "Bad Request: Mcp-Session-Id header is required");

@@ -2,7 +2,7 @@
 import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { z } from "zod";
+import * as z from "zod";
 import { discoveryDirectory, draftName } from "./discovery.ts";
 import { DISCOVERY_FILE, discoveryFileName, IDE_INFO } from "./wire.ts";
 

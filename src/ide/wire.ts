@@ -5,7 +5,7 @@
  * discovery details beyond it were read in Gemini CLI 0.61.0
  * (`packages/core/src/ide`).
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** The CLI keeps this many open files of a context. */
 export const MAX_OPEN_FILES = 10;

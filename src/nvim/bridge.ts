@@ -1,6 +1,6 @@
 /** Typed calls into Lua, and events out of it. */
 import type { Neovim } from "neovim";
-import { z } from "zod";
+import * as z from "zod";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
 import {

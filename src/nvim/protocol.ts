@@ -5,7 +5,7 @@
  * `lua/gemini-bridge/rpc.lua`. Lua -> Node: `events`, one RPC notification
  * each, sent by `lua/gemini-bridge/host.lua`; Lua never waits for Node.
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
 export const EVENT_METHOD = "gemini_bridge";

@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { root } from "../support/nvim.ts";
+import { withEnv } from "../support/sandbox.ts";
+import type { Scope } from "../support/scope.ts";
+
+/** A plugin whose bundle exports what `expression` gives, and the name of its build. */
+function makePlugin(t: Scope, build: string, expression: string) {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-load-")));
+  t.teardown(() => rmSync(dir, { recursive: true }));
+  cpSync(join(root, "rplugin"), join(dir, "rplugin"), { recursive: true });
+  const bundle = join(dir, "dist", "gemini-bridge.cjs");
+  const write = (name: string, value: string) =>
+    writeFileSync(bundle, `//${name}\nexports.answer = () => ${value};\nexports.prepare = async () => {};\n`);
+  cpSync(join(root, "scripts", "cache.cjs"), join(dir, "scripts", "cache.cjs"));
+  mkdirSync(join(dir, "dist"));
+  write(build, expression);
+  const node = (...args: string[]) => {
+    const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
+    return execFileSync(file, words, { cwd: dir, encoding: "utf8" });
+  };
+  const show = `const { exports, script } = require("./rplugin/node/gemini-bridge/load.js")();
+    console.log(JSON.stringify({ answer: exports.answer(), rejected: script.cachedDataRejected ?? "no cache" }))`;
+  return {
+    bundle,
+    write,
+    makeCache: () => node("scripts/cache.cjs"),
+    load: (...flags: string[]): unknown => JSON.parse(node(...flags, "-e", show)),
+  };
+}
+
+t.test("the bundle is loaded with the cache of its build", async (t) => {
+  const plugin = makePlugin(t, "one", '"first"');
+  t.same(plugin.load(), { answer: "first", rejected: "no cache" });
+  plugin.makeCache();
+  t.same(plugin.load(), { answer: "first", rejected: false });
+
+  // V8 would take the old cache, and run the old functions: the lengths are equal.
+  plugin.write("two", '"other"');
+  t.same(plugin.load(), { answer: "other", rejected: "no cache" });
+});
+
+t.test("a cache that was made with other flags is refused", async (t) => {
+  const plugin = makePlugin(t, "one", '"first"');
+  plugin.makeCache();
+  t.same(plugin.load("--stack-size=800"), { answer: "first", rejected: true });
+});
+
+t.test("a stack trace names the bundle's own lines and columns", async (t) => {
+  const plugin = makePlugin(t, "one", "new Error().stack.split('\\n')[1]");
+  t.same(plugin.load(), {
+    answer: `    at exports.answer (${plugin.bundle}:2:24)`,
+    rejected: "no cache",
+  });
+});
