@@ -36,7 +36,7 @@ async function demo(): Promise<void> {
   say("ide/contextUpdate", JSON.stringify(context.workspaceState?.openFiles?.[0]));
   await nvim.input("<Esc>");
 
-  const proposal = sample.replace('"Hello, " + name', "`Hello, ${name}`");
+  const proposal = sample.replace('"world"', '"Neovim"');
   await client.openDiff(path, proposal);
   say("openDiff", String(await nvim.lua("return vim.inspect(require('gemini-bridge').diffs())")));
 
