@@ -1,4 +1,4 @@
-import t from "tap";
+import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 
 const start = (t: Test, file = "one\ntwo\n") =>
