@@ -1,6 +1,6 @@
 /** The HTTP application: `/mcp` behind the guards. Listening is the companion's job. */
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { checkHost, checkRoute, checkToken, ENDPOINT } from "./guard.ts";
 import type { Sessions } from "./sessions.ts";
@@ -37,10 +37,13 @@ export function buildApp({
   bodyLimit,
   timeouts = TIMEOUTS,
 }: AppOptions): FastifyInstance {
-  /** Responses under way on each connection. */
-  const answering = new WeakMap<Socket, number>();
-  const count = (socket: Socket, change: number) =>
-    answering.set(socket, (answering.get(socket) ?? 0) + change);
+  /** Responses that have not ended, by connection. */
+  const open = new WeakMap<Socket, Set<FastifyReply>>();
+
+  /** Whether an answer to a request that came in whole is due or under way on this connection. */
+  function isAnswering(socket: Socket): boolean {
+    return [...(open.get(socket) ?? [])].some(({ raw, request }) => raw.headersSent || request.raw.complete);
+  }
 
   const app = Fastify({
     logger: false, // it would write to standard output, the RPC channel
@@ -56,14 +59,21 @@ export function buildApp({
     // A path that cannot be decoded would be answered by the router, before the guards.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, (answering.get(socket) ?? 0) > 0),
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, isAnswering(socket)),
   });
   // Without a listener, an accept that fails (no descriptors left) would end the process.
   app.server.on("error", () => {});
-  app.removeContentTypeParser("text/plain");
-  app.addHook("onRequest", ({ raw }, reply, done) => {
-    count(raw.socket, 1);
-    reply.raw.once("close", () => count(raw.socket, -1));
+  app.removeAllContentTypeParsers();
+  const parseJson = app.getDefaultJsonParser("error", "error");
+  app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
+    // Some clients say what type their DELETE has, though it has no body.
+    if (body === "" && request.method === "DELETE") done(null);
+    else void parseJson(request, body, done);
+  });
+  app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
+    const replies = open.get(socket) ?? new Set();
+    open.set(socket, replies.add(reply));
+    reply.raw.once("close", () => replies.delete(reply));
     done();
   });
   app.addHook("onRequest", checkHost(port));

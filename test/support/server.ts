@@ -1,0 +1,245 @@
+import { request as httpRequest, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
+import { connect } from "node:net";
+import { text } from "node:stream/consumers";
+import type { Test } from "tap";
+import { z } from "zod";
+import { buildApp, type Timeouts } from "../../src/http/server.ts";
+import { createSessions, type Session, type SessionHooks, type Sessions } from "../../src/http/sessions.ts";
+import { registerTools } from "../../src/http/tools.ts";
+import { openLog } from "../../src/log.ts";
+import { waitFor } from "./wait.ts";
+
+export const TOKEN = "the-token-of-this-test";
+
+export interface ServerOptions {
+  maxSessions?: number;
+  /** Milliseconds. */
+  grace?: number;
+  keepAlive?: number;
+  bodyLimit?: number;
+  timeouts?: Timeouts;
+  hooks?: Partial<SessionHooks>;
+}
+
+export interface Server {
+  port: number;
+  sessions: Sessions;
+  /** What the hooks were called with, as `<hook> <session id>`. */
+  calls: string[];
+  close(): Promise<void>;
+}
+
+/** Our HTTP and session layer with its tools, on a port of its own, without an editor behind it. */
+export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
+  const calls: string[] = [];
+  const record = (hook: string) => (session: Session) => void calls.push(`${hook} ${session.id}`);
+  const diffs = new Map<string, string>();
+  const sessions = createSessions({
+    version: "0",
+    maxSessions: options.maxSessions ?? 256,
+    grace: options.grace ?? 30_000,
+    ...(options.keepAlive === undefined ? {} : { keepAlive: options.keepAlive }),
+    hooks: {
+      register(server) {
+        const tools = {
+          open: async ({ filePath, newContent }: { filePath: string; newContent: string }) =>
+            void diffs.set(filePath, newContent),
+          close: async (filePath: string) => diffs.get(filePath) ?? "",
+        };
+        registerTools(server, tools, openLog("", "error"));
+      },
+      changed: () => void calls.push("changed"),
+      opened: record("opened"),
+      dropped: record("dropped"),
+      closed: record("closed"),
+      ...options.hooks,
+    },
+  });
+  let port = 0;
+  const app = buildApp({
+    token: TOKEN,
+    port: () => port,
+    sessions,
+    bodyLimit: options.bodyLimit ?? 64 * 1024 * 1024,
+    ...(options.timeouts ? { timeouts: options.timeouts } : {}),
+  });
+  await app.listen({ host: "127.0.0.1", port: 0 });
+  t.teardown(() => app.close());
+  const address = app.server.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  port = address.port;
+  return { port, sessions, calls, close: () => app.close() };
+}
+
+/** The headers that a well-behaved client sends. */
+export function headers(port: number, session?: string): Record<string, string> {
+  return {
+    host: `127.0.0.1:${port}`,
+    authorization: `Bearer ${TOKEN}`,
+    accept: "application/json, text/event-stream",
+    "content-type": "application/json",
+    ...(session === undefined ? {} : { "mcp-session-id": session }),
+  };
+}
+
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+export interface Request {
+  method?: string;
+  path?: string;
+  headers?: Readonly<Record<string, string | undefined>>;
+  body?: string | Buffer | undefined;
+}
+
+/** One request on a connection of its own. */
+export function ask(
+  port: number,
+  { method = "POST", path = "/mcp", body, ...rest }: Request,
+): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const given = Object.entries({ ...headers(port), ...rest.headers });
+    const request = httpRequest({
+      port,
+      host: "127.0.0.1",
+      method,
+      path,
+      agent: false,
+      headers: Object.fromEntries(given.filter((entry): entry is [string, string] => entry[1] !== undefined)),
+    });
+    request.on("error", reject);
+    request.on("response", async (response) => {
+      const { statusCode: status = 0, headers } = response;
+      resolve({ status, headers, body: await text(response) });
+    });
+    request.end(body);
+  });
+}
+
+/** Sends bytes as they are, and answers all that comes back until the server closes, or falls silent. */
+export function sendRaw(
+  port: number,
+  bytes: string | Buffer,
+  { silence = 1500, end = false } = {},
+): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1", () => (end ? socket.end(bytes) : socket.write(bytes)));
+    const done = () => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(silence, done);
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.on("error", done);
+    socket.on("close", done);
+  });
+}
+
+/** The body of every error: JSON-RPC that answers no particular request. */
+export const RpcError = z.strictObject({
+  jsonrpc: z.literal("2.0"),
+  error: z.object({ code: z.int(), message: z.string(), data: z.string().optional() }),
+  id: z.null(),
+});
+
+export const INITIALIZE = JSON.stringify({
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-06-18",
+    capabilities: {},
+    clientInfo: { name: "a test", version: "1" },
+  },
+});
+
+/** Begins a session as a client does. @returns its id. */
+export async function initialize(port: number): Promise<string> {
+  const answer = await ask(port, { body: INITIALIZE });
+  const id = answer.headers["mcp-session-id"];
+  if (typeof id !== "string") throw new Error(`no session: ${answer.status} ${answer.body}`);
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
+  await ask(port, { body, headers: { "mcp-session-id": id } });
+  return id;
+}
+
+const Message = z.looseObject({ method: z.string().optional(), params: z.looseObject({}).optional() });
+
+export interface EventStream {
+  response: IncomingMessage;
+  /** What arrived, oldest first. */
+  events: { id: string | undefined; message: z.infer<typeof Message> }[];
+  /** All bytes, comments too. */
+  raw: () => string;
+  ended: () => boolean;
+  /** Waits for an event with this method. */
+  next(
+    method: string,
+    predicate?: (params: Record<string, unknown>) => boolean,
+  ): Promise<Record<string, unknown>>;
+  /** Breaks the connection. */
+  break(): void;
+}
+
+/** Opens a session's event stream. */
+export function openStream(
+  port: number,
+  session: string,
+  extra: Record<string, string> = {},
+): Promise<EventStream> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest({
+      port,
+      host: "127.0.0.1",
+      path: "/mcp",
+      agent: false,
+      headers: { ...headers(port, session), accept: "text/event-stream", ...extra },
+    });
+    request.on("error", reject);
+    request.end();
+    request.on("response", (response) => {
+      if (response.statusCode !== 200) {
+        reject(new Error(`status ${response.statusCode}`));
+        return;
+      }
+      let raw = "";
+      let ended = false;
+      const events: EventStream["events"] = [];
+      response.setEncoding("utf8");
+      response.on("data", (data: string) => {
+        raw += data;
+        events.length = 0;
+        for (const block of raw.split("\n\n").slice(0, -1)) {
+          const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
+          const json = field("data");
+          if (json) events.push({ id: field("id"), message: Message.parse(JSON.parse(json)) });
+        }
+      });
+      const end = () => {
+        ended = true;
+      };
+      response.on("close", end);
+      response.on("error", end);
+      resolve({
+        response,
+        events,
+        raw: () => raw,
+        ended: () => ended,
+        next: (method, predicate = () => true) =>
+          waitFor(
+            () =>
+              events.find(({ message }) => message.method === method && predicate(message.params ?? {}))
+                ?.message.params,
+            `${method} in ${JSON.stringify(events)}`,
+          ),
+        break: () => response.destroy(),
+      });
+    });
+  });
+}
