@@ -209,13 +209,15 @@ export function openStream(
         return;
       }
       let raw = "";
+      let rest = "";
       let ended = false;
       const events: EventStream["events"] = [];
       response.setEncoding("utf8");
       response.on("data", (data: string) => {
         raw += data;
-        events.length = 0;
-        for (const block of raw.split("\n\n").slice(0, -1)) {
+        const blocks = (rest + data).split("\n\n");
+        rest = blocks.pop() ?? "";
+        for (const block of blocks) {
           const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
           const json = field("data");
           if (json) events.push({ id: field("id"), message: Message.parse(JSON.parse(json)) });

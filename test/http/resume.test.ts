@@ -1,0 +1,164 @@
+import t, { type Test } from "tap";
+import type { Session } from "../../src/http/sessions.ts";
+import { initialize, openStream, type ServerOptions, startServer } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** A server with one session. */
+async function start(t: Test, options: ServerOptions = {}) {
+  const server = await startServer(t, options);
+  const id = await initialize(server.port);
+  const session = server.sessions.get(id);
+  if (!session) throw new Error("no session");
+  return { ...server, id, session, open: (extra = {}) => openStream(server.port, id, extra) };
+}
+
+const accept = (session: Session, content: string) =>
+  session.deliver("ide/diffAccepted", { filePath: "/a", content });
+
+const context = (path: string) => ({ workspaceState: { openFiles: [{ path, timestamp: 1 }] } });
+
+t.test("a decision waits for the first stream", async (t) => {
+  const { session, open } = await start(t);
+  const delivered = accept(session, "held");
+  const stream = await open();
+  t.same(await stream.next("ide/diffAccepted"), { filePath: "/a", content: "held" });
+  t.equal(await delivered, true);
+});
+
+t.test("a decision taken while the stream was down arrives when it comes back, once", async (t) => {
+  for (const resume of [true, false]) {
+    const { session, open, id, calls } = await start(t);
+    const first = await open();
+    await accept(session, "seen");
+    await first.next("ide/diffAccepted");
+    const lastId = first.events.at(-1)?.id ?? "";
+    first.break();
+    await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
+    const delivered = [accept(session, "one"), session.deliver("ide/diffRejected", { filePath: "/b" })];
+    const second = await open(resume ? { "last-event-id": lastId } : {});
+    await second.next("ide/diffRejected");
+    t.same(await Promise.all(delivered), [true, true]);
+    t.same(
+      second.events.map(({ message }) => message.params),
+      [{ filePath: "/a", content: "one" }, { filePath: "/b" }],
+    );
+  }
+});
+
+t.test("a decision written to a stream that was broken already is replayed", async (t) => {
+  const { session, open } = await start(t);
+  const first = await open();
+  session.notify("ide/contextUpdate", context("/a"));
+  await first.next("ide/contextUpdate");
+  const lastId = first.events.at(-1)?.id ?? "";
+  first.break(); // the server hears of it later
+  void accept(session, "crossing");
+  for (let i = 0; i < 100; i++) session.notify("ide/contextUpdate", context(`/${i}`));
+  const second = await open({ "last-event-id": lastId });
+  await second.next("ide/diffAccepted");
+  await second.next("ide/contextUpdate");
+  t.equal(second.events.length, 2, "of the contexts only the newest");
+});
+
+t.test("the standalone stream is resumed, also past what is still stored", async (t) => {
+  const { session, open } = await start(t);
+  const first = await open();
+  await accept(session, "first");
+  await first.next("ide/diffAccepted");
+  const lastId = first.events.at(-1)?.id ?? "";
+  for (let i = 0; i < 200; i++) await accept(session, String(i));
+  first.break();
+  const second = await open({ "last-event-id": lastId });
+  await second.next("ide/diffAccepted", ({ content }) => content === "199");
+  t.equal(second.events.length, 64);
+});
+
+t.test("an event id that is not ours opens a new stream", async (t) => {
+  for (const lastId of ["1", "x", "aaaaaaaa.1._GET_stream", "..", "a.b.c".repeat(1000)]) {
+    const { session, open } = await start(t);
+    const delivered = accept(session, "held");
+    const stream = await open({ "last-event-id": lastId });
+    await stream.next("ide/diffAccepted");
+    t.ok(await delivered);
+  }
+});
+
+t.test("a newer stream replaces the one before it; a request that opens none does not", async (t) => {
+  const { session, open, sessions } = await start(t);
+  const first = await open();
+  await t.rejects(open({ accept: "application/json" }), { message: "status 406" });
+  await t.rejects(open({ "mcp-protocol-version": "0" }), { message: "status 400" });
+  t.notOk(first.ended());
+  const second = await open();
+  await waitFor(first.ended, "the first stream to end");
+  t.ok(first.response.complete, "gracefully");
+  await accept(session, "to the second");
+  await second.next("ide/diffAccepted");
+  t.same(first.events, []);
+  t.equal(sessions.open().length, 1);
+});
+
+t.test("a decision that can reach nobody any more is known to be lost", async (t) => {
+  const { session, open, calls, id } = await start(t, { grace: 200 });
+  const stream = await open();
+  stream.break();
+  await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
+  t.equal(await accept(session, "lost"), false);
+  t.ok(calls.includes(`closed ${id}`));
+  t.equal(await accept(session, "later"), false);
+});
+
+t.test("a decision on the way when the server closes is known to be lost", async (t) => {
+  const { session, close } = await start(t);
+  const delivered = accept(session, "lost");
+  await close();
+  t.equal(await delivered, false);
+});
+
+t.test("a client that does not read costs no memory, and then gets what counts", async (t) => {
+  const { session, open } = await start(t);
+  const stream = await open();
+  stream.response.pause();
+  const selectedText = "x".repeat(16_384);
+  const update = (time: number) => ({
+    workspaceState: { openFiles: [{ path: "/a", timestamp: time, isActive: true, selectedText }] },
+  });
+  const rounds = 5_000; // 80 MB
+  const before = process.memoryUsage().rss;
+  for (let time = 1; time <= rounds; time++) {
+    session.notify("ide/contextUpdate", update(time));
+    if (time % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
+  }
+  const delivered = accept(session, "read at last");
+  t.ok(process.memoryUsage().rss - before < 40e6);
+  stream.response.resume();
+  await stream.next("ide/diffAccepted");
+  t.ok(await delivered);
+  const newest = await stream.next("ide/contextUpdate", (params) =>
+    JSON.stringify(params).includes(`"timestamp":${rounds}`),
+  );
+  t.ok(newest);
+  t.ok(stream.events.length < rounds / 2);
+});
+
+t.test("a later host goes on with the sessions of the one before", async (t) => {
+  const before = await start(t);
+  const known = before.sessions.known();
+  const stream = await before.open();
+  await accept(before.session, "before");
+  await stream.next("ide/diffAccepted");
+  const lastId = stream.events.at(-1)?.id ?? "";
+  await before.close();
+
+  const after = await startServer(t, { grace: 300 });
+  await after.sessions.restore(known);
+  t.same(after.sessions.known(), known);
+  const session = after.sessions.get(before.id);
+  if (!session) throw new Error("the session is unknown");
+  const delivered = accept(session, "after");
+  const resumed = await openStream(after.port, before.id, { "last-event-id": lastId });
+  t.same(await resumed.next("ide/diffAccepted"), { filePath: "/a", content: "after" });
+  t.ok(await delivered);
+  resumed.break();
+  await waitFor(() => after.sessions.known().length === 0, "one that does not come back to be freed");
+});

@@ -1,0 +1,125 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import t from "tap";
+import { ask, INITIALIZE, initialize, openStream, RpcError, startServer } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
+
+const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+
+t.test("a session is freed by DELETE", async (t) => {
+  const { port, sessions, calls } = await startServer(t);
+  const id = await initialize(port);
+  const stream = await openStream(port, id);
+  t.same(
+    sessions.open().map((session) => session.known.name),
+    ["a test"],
+  );
+  t.equal((await ask(port, { method: "DELETE", headers: { "mcp-session-id": id } })).status, 200);
+  await waitFor(stream.ended, "the stream to end");
+  t.same(sessions.known(), []);
+  t.ok(calls.includes(`closed ${id}`));
+  t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
+});
+
+t.test("a session whose stream does not come back is freed after the grace time, no sooner", async (t) => {
+  const grace = 400;
+  const { port, sessions, calls } = await startServer(t, { grace });
+  const id = await initialize(port);
+  const stream = await openStream(port, id);
+  stream.break();
+  await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
+  t.same(sessions.open(), [], "it is not listed any more");
+  const again = await openStream(port, id);
+  // Longer than the grace time: an open stream needs nothing else to live.
+  const seen = performance.now();
+  await waitFor(() => performance.now() - seen > 2 * grace, "the grace time to pass");
+  t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 200);
+  again.break();
+  const broken = performance.now();
+  await waitFor(() => calls.includes(`closed ${id}`), "the session to be freed");
+  t.ok(performance.now() - broken >= grace - 20);
+  t.same(sessions.known(), []);
+  t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
+});
+
+t.test("a session without any stream lives by its requests", async (t) => {
+  const { port, sessions } = await startServer(t, { grace: 300 });
+  const id = await initialize(port);
+  for (const started = performance.now(); performance.now() - started < 700; ) {
+    const answer = await ask(port, { body: PING, headers: { "mcp-session-id": id } });
+    if (answer.status !== 200) t.fail(`status ${answer.status}`);
+  }
+  await waitFor(() => sessions.known().length === 0, "the idle session to be freed");
+});
+
+t.test("one client too many is told so, until another has gone", async (t) => {
+  const { port, sessions } = await startServer(t, { maxSessions: 3 });
+  // All at once: those that are about to begin count.
+  const answers = await Promise.all(Array.from({ length: 10 }, () => ask(port, { body: INITIALIZE })));
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 200, ...Array(7).fill(503)]);
+  const refused = answers.find(({ status }) => status === 503);
+  t.match(RpcError.parse(JSON.parse(refused?.body ?? "")).error.message, "Too many sessions: 3");
+  t.ok(Number(refused?.headers["retry-after"]) > 0);
+  const [first] = sessions.known();
+  await ask(port, { method: "DELETE", headers: { "mcp-session-id": first?.id } });
+  t.equal((await ask(port, { body: INITIALIZE })).status, 200);
+});
+
+t.test("a first message that is refused leaves no session", async (t) => {
+  const { port, sessions } = await startServer(t, { maxSessions: 1 });
+  t.equal((await ask(port, { body: INITIALIZE, headers: { accept: "text/html" } })).status, 406);
+  t.same(sessions.known(), []);
+  t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and takes no place");
+});
+
+t.test("a client's name is one short line", async (t) => {
+  const { port, sessions } = await startServer(t);
+  const clientInfo = { name: `a\u0000b\r\n\u202e${"x".repeat(1000)}`, version: "\u001b[31m1" };
+  const body = JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo },
+  });
+  t.equal((await ask(port, { body })).status, 200);
+  const [known] = sessions.known();
+  t.match(known?.name, /^a b {3}x+$/);
+  t.equal(known?.name.length, 100);
+  t.equal(known?.version, " [31m1");
+});
+
+t.test("two hundred clients that come and go leave nothing behind", async (t) => {
+  const { port, sessions, calls } = await startServer(t, { grace: 1_000 });
+  setFlagsFromString("--expose-gc");
+  const collect: () => void = runInNewContext("gc");
+  const measure = () => {
+    collect();
+    return { heap: process.memoryUsage().heapUsed, handles: process.getActiveResourcesInfo().length };
+  };
+  let held = 0;
+  const params = { name: "openDiff", arguments: { filePath: "/tmp/none", newContent: "x".repeat(10_000) } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params });
+  const client = async () => {
+    const id = await initialize(port);
+    const stream = await openStream(port, id);
+    const answer = await ask(port, { body, headers: { "mcp-session-id": id } });
+    return { stream, status: answer.status };
+  };
+  const come = async (clients: number) => {
+    for (let done = 0; done < clients; done += 20) {
+      const group = await Promise.all(Array.from({ length: 20 }, client));
+      held = Math.max(held, sessions.open().length);
+      t.ok(group.every(({ status }) => status === 200));
+      for (const { stream } of group) stream.break();
+    }
+    await waitFor(() => sessions.known().length === 0, "all sessions to be freed");
+    calls.length = 0;
+  };
+  await come(100); // what is compiled, cached and pooled once is there after these
+  const before = measure();
+  await come(200);
+  await waitFor(() => measure().handles <= before.handles + 2, "connections and timers to be gone");
+  const after = measure();
+  t.ok(held >= 20);
+  t.ok(after.heap - before.heap < 4e6, `the heap grew by ${after.heap - before.heap} bytes`);
+});
