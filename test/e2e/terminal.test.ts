@@ -1,0 +1,127 @@
+import { delimiter, dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { Cli } from "../support/cli.ts";
+import { type Model, startModel } from "../support/model.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { descendants, isAlive } from "../support/processes.ts";
+
+const SETTINGS = {
+  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
+  ide: { enabled: true, hasSeenNudge: true },
+  general: { enableAutoUpdate: false },
+  privacy: { usageStatisticsEnabled: false },
+};
+
+/** A Neovim in which `gemini` can be run, with nothing but what a user would set; the proxy leads nowhere. */
+async function start(t: Test): Promise<{ nvim: Nvim; model: Model }> {
+  const model = await startModel(t);
+  const nvim = await startNvim(t, {
+    files: {
+      "../home/.gemini/settings.json": JSON.stringify(SETTINGS),
+      "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
+      "a b,c/odd (name).txt": "odd content\n",
+    },
+    env: {
+      PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      GEMINI_API_KEY: "any",
+      GOOGLE_GEMINI_BASE_URL: model.url,
+      http_proxy: "http://127.0.0.1:9",
+    },
+  });
+  return { nvim, model };
+}
+
+const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
+
+/** The CLI in the terminal of `:Gemini`. */
+async function cli(nvim: Nvim): Promise<Cli> {
+  const terminal = `(function()
+    local terminal = require('gemini-bridge.terminal').last()
+    if not (terminal and terminal.buf) then return end
+    local win = vim.fn.win_findbuf(terminal.buf)[1]
+    return {
+      win = win, buf = terminal.buf, job = vim.bo[terminal.buf].channel, shell = terminal.pid,
+      height = vim.api.nvim_win_get_height(win),
+    }
+  end)()`;
+  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal", 10_000)));
+}
+
+t.test("the real CLI in the terminal of :Gemini", async (t) => {
+  const { nvim, model } = await start(t);
+  await nvim.command("edit greet.js");
+  await nvim.input(":Gemini<CR>");
+  const gemini = await cli(nvim);
+
+  await t.test("connects", async (t) => {
+    await gemini.waitForScreen(/Type your message/, 20_000);
+    await t.resolves(
+      nvim.waitFor(
+        async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
+        "it to connect",
+        15_000,
+      ),
+    );
+    t.notMatch(await nvim.messages(), /ide enable/, "nothing to remind of");
+  });
+
+  await t.test("takes a prompt from the editor, without Enter", async (t) => {
+    await nvim.input("<C-\\><C-n><C-w>p");
+    await nvim.input(":1,2GeminiSend explain this<CR>");
+    await gemini.waitForScreen(/@greet\.js \(lines 1-2\) explain this/);
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
+    t.equal(model.requests.filter(({ action }) => action === "streamGenerateContent").length, 0);
+  });
+
+  await t.test("with ! sends it; odd names are read", async (t) => {
+    model.say([{ text: "Understood." }]);
+    await nvim.input(":GeminiAdd a\\ b,c/odd\\ (name).txt<CR>");
+    await nvim.waitFor(
+      async () => (await gemini.screen()).join("").replace(/\s/g, "").includes("odd\\\\(name\\).txt"),
+      "the reference in the prompt, which wraps",
+    );
+    await nvim.input(":GeminiSend! --text and this<CR>");
+    await gemini.waitForScreen(/Understood\./, 15_000);
+    const prompt = model.promptText();
+    t.match(prompt, /\(lines 1-2\) explain this/);
+    t.match(prompt, /const greeting = 'Hello';/, "the file that was referred to");
+    t.match(prompt, /odd content/, "the file with the odd name");
+    t.match(prompt, /and this/);
+  });
+
+  await t.test("a long prompt is sent as well", async (t) => {
+    model.say([{ text: "That was long." }]);
+    await nvim.lua(
+      "require('gemini-bridge').send({ text = ..., submit = true })",
+      `${"many words ".repeat(80)}\n\n\n\n\n\nthe end`,
+    );
+    await gemini.waitForScreen(/That was long\./, 15_000);
+    t.match(model.promptText(), /many words many words[\s\S]*the end/);
+    t.match(model.promptText(), /const greeting = 'Hello';/);
+  });
+
+  await t.test("nothing of it is left after :qa", async (t) => {
+    const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
+    t.ok(pids.length > 1, "the CLI has a child");
+    t.ok(pids.every(isAlive));
+    nvim.nvim.notify("nvim_command", ["qa"]);
+    t.same(await nvim.exited, { code: 0, signal: null });
+    t.notOk(pids.some(isAlive), "no process");
+  });
+});
+
+t.test("a prompt starts the CLI and waits until it listens", async (t) => {
+  const { nvim, model } = await start(t);
+  model.say([{ text: "Good morning." }]);
+  await nvim.command("edit greet.js");
+  await nvim.input(":GeminiSend! hello<CR>");
+  const gemini = await cli(nvim);
+  await gemini.waitForScreen(/Good morning\./, 30_000);
+  t.match(model.promptText(), /@greet\.js hello/);
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
+
+  const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
+  await nvim.command(`bwipeout! ${gemini.place.buf}`);
+  await nvim.waitFor(() => !pids.some(isAlive), "the CLI to end");
+});
