@@ -4,11 +4,11 @@
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
-LUA := $(wildcard build.lua plugin lua)
+LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import @tapjs/typescript/import
 
-.PHONY: help deps build lint format typecheck test demo try bench doc-check clean
+.PHONY: help deps build lint format typecheck test demo try bench doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,7 +35,7 @@ format: deps ## format all sources
 typecheck: deps ## check the types
 	tsc --noEmit
 
-test: lint typecheck build ## check, build and test, on each Neovim
+test: lint typecheck doc-check build ## check, build and test, on each Neovim
 	@node scripts/test.mjs
 
 demo: build ## show the main job once, on a real Neovim with a real MCP client
@@ -47,8 +47,11 @@ try: build ## open Neovim with the plugin started on a sample project
 bench: build ## measure
 	$(RUN_TS) bench/index.ts
 
-doc-check: deps ## check that the documentation agrees with the sources
-	$(RUN_TS) scripts/doc.ts --check
+doc: ## write what the documentation takes from the sources
+	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
+
+doc-check: ## check that the documentation agrees with the sources
+	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 
 clean: ## remove all that is generated, the downloaded Neovims too
 	rm -rf dist .tap .nvim node_modules

@@ -1,33 +1,41 @@
 -- Run by plugin managers after an install or update: lazy.nvim by itself, in a coroutine whose
--- yields show progress; others by `:luafile build.lua`.
+-- yields show progress; others by `dofile`. See |gemini-bridge-install|.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 -- By path: while it is being installed the plugin is not on 'runtimepath'.
 local build = dofile(directory .. "/lua/gemini-bridge/build.lua")
 
 --- A build that takes longer has hung (milliseconds).
 local TIMEOUT = 15 * 60 * 1000
+--- How long each turn waits before it lets the plugin manager go on (milliseconds).
+local TURN = 20
 
 local managed = coroutine.isyieldable()
 local finished, problem = false, nil
 local messages = {}
 
 build.run(function(message)
+  message = "gemini-bridge: " .. message
   messages[#messages + 1] = message
   if not managed then
-    print(message)
+    vim.api.nvim_echo({ { message } }, true, {})
   end
 end, function(failure)
   finished, problem = true, failure
 end)
 
-if managed then
-  while not finished do
-    coroutine.yield(table.remove(messages, 1))
-  end
-  vim.iter(messages):each(coroutine.yield)
-elseif not vim.wait(TIMEOUT, function()
+local function is_finished()
   return finished
-end, 50) then
+end
+
+if managed then
+  while not (finished and #messages == 0) do
+    vim.wait(TURN, is_finished)
+    -- "abort" is how lazy.nvim says that the user has left.
+    if coroutine.yield(table.remove(messages, 1)) == "abort" then
+      error("gemini-bridge: aborted", 0)
+    end
+  end
+elseif not vim.wait(TIMEOUT, is_finished, 50) then
   problem = "the build did not end"
 end
 

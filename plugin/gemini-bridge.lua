@@ -55,3 +55,5 @@ command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this N
   nargs = "?",
   complete = lazy("complete_env"),
 })
+command("GeminiDoctor", "doctor", "Say why a CLI does not connect", { nargs = "?" })
+command("GeminiBuild", "build", "Build the Node part of the bridge")

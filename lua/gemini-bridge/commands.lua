@@ -36,6 +36,20 @@ function M.status()
   require("gemini-bridge.status_view").open()
 end
 
+function M.build()
+  require("gemini-bridge.rebuild")()
+end
+
+--- `:GeminiDoctor [pid]`
+function M.doctor(args)
+  local pid = tonumber(args.args)
+  if args.args ~= "" and not pid then
+    require("gemini-bridge.notify")(":GeminiDoctor takes the process id of a running CLI", "error")
+    return
+  end
+  require("gemini-bridge.health").doctor(pid)
+end
+
 function M.log()
   local path = require("gemini-bridge.host").log_file()
   if not vim.uv.fs_stat(path) then

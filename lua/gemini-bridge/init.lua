@@ -2,7 +2,7 @@
 local M = {}
 
 --- Takes the user's options. Needed only to change a default.
----@param opts? table See |gemini-bridge-options|.
+---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
   for _, problem in ipairs(require("gemini-bridge.config").set(opts)) do
     require("gemini-bridge.notify")(problem, "warn")

@@ -75,6 +75,10 @@ end
 ---@return integer? job The process, when it is a private one.
 ---@return string? problem Why there is none, a sentence.
 function M.spawn(on_exit)
+  local problem = require("gemini-bridge.build").problem()
+  if problem then
+    return nil, problem
+  end
   if config.get().host == "shared" then
     return nil, spawn_shared()
   end

@@ -1,0 +1,42 @@
+---@meta
+-- Written by `make doc` from the options' schema.
+-- luacheck: no max line length
+
+---@class gemini_bridge.Config
+---@field autostart? boolean Start the bridge as soon as Neovim has started, instead of with :GeminiStart.
+---@field host? "private"|"shared" Where the Node part runs: a process of its own, or the standard Node host, after :UpdateRemotePlugins.
+---@field node? string The Node program (version 20 or later) that runs the private host.
+---@field server? gemini_bridge.Config.server
+---@field log? gemini_bridge.Config.log
+---@field context? gemini_bridge.Config.context
+---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
+---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
+---@field diff? gemini_bridge.Config.diff
+---@field terminal? gemini_bridge.Config.terminal
+---@field send? gemini_bridge.Config.send
+
+---@class gemini_bridge.Config.server
+---@field max_sessions? integer How many CLIs can be connected at once; one more is told to try again later.
+---@field grace? integer How long a CLI whose connection broke may take to come back (milliseconds). Then its reviews close.
+---@field body_limit? integer The largest request that is read, and so the largest proposal (bytes).
+
+---@class gemini_bridge.Config.log
+---@field level? "debug"|"info"|"warn"|"error" How much goes into the log file.
+
+---@class gemini_bridge.Config.context
+---@field exclude? string[] Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.
+
+---@class gemini_bridge.Config.diff
+---@field layout? "auto"|"vertical"|"horizontal"|"tab" How a review is shown.
+
+---@class gemini_bridge.Config.terminal
+---@field cmd? string[] The program that :Gemini runs, and its arguments: Gemini CLI or another of the same protocol.
+---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
+---@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.
+---@field cwd? string|function Where the program starts, or a function that returns it. Without it the current directory.
+---@field env? table<string, string> Variables for the program, beside those that lead it to the bridge.
+---@field provider? "native"|"snacks"|function What opens the terminal: Neovim's own windows, snacks.nvim, or a function, see gemini-bridge-provider.
+---@field auto_close? boolean Close the window when the program ends without an error.
+
+---@class gemini_bridge.Config.send
+---@field focus? boolean Go to the CLI's terminal after :GeminiSend and :GeminiAdd.

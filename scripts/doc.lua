@@ -1,0 +1,166 @@
+-- Writes what the documentation takes from the sources: the options in the help, and their LuaCATS types.
+-- usage: nvim -l scripts/doc.lua [--check]    With --check nothing is written; a difference fails.
+
+--- Widest line of the help.
+local WIDTH = 78
+--- Where the text beside a name starts.
+local INDENT = 24
+
+local root = vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2))))
+vim.opt.runtimepath:prepend(root)
+---@type gemini_bridge.Option[]
+local schema = require("gemini-bridge.config").schema
+
+---@param text string
+---@param width integer
+---@return string[]
+local function wrap(text, width)
+  local lines, line = {}, ""
+  for word in text:gmatch("%S+") do
+    if line ~= "" and #line + 1 + #word > width then
+      lines[#lines + 1], line = line, word
+    else
+      line = line == "" and word or line .. " " .. word
+    end
+  end
+  lines[#lines + 1] = line
+  return lines
+end
+
+---@param option gemini_bridge.Option
+---@return string
+local function default_of(option)
+  return option.default == nil and "none" or vim.inspect(option.default, { newline = " ", indent = "" })
+end
+
+--- An option as the help shows it, beside its tag.
+---@param option gemini_bridge.Option
+---@return string[]
+local function help_entry(option)
+  local tag = ("*gemini-bridge-option-%s*"):format(option[1])
+  local lines = { (" "):rep(WIDTH - #tag) .. tag }
+  local expects = option.expects:sub(1, 1):upper() .. option.expects:sub(2)
+  local text = wrap(expects .. ". Default: " .. default_of(option) .. ".", WIDTH - INDENT)
+  vim.list_extend(text, wrap(option.doc, WIDTH - INDENT))
+  for index, line in ipairs(text) do
+    local name = index == 1 and option[1] or ""
+    lines[#lines + 1] = name .. (" "):rep(math.max(INDENT - #name, 1)) .. line
+  end
+  lines[#lines + 1] = ""
+  return lines
+end
+
+--- The help with its options replaced: all between the first option's tag, or else the introduction of
+--- their section, and the next section.
+---@param help string
+---@return string
+local function with_options(help)
+  local lines = vim.split(help, "\n")
+  local first, last, in_section
+  for number, line in ipairs(lines) do
+    if line:find("*gemini-bridge-options*", 1, true) then
+      in_section = true
+    elseif in_section and line:find("^====") then
+      last = number - 1
+      break
+    elseif in_section and not first and line:find("*gemini-bridge-option-", 1, true) then
+      first = number
+    end
+  end
+  assert(last, "the help has no section *gemini-bridge-options*")
+  local result = vim.list_slice(lines, 1, (first or last + 1) - 1)
+  for _, option in ipairs(schema) do
+    vim.list_extend(result, help_entry(option))
+  end
+  return table.concat(vim.list_extend(result, lines, last + 1), "\n")
+end
+
+--- What each word in an option's `expects` is as a type; the first that occurs counts.
+local NOUNS = {
+  { "function", "function" },
+  { "table of strings by name", "table<string, string>" },
+  { "list of directories", "string[]" },
+  { "list", "string[]" },
+  { "directory", "string" },
+  { "string", "string" },
+  { "true, false", "boolean" },
+  { "boolean", "boolean" },
+  { "integer", "integer" },
+  { "number", "number" },
+}
+
+--- The LuaCATS type of an option, from what its `expects` says of its values: `"a", "b" or a function`.
+---@param option gemini_bridge.Option
+---@return string
+local function type_of(option)
+  local types = {}
+  for part in vim.gsplit((option.expects:gsub(",? or an? ", "\n")), "\n") do
+    local noun = vim.iter(NOUNS):find(function(noun)
+      return part:find(noun[1], 1, true) ~= nil
+    end)
+    if part:find('^"') then
+      vim.list_extend(types, vim.split((part:gsub(" or ", ", ")), ", "))
+    else
+      types[#types + 1] = assert(noun, option[1] .. ": no type is known for " .. part)[2]
+    end
+  end
+  return table.concat(types, "|")
+end
+
+--- The classes for the options' table and its groups.
+---@return string
+local function types()
+  local classes, order = { [""] = {} }, { "" }
+  for _, option in ipairs(schema) do
+    local group, name = option[1]:match("^(.-)%.?([^.]+)$")
+    if not classes[group] then
+      classes[group] = {}
+      order[#order + 1] = group
+      table.insert(classes[""], ("---@field %s? gemini_bridge.Config.%s"):format(group, group))
+    end
+    local doc = option.doc:gsub("|(.-)|", "%1")
+    table.insert(classes[group], ("---@field %s? %s %s"):format(name, type_of(option), doc))
+  end
+  local lines = {
+    "---@meta",
+    "-- Written by `make doc` from the options' schema.",
+    "-- luacheck: no max line length",
+  }
+  for _, group in ipairs(order) do
+    local name = group == "" and "gemini_bridge.Config" or "gemini_bridge.Config." .. group
+    vim.list_extend(lines, { "", "---@class " .. name })
+    vim.list_extend(lines, classes[group])
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+---@param path string
+---@return string
+local function read(path)
+  local file = io.open(root .. "/" .. path, "rb")
+  local text = file and file:read("*a") or ""
+  if file then
+    file:close()
+  end
+  return text
+end
+
+local outdated = {}
+local written = {
+  ["doc/gemini-bridge.txt"] = with_options(read("doc/gemini-bridge.txt")),
+  ["lua/gemini-bridge/types.lua"] = types(),
+}
+for path, text in vim.spairs(written) do
+  if read(path) ~= text and arg[1] == "--check" then
+    outdated[#outdated + 1] = path
+  elseif read(path) ~= text then
+    local file = assert(io.open(root .. "/" .. path, "wb"))
+    file:write(text)
+    file:close()
+    print("wrote " .. path)
+  end
+end
+if #outdated > 0 then
+  print("not what the sources say, run `make doc`: " .. table.concat(outdated, ", "))
+  os.exit(1)
+end

@@ -1,0 +1,75 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { copyPlugin, useCopy } from "../support/plugin.ts";
+
+type Programs = Record<string, { link: string } | { script: string }>;
+
+/** A Neovim beside a copy of the plugin. @param programs all that is on PATH; without them, what is on the test's own. */
+async function startBeside(
+  t: Test,
+  programs?: Programs,
+  env: Record<string, string> = {},
+): Promise<{ nvim: Nvim; copy: string }> {
+  const home = t.testdir();
+  const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
+  const bin = join(home, "bin");
+  mkdirSync(bin);
+  for (const [name, program] of Object.entries(programs ?? {})) {
+    if ("link" in program) {
+      symlinkSync(program.link, join(bin, name));
+    } else {
+      writeFileSync(join(bin, name), `#!/bin/sh\n${program.script}\n`, { mode: 0o755 });
+    }
+  }
+  const nvim = await startNvim(t, { init: useCopy(copy), env: { ...(programs && { PATH: bin }), ...env } });
+  return { nvim, copy };
+}
+
+/** What `build.lua` raises, as a plugin manager sees it. */
+function buildError(nvim: Nvim, copy: string): Promise<unknown> {
+  return nvim.lua("return tostring(select(2, pcall(dofile, ...)))", join(copy, "build.lua"));
+}
+
+t.test("build.lua says what is missing and what to do", async (t) => {
+  await t.test("no Node", async (t) => {
+    const { nvim, copy } = await startBeside(t, {});
+    t.equal(
+      await buildError(nvim, copy),
+      "gemini-bridge: node is not on PATH; install Node 20 or later, or set the option node",
+    );
+  });
+
+  await t.test("a Node that is too old", async (t) => {
+    const { nvim, copy } = await startBeside(t, { node: { script: "echo v18.19.0" } });
+    t.equal(
+      await buildError(nvim, copy),
+      "gemini-bridge: node is Node 18.19.0; version 20 or later is needed",
+    );
+  });
+
+  await t.test("a node that is not Node", async (t) => {
+    const { nvim, copy } = await startBeside(t, { node: { script: "echo no version is set >&2; exit 126" } });
+    t.match(await buildError(nvim, copy), /^gemini-bridge: node --version gives no version; install Node 20/);
+  });
+
+  await t.test("no npm", async (t) => {
+    const { nvim, copy } = await startBeside(t, { node: { link: process.execPath } });
+    t.match(await buildError(nvim, copy), /^gemini-bridge: npm is not on PATH/);
+  });
+
+  await t.test("npm fails", async (t) => {
+    const { nvim, copy } = await startBeside(t);
+    writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
+    const error = String(await buildError(nvim, copy));
+    t.match(error, /^gemini-bridge: installing packages failed \(npm ci\):\n/);
+    t.match(error, /npm error/, "with npm's own words");
+  });
+
+  await t.test("no connection", async (t) => {
+    const { nvim, copy } = await startBeside(t, undefined, { npm_config_registry: "http://127.0.0.1:9/" });
+    const error = String(await buildError(nvim, copy));
+    t.match(error, /npm does not reach its registry: check the network/);
+  });
+});

@@ -1,0 +1,46 @@
+import t from "tap";
+import { startNvim } from "../support/nvim.ts";
+
+t.test("options", async (t) => {
+  const nvim = await startNvim(t);
+  /** What is said of options, given as Lua. */
+  const problems = (options: string) => nvim.lua(`return require("gemini-bridge.config").set(${options})`);
+  const get = (name: string) => nvim.lua(`return require("gemini-bridge.config").get().${name}`);
+
+  await t.test("an unknown name is reported with the nearest one", async (t) => {
+    t.same(await problems("{ autostrat = true }"), ["unknown option autostrat, did you mean autostart?"]);
+    t.same(await problems('{ diff = { layuot = "tab" } }'), [
+      "unknown option diff.layuot, did you mean diff.layout?",
+    ]);
+    t.same(await problems('{ loglevel = "debug" }'), ["unknown option loglevel, did you mean log.level?"]);
+  });
+
+  await t.test("a wrong value is reported by name, with what is expected", async (t) => {
+    t.same(await problems('{ diff = { layout = "sideways" } }'), [
+      'option diff.layout must be "auto", "vertical", "horizontal", "tab", not "sideways"',
+    ]);
+    t.same(await problems("{ autostart = 1 }"), ["option autostart must be a boolean, not 1"]);
+    t.same(await problems("{ log = 7 }"), ["option log must be a table"]);
+    t.same(await problems('"all"'), ["setup() takes a table"]);
+  });
+
+  await t.test("the others count", async (t) => {
+    t.same(await problems('{ autostart = 1, nodee = "x", diff = { layout = "tab" } }'), [
+      "option autostart must be a boolean, not 1",
+      "unknown option nodee, did you mean node?",
+    ]);
+    t.equal(await get("autostart"), false);
+    t.equal(await get("diff.layout"), "tab");
+  });
+
+  await t.test("setup says it in a message", async (t) => {
+    await nvim.lua('require("gemini-bridge").setup({ hots = "shared", log = { level = "debug" } })');
+    t.match(await nvim.messages(), /unknown option hots, did you mean host\?/);
+    t.equal(await get("log.level"), "debug");
+  });
+
+  await t.test("without setup the defaults hold", async (t) => {
+    const fresh = await startNvim(t);
+    t.equal(await fresh.lua('return require("gemini-bridge.config").get().diff.layout'), "auto");
+  });
+});

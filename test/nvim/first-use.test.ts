@@ -1,0 +1,45 @@
+import { appendFileSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { root, startNvim } from "../support/nvim.ts";
+import { copyPlugin, useCopy } from "../support/plugin.ts";
+
+t.test("the first use, and an update without a build", async (t) => {
+  const home = t.testdir();
+  const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
+  // As in a developer's clone: the packages are there, only the bundle is missing.
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const nvim = await startNvim(t, { init: useCopy(copy) });
+  const isRunning = "require('gemini-bridge').status().state == 'running'";
+
+  await nvim.input(":GeminiStart<CR>");
+  t.match(await nvim.messages(), /The bridge did not start: it is not built yet; run :GeminiBuild/);
+  t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
+
+  await nvim.command("GeminiBuild");
+  await nvim.waitFor(isRunning, "the start that was wanted", 20_000);
+  t.match(await nvim.messages(), /bundling \(1 of 1\)\nbuilt/);
+
+  await nvim.command("GeminiStop");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+  const source = join(copy, "src/log.ts");
+  const later = Date.now() / 1000 + 10;
+  utimesSync(source, later, later);
+  t.equal(
+    await nvim.lua("return require('gemini-bridge.build').state()"),
+    "current",
+    "only its time changed",
+  );
+  appendFileSync(source, "// changed\n");
+  utimesSync(source, later, later);
+  await nvim.command("messages clear");
+  await nvim.input(":GeminiStart<CR>");
+  t.match(await nvim.messages(), /it was updated, but not built again; run :GeminiBuild/);
+  await nvim.command("GeminiBuild");
+  await nvim.waitFor(isRunning, "the updated bridge to run", 20_000);
+
+  const pid = await nvim.lua("return require('gemini-bridge').status().pid");
+  await nvim.command("GeminiBuild");
+  await nvim.waitFor(`${isRunning} and require('gemini-bridge').status().pid ~= ${pid}`, "a restart", 20_000);
+  rmSync(join(copy, "node_modules"));
+});

@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { z } from "zod";
+import { nvimBinary, root, startNvim } from "../support/nvim.ts";
+
+const HELP = join(root, "doc/gemini-bridge.txt");
+const lines = readFileSync(HELP, "utf8").split("\n");
+const Names = z.array(z.string()).min(1);
+
+t.test("what is taken from the sources is what they say", async (t) => {
+  const check = () => execFileSync(nvimBinary(), ["-l", join(root, "scripts/doc.lua"), "--check"]);
+  t.doesNotThrow(check, "run `make doc`");
+});
+
+t.test("tags", async (t) => {
+  const nvim = await startNvim(t, { files: { "doc/keep": "" } });
+  const doc = nvim.path("doc");
+  copyFileSync(HELP, join(doc, "gemini-bridge.txt"));
+  // Raises E154 for a tag that is there twice.
+  await nvim.command(`helptags ${doc}`);
+  const tags = new Set(
+    readFileSync(join(doc, "tags"), "utf8")
+      .split("\n")
+      .map((line) => line.split("\t", 1)[0] ?? ""),
+  );
+  const missing = (names: string[]) => names.filter((name) => !tags.has(name));
+
+  await t.test("of commands", async (t) => {
+    const commands = Names.parse(await nvim.lua("return vim.fn.getcompletion('Gemini', 'command')"));
+    t.same(missing(commands.map((name) => `:${name}`)), []);
+  });
+
+  await t.test("of <Plug> maps", async (t) => {
+    const maps = z.array(z.string()).parse(
+      await nvim.lua(`return vim.iter(vim.api.nvim_get_keymap("n"))
+        :map(function(map) return map.lhs end)
+        :filter(function(lhs) return vim.startswith(lhs, "<Plug>(Gemini") end):totable()`),
+    );
+    t.ok(maps.length === 0 || tags.has("gemini-bridge-maps"), "they have a section");
+  });
+
+  await t.test("of options", async (t) => {
+    const options = Names.parse(
+      await nvim.lua(
+        "return vim.tbl_map(function(option) return option[1] end, require('gemini-bridge.config').schema)",
+      ),
+    );
+    t.same(missing(options.map((name) => `gemini-bridge-option-${name}`)), []);
+  });
+
+  await t.test("of functions", async (t) => {
+    const functions = Names.parse(await nvim.lua("return vim.tbl_keys(require('gemini-bridge'))"));
+    t.same(missing(functions.map((name) => `gemini-bridge.${name}()`)), []);
+  });
+
+  await t.test("of events", async (t) => {
+    const events = readdirSync(join(root, "lua"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".lua"))
+      .flatMap((name) => [
+        ...readFileSync(join(root, "lua", name), "utf8").matchAll(/emit\(\s*"(Gemini\w+)"[,)]/g),
+      ])
+      .map(([, name]) => name ?? "");
+    t.ok(events.includes("GeminiStarted"), "events are found");
+    const outcomes = ["Accepted", "Rejected", "Closed"].map((outcome) => `GeminiDiff${outcome}`);
+    t.same(missing([...events, ...outcomes]), []);
+  });
+
+  await t.test("that are referred to", async (t) => {
+    const text = lines.join("\n").replace(/^>[a-z]*\n(?:[ \t].*\n|\n)*|^.* >[a-z]*\n(?:[ \t].*\n|\n)*/gm, "");
+    const links = [...text.matchAll(/(?<=^|\s|\()\|([^|\s]+)\|/gm)].map(([, name]) => name ?? "");
+    const unknown = Names.parse(
+      await nvim.lua(
+        `vim.opt.runtimepath:prepend(vim.fn.fnamemodify(..., ":h"))
+         local names = select(2, ...)
+         return vim.list_extend({ "-" }, vim.iter(names):filter(function(name)
+           return not vim.tbl_contains(vim.fn.getcompletion(name, "help"), name)
+         end):totable())`,
+        doc,
+        missing(links),
+      ),
+    );
+    t.same(unknown, ["-"]);
+  });
+});
+
+t.test("lines fit into 78 columns", async (t) => {
+  const wide = lines.filter((line) => [...line].length > 78 && !/https?:\/\//.test(line));
+  t.same(wide, []);
+});
