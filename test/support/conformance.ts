@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import type { Test } from "tap";
+import { root } from "./nvim.ts";
+
+/**
+ * Runs the official MCP suite against a server of ours.
+ * @returns what it prints, without colours, and its exit code: 1 for an unexpected failure or warning
+ */
+export async function runConformance(
+  t: Test,
+  { port, token, args }: { port: number; token: string; args: readonly string[] },
+): Promise<{ code: number; output: string }> {
+  const url = `http://127.0.0.1:${port}/mcp`;
+  const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
+  const preload = join(root, "test/conformance/preload.mjs");
+  const command = ["--import", preload, suite, "server", "--url", url, "--output-dir", t.testdir(), ...args];
+  const { PATH = "" } = process.env;
+  const child = spawn("env", ["-i", `PATH=${PATH}`, `TOKEN=${token}`, process.execPath, ...command], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  t.teardown(() => child.kill("SIGKILL"));
+  const exit = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
+  const output = await text(child.stdout);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are written with one
+  return { code: await exit, output: output.replace(/\u001b\[\d*m/g, "") };
+}
