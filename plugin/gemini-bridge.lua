@@ -51,6 +51,11 @@ command("GeminiAdd", "add", "Type references to files into Gemini CLI", {
   range = true,
   complete = lazy("complete_files"),
 })
+command("GeminiSelect", "select", "Pin a selection for Gemini CLI, or drop it", { range = true, bang = true })
+command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
+  nargs = 1,
+  complete = lazy("complete_share"),
+})
 command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
   nargs = "?",
   complete = lazy("complete_env"),

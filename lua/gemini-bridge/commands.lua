@@ -156,6 +156,29 @@ function M.complete_files(lead)
   end, vim.fn.getcompletion((lead:gsub("\\(.)", "%1")), "file"))
 end
 
+--- `:[range]GeminiSelect[!]`
+function M.select(args)
+  local selection = require("gemini-bridge.selection")
+  if args.bang then
+    selection.unpin()
+  else
+    selection.pin(args.range > 0 and { args.line1, args.line2 } or nil)
+  end
+end
+
+--- `:GeminiShare off|on`
+function M.share(args)
+  if args.args ~= "off" and args.args ~= "on" then
+    require("gemini-bridge.notify")(":GeminiShare takes on or off", "error")
+    return
+  end
+  require("gemini-bridge.context").share(args.args == "on")
+end
+
+function M.complete_share(lead)
+  return starting_with({ "off", "on" }, lead)
+end
+
 local SHELLS = { "--sh", "--fish", "--tmux" }
 
 --- `:GeminiEnv [--sh|--fish|--tmux]`

@@ -185,7 +185,16 @@ local function pinned(buf)
     local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark, {})
     return { at[1], at[2] }
   end
-  return vim.tbl_extend("force", pin.region, { first = place(pin.first), last = place(pin.last) })
+  local first, last = place(pin.first), place(pin.last)
+  -- The mark of a line that was deleted is at the start of the one after it, if there is one.
+  if last[2] == 0 and pin.region.last[2] > 0 then
+    last[1] = last[1] - 1
+    last[2] = #(vim.api.nvim_buf_get_lines(buf, last[1], last[1] + 1, false)[1] or "")
+  end
+  if last[1] < first[1] or last[1] == first[1] and last[2] <= first[2] then
+    return nil
+  end
+  return vim.tbl_extend("force", pin.region, { first = first, last = last })
 end
 
 --- The selected text of a buffer: the beginning of it when it is longer than the limit.
@@ -210,10 +219,10 @@ end
 
 --- Pins lines of the current buffer, or exactly what was highlighted when they are the lines of the Visual mode that
 --- the command was typed in.
----@param first integer 1-based.
----@param last integer
-function M.pin(first, last)
-  local selected = region.lines(first, last)
+---@param lines? { [1]: integer, [2]: integer } 1-based; without them what is highlighted, or else the cursor's line.
+function M.pin(lines)
+  local cursor = vim.api.nvim_win_get_cursor(0)[1]
+  local selected = not lines and M.highlighted() or region.lines(unpack(lines or { cursor, cursor }))
   local before = ending and ending.region
   if
     before
