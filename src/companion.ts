@@ -83,7 +83,14 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
       known: boot.memory?.diffs ?? [],
       changed: remember,
     });
-    const publisher = createPublisher({ bridge, log, sessions: get });
+    const publisher = createPublisher({
+      bridge,
+      log,
+      sessions: get,
+      shared(shared) {
+        if (!stopping) report({ shared });
+      },
+    });
     const sessions: Sessions = createSessions({
       version,
       maxSessions: boot.server.maxSessions,

@@ -1,16 +1,17 @@
 /** Carries the editor's context to every connected CLI. */
+import { isDeepStrictEqual } from "node:util";
 import type { Session, Sessions } from "./http/sessions.ts";
 import { CONTEXT_EVENTS, createContext } from "./ide/context.ts";
 import { IdeContext, MAX_SELECTED_TEXT } from "./ide/wire.ts";
 import type { Log } from "./log.ts";
 import type { Bridge } from "./nvim/bridge.ts";
-import type { Snapshot } from "./nvim/protocol.ts";
+import type { Shared, Snapshot } from "./nvim/protocol.ts";
 
 /** The companion specification recommends this pause after the last event (milliseconds). */
 const DEBOUNCE = 50;
 
-/** Under constant movement the context is sent at least this often (milliseconds). */
-const MAX_WAIT = 250;
+/** Under constant movement the context is out at least every 250 ms: the rest is for reading and sending it. */
+const MAX_WAIT = 240;
 
 export interface Publisher {
   /** The session's stream is open: it gets the context now, or with the first snapshot. */
@@ -24,14 +25,30 @@ export interface PublisherOptions {
   bridge: Bridge;
   log: Log;
   sessions: () => Sessions;
+  /** Told of what is shared, whenever that is something else. */
+  shared: (shared: Shared | undefined) => void;
 }
 
-export function createPublisher({ bridge, log, sessions }: PublisherOptions): Publisher {
-  const context = createContext();
+export function createPublisher({ bridge, log, sessions, shared }: PublisherOptions): Publisher {
+  const context = createContext({ changed: () => publish(() => true) });
   /** Sessions that have not been sent anything since their stream opened. */
   const waiting = new Set<string>();
   let subscribed = false;
   let known = false;
+  let told: Shared | undefined;
+
+  function tell(now: Shared | undefined): void {
+    if (isDeepStrictEqual(now, told)) return;
+    told = now;
+    shared(now);
+  }
+
+  /** To those of the connected that `wants` picks. */
+  function publish(wants: (session: Session) => boolean): void {
+    if (!subscribed) return;
+    for (const session of sessions().open()) if (wants(session)) send(session);
+    tell(context.shared());
+  }
 
   function send(session: Session): void {
     const current = IdeContext.safeParse(context.current());
@@ -61,15 +78,15 @@ export function createPublisher({ bridge, log, sessions }: PublisherOptions): Pu
       if (!subscribed || sessions().open().length > 0) return;
       subscribed = known = false;
       waiting.clear();
+      context.close();
+      tell(undefined);
       bridge.tell("context_unsubscribe", {});
     },
     async snapshot(snapshot) {
       const changed = await context.apply(snapshot);
       if (!subscribed || snapshot.more) return;
       known = true;
-      for (const session of sessions().open()) {
-        if (changed || waiting.has(session.id)) send(session);
-      }
+      publish(({ id }) => changed !== undefined || waiting.has(id));
     },
   };
 }

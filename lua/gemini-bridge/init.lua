@@ -104,10 +104,20 @@ function M.statusline()
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)
   end
   local pending = #M.diffs()
+  local text = #now.clients > 0 and "Gemini: connected" or "Gemini: waiting"
   if pending > 0 then
-    return ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
+    text = ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
   end
-  return #now.clients > 0 and "Gemini: connected" or "Gemini: waiting"
+  local shared = M.shared()
+  return text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
+end
+
+--- What connected CLIs are told now, and what is kept from them.
+---@return gemini_bridge.Shared
+function M.shared()
+  local now = require("gemini-bridge.status").get().shared
+  local paused = require("gemini-bridge.context").is_paused()
+  return vim.tbl_extend("force", vim.deepcopy(now) or { files = {} }, { paused = paused })
 end
 
 return M

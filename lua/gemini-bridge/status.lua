@@ -9,7 +9,16 @@ local M = {}
 ---@field token? string
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
+---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field error? string
+
+--- What connected CLIs are told now, and what is kept from them.
+---@class gemini_bridge.Shared
+---@field paused boolean The user has paused sharing.
+---@field files string[] Absolute paths of the open files, the last focused first.
+---@field active? string The one of them that the user looks at.
+---@field selected? integer Length of the selected text in UTF-16 units.
+---@field excluded? string The file that the user looks at, when it is one that must not be shared.
 
 ---@class gemini_bridge.ClientInfo
 ---@field id string Session id.
@@ -46,6 +55,12 @@ end
 function M.set(new)
   local old = current
   current = new
+  local function hidden(status)
+    return status.shared and (status.shared.excluded or status.shared.paused) or false
+  end
+  if hidden(old) ~= hidden(new) then
+    vim.cmd.redrawstatus({ bang = true })
+  end
   local was, is = by_id(old.clients), by_id(new.clients)
   for id, client in pairs(was) do
     if not is[id] then

@@ -1,8 +1,11 @@
 /** The context that Gemini CLI is told: the editor's snapshots, held against the disk. */
-import type { Snapshot } from "../nvim/protocol.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { Shared, Snapshot } from "../nvim/protocol.ts";
 import { createFiles, type Files } from "./files.ts";
 import { type Active, createHistory, type OpenBuffer } from "./history.ts";
-import { type File, type IdeContext, MAX_OPEN_FILES, MAX_SELECTED_TEXT } from "./wire.ts";
+import { describe } from "./open-files.ts";
+import { createFileWatch } from "./watch.ts";
+import { type IdeContext, MAX_OPEN_FILES } from "./wire.ts";
 
 /** After these events of Neovim's the context may be another one. */
 export const CONTEXT_EVENTS = [
@@ -23,31 +26,53 @@ export const CONTEXT_EVENTS = [
   "WinEnter",
 ] as const;
 
+/** More files than are listed are held against the disk when some of those focused last are not there. */
+const MAX_WATCHED = 3 * MAX_OPEN_FILES;
+
 export interface Context {
   /** @returns the new context, or `undefined` when nothing has changed. */
   apply(snapshot: Snapshot): Promise<IdeContext | undefined>;
   current(): IdeContext;
+  /** The same for the user, and what is kept from the CLI. */
+  shared(): Shared;
+  /** Stops looking at the disk until the next snapshot. May run twice. */
+  close(): void;
+}
+
+export interface ContextOptions {
+  /** The context is another one because a file has come or gone on disk. */
+  changed?: () => void;
+  files?: Files;
 }
 
 /** Nothing to share, which differs from nothing said: the CLI forgets what it was told before. */
 const EMPTY: IdeContext = { workspaceState: { openFiles: [] } };
 
-export function createContext(files: Files = createFiles()): Context {
+export function createContext({ changed = () => {}, files = createFiles() }: ContextOptions = {}): Context {
   const history = createHistory();
   const opened = Date.now();
   let current = EMPTY;
   /** The active file as far as it is a file: a new one, not yet written, does not take its place. */
   let active: Active | undefined;
+  /** The active file must not be shared. */
+  let excluded: string | undefined;
   let queue: Promise<unknown> = Promise.resolve();
+  const watch = createFileWatch(() => {
+    void inTurn(refresh).then((next) => next && changed());
+  });
+
+  const look = (paths: readonly string[]) => files.look(paths, history.sharing().exclude);
 
   async function chooseActive(): Promise<void> {
     const wanted = history.active();
     const path = wanted && history.path(wanted.bufnr);
+    excluded = undefined;
     if (!wanted || !path) {
       active = undefined;
       return;
     }
-    const [verdict] = await files.look([path], history.sharing().exclude);
+    const [verdict] = await look([path]);
+    if (verdict === "excluded") excluded = path;
     if (verdict !== "absent") active = wanted;
     else if (active && (active.bufnr === wanted.bufnr || !history.path(active.bufnr))) active = undefined;
   }
@@ -56,71 +81,60 @@ export function createContext(files: Files = createFiles()): Context {
   async function chooseFiles(): Promise<OpenBuffer[]> {
     const chosen: OpenBuffer[] = [];
     const buffers = history.buffers();
-    for (let at = 0; at < buffers.length && chosen.length < MAX_OPEN_FILES; at += MAX_OPEN_FILES) {
+    let at = 0;
+    for (; at < buffers.length && chosen.length < MAX_OPEN_FILES; at += MAX_OPEN_FILES) {
       const some = buffers.slice(at, at + MAX_OPEN_FILES);
-      const verdicts = await files.look(
-        some.map(({ path }) => path),
-        history.sharing().exclude,
-      );
+      const verdicts = await look(some.map(({ path }) => path));
       chosen.push(...some.filter((_, index) => verdicts[index] === "shared"));
     }
+    watch.set(buffers.slice(0, Math.min(at, MAX_WATCHED)).map(({ path }) => path));
     return chosen.slice(0, MAX_OPEN_FILES);
   }
 
   async function build(): Promise<IdeContext> {
     const { paused, trusted } = history.sharing();
-    if (paused) return EMPTY;
+    if (paused) {
+      excluded = undefined;
+      watch.close();
+      return EMPTY;
+    }
     await chooseActive();
     const openFiles = describe(await chooseFiles(), active, opened);
     return { workspaceState: { openFiles, ...(trusted === undefined ? {} : { isTrusted: trusted }) } };
   }
 
-  async function step(snapshot: Snapshot): Promise<IdeContext | undefined> {
-    history.add(snapshot);
-    if (snapshot.more) return undefined;
+  async function refresh(): Promise<IdeContext | undefined> {
     const next = await build();
-    if (JSON.stringify(next) === JSON.stringify(current)) return undefined;
+    if (isDeepStrictEqual(next, current)) return undefined;
     current = next;
     return next;
   }
 
-  return {
-    apply(snapshot) {
-      const result = queue.then(() => step(snapshot));
-      queue = result.catch(() => {});
-      return result;
-    },
-    current: () => current,
-  };
-}
-
-/** Files on the wire, the newest first. Their order is all in the timestamps, so no two may be alike. */
-function describe(buffers: readonly OpenBuffer[], active: Active | undefined, opened: number): File[] {
-  let before = Number.POSITIVE_INFINITY;
-  return buffers.map(({ bufnr, path, focused }) => {
-    before = Math.min(focused ?? opened, before - 1);
-    const file: File = { path, timestamp: before };
-    if (bufnr !== active?.bufnr) return file;
-    const { line, character, selection } = active;
-    const selectedText = selection && limit(selection, MAX_SELECTED_TEXT);
-    return {
-      ...file,
-      isActive: true,
-      cursor: { line, character },
-      ...(selectedText ? { selectedText } : {}),
-    };
-  });
-}
-
-/** The beginning of a text, at most `units` UTF-16 units long and not ending within a character as users see it. */
-export function limit(text: string, units: number): string {
-  if (text.length <= units) return text;
-  // A character starts after the last line break at the latest, and none is longer than this.
-  const from = Math.max(text.lastIndexOf("\n", units - 1) + 1, units - 256);
-  let end = from;
-  for (const { segment, index } of new Intl.Segmenter().segment(text.slice(from, units + 256))) {
-    if (from + index + segment.length > units) break;
-    end = from + index + segment.length;
+  /** One after the other: what was seen last must be what stays. */
+  function inTurn<T>(task: () => Promise<T>): Promise<T> {
+    const result = queue.then(task);
+    queue = result.catch(() => {});
+    return result;
   }
-  return text.slice(0, end);
+
+  return {
+    apply: (snapshot) =>
+      inTurn(async () => {
+        history.add(snapshot);
+        return snapshot.more ? undefined : refresh();
+      }),
+    current: () => current,
+    shared() {
+      const openFiles = current.workspaceState?.openFiles ?? [];
+      const looked = openFiles.find(({ isActive }) => isActive);
+      return {
+        paused: history.sharing().paused,
+        files: openFiles.map(({ path }) => path),
+        active: looked?.path,
+        selected: looked?.selectedText?.length,
+        excluded,
+      };
+    },
+    close: watch.close,
+  };
 }

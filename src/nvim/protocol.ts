@@ -128,6 +128,20 @@ export interface ClientInfo {
   connectedAt: number;
 }
 
+/** What connected CLIs are told now, and what is kept from them. */
+export interface Shared {
+  /** The user has paused sharing. */
+  paused: boolean;
+  /** Absolute paths of the open files, the last focused first. */
+  files: string[];
+  /** The one of them that the user looks at. */
+  active: string | undefined;
+  /** Length of the selected text in UTF-16 units. */
+  selected: number | undefined;
+  /** The file that the user looks at, when it is one that must not be shared. */
+  excluded: string | undefined;
+}
+
 /** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
 export interface Status {
   state: "starting" | "running" | "stopping" | "stopped";
@@ -139,6 +153,8 @@ export interface Status {
   token?: string;
   workspace: string[];
   clients: ClientInfo[];
+  /** While a CLI is connected. */
+  shared?: Shared | undefined;
   /** Why a start failed. */
   error?: string;
 }

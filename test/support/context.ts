@@ -25,17 +25,19 @@ export interface Received<T> {
 export class ContextHost {
   readonly snapshots: Received<Snapshot>[] = [];
   readonly contexts: Received<IdeContext>[] = [];
-  readonly context: Context = createContext();
+  readonly context: Context = createContext({ changed: () => this.#received() });
 
   constructor(readonly nvim: Nvim) {
     nvim.nvim.on("notification", (method: string, [event, payload]: unknown[]) => {
       if (method !== EVENT_METHOD || event !== "context") return;
       const snapshot = Snapshot.parse(payload);
       this.snapshots.push({ at: performance.now(), value: snapshot });
-      void this.context.apply(snapshot).then((changed) => {
-        if (changed) this.contexts.push({ at: performance.now(), value: IdeContext.parse(changed) });
-      });
+      void this.context.apply(snapshot).then((changed) => changed && this.#received());
     });
+  }
+
+  #received(): void {
+    this.contexts.push({ at: performance.now(), value: IdeContext.parse(this.context.current()) });
   }
 
   /** Calls Lua as the host does. @throws Error with Lua's sentence */
@@ -83,6 +85,7 @@ export async function startContext(
   options: NvimOptions & { connected?: boolean } = {},
 ): Promise<ContextHost> {
   const host = new ContextHost(await startNvim(t, options));
+  t.teardown(() => host.context.close());
   await host.attach();
   if (options.connected ?? true) {
     await host.subscribe();

@@ -1,0 +1,149 @@
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { startContext } from "../support/context.ts";
+
+const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
+
+t.test("files are listed by last focus, with timestamps that tell", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
+  await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "those never entered come last");
+  await host.nvim.command("edit c.txt");
+  await host.nvim.command("edit dir/d.txt");
+  await host.nvim.command("edit b.txt");
+  await host.until(t, () => host.paths(), ["b.txt", "dir/d.txt", "c.txt", "a.txt"], "the order of focus");
+  const times = host.files().map(({ timestamp }) => timestamp);
+  t.ok(
+    times.every((time, index) => index === 0 || time < (times[index - 1] ?? 0)),
+    "no two alike",
+  );
+  t.ok(Math.abs((times[0] ?? 0) - Date.now()) < 5000, "milliseconds");
+  t.equal(host.files().filter(({ isActive }) => isActive).length, 1);
+});
+
+t.test("ten are listed, of however many", async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`f${index}.txt`, "x\n"]));
+  const host = await startContext(t, { files: many, args: Object.keys(many) });
+  await host.nvim.command("silent bufdo edit");
+  await host.nvim.command("edit f3.txt");
+  await host.until(t, () => host.paths().slice(0, 3), ["f3.txt", "f13.txt", "f12.txt"], "the last focused");
+  t.equal(host.files().length, 10);
+});
+
+t.test("what is no file on disk is not listed", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  for (const command of [
+    "new",
+    "edit new.txt",
+    "edit dir",
+    "edit oil:///tmp/",
+    "edit fugitive:///x/.git//0/a.txt",
+    "noautocmd edit scp://host/a.txt",
+    "terminal sh",
+    "help",
+    "setlocal buftype=nofile",
+    "badd missing.txt",
+    "call bufadd('b.txt')",
+  ]) {
+    await nvim.command(`silent! ${command}`);
+  }
+  await nvim.command("split c.txt");
+  await host.until(t, () => host.paths(), ["c.txt", "a.txt"], "files alone");
+});
+
+t.test("the list follows what happens to buffers", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  const step = async (command: string, wanted: string[]) => {
+    await nvim.command(`silent ${command}`);
+    await host.until(t, () => host.paths(), wanted, command);
+  };
+  await step("badd b.txt", ["a.txt", "b.txt"]);
+  await step("edit new.txt", ["a.txt", "b.txt"]);
+  await step("write", ["new.txt", "a.txt", "b.txt"]);
+  await step(
+    "saveas other.txt",
+    ["other.txt", "new.txt", "a.txt", "b.txt"].sort((x, y) => order(x) - order(y)),
+  );
+  await step("bdelete new.txt", ["other.txt", "a.txt", "b.txt"]);
+  await step("file renamed.txt", ["a.txt", "b.txt"]);
+  await step("write", ["renamed.txt", "a.txt", "b.txt"]);
+  await step("bwipeout b.txt", ["renamed.txt", "a.txt"]);
+  await step("setlocal nobuflisted", ["a.txt"]);
+  await step("setlocal buflisted", ["renamed.txt", "a.txt"]);
+  await step("enew", ["renamed.txt", "a.txt"]);
+  await step("0file", ["renamed.txt", "a.txt"]);
+  await step("write unnamed.txt", ["unnamed.txt", "renamed.txt", "a.txt"]);
+  function order(name: string): number {
+    return ["other.txt", "a.txt", "b.txt", "new.txt"].indexOf(name);
+  }
+});
+
+t.test("the list follows the disk", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
+  const { nvim } = host;
+  await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "all");
+  rmSync(nvim.path("b.txt"));
+  await host.until(t, () => host.paths(), ["a.txt", "c.txt"], "one was deleted");
+  renameSync(nvim.path("c.txt"), nvim.path("moved.txt"));
+  await host.until(t, () => host.paths(), ["a.txt"], "one was renamed");
+  writeFileSync(nvim.path("b.txt"), "again\n");
+  await host.until(t, () => host.paths(), ["a.txt", "b.txt"], "one came back");
+  rmSync(nvim.path("a.txt"));
+  await host.until(t, () => host.paths(), ["b.txt"], "the active one was deleted");
+  t.equal(host.active(), undefined, "and none is active");
+  rmSync(nvim.path("."), { recursive: true });
+  await host.until(t, () => host.paths(), [], "the folder was deleted");
+});
+
+t.test("a path is told as the user gave it", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  symlinkSync("dir", nvim.path("link"));
+  symlinkSync("b.txt", nvim.path("b-link.txt"));
+  mkdirSync(nvim.path("other"));
+  await nvim.command("edit link/d.txt");
+  await host.until(t, () => host.active()?.path, nvim.path("link/d.txt"), "through a link to a folder");
+  await nvim.command("cd other");
+  await nvim.command("edit ../b-link.txt");
+  await host.until(t, () => host.paths(), ["b-link.txt", "link/d.txt", "a.txt"], "also after :cd");
+  await nvim.command("cd .. | edit ./c.txt");
+  await host.until(t, () => host.active()?.path, nvim.path("c.txt"), "with a dot");
+  await nvim.command("set autochdir | edit dir/../dir/d.txt");
+  await host.until(t, () => host.paths().includes("dir/../dir/d.txt"), false, "no dots in it");
+});
+
+t.test("odd names", async (t) => {
+  const names = ["a b.txt", "100%.txt", "日本.txt", "c:d.txt", "#1.txt", "[x].txt"];
+  const host = await startContext(t, { files: Object.fromEntries(names.map((name) => [name, "x\n"])) });
+  for (const name of names) await host.nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name);
+  await host.until(t, () => host.paths(), [...names].reverse(), "all of them");
+});
+
+t.test("a restored session, most of it never entered", async (t) => {
+  const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, "x\n"]));
+  const session = [...Object.keys(many).map((name) => `badd +1 ${name}`), "edit f7.txt"].join("\n");
+  const host = await startContext(t, {
+    files: { ...many, "Session.vim": session },
+    args: ["-S", "Session.vim"],
+  });
+  await host.until(t, () => host.active()?.path, host.nvim.path("f7.txt"), "the one that is shown");
+  await host.until(t, () => host.paths().slice(0, 3), ["f7.txt", "f0.txt", "f1.txt"], "then the others");
+  t.equal(host.files().length, 10);
+});
+
+t.test("a thousand buffers", async (t) => {
+  const names = Array.from({ length: 1000 }, (_, index) => `f${index}.txt`);
+  const host = await startContext(t, {
+    files: Object.fromEntries(names.map((name) => [name, "x\n"])),
+    args: ["f0.txt"],
+    init: "for i = 0, 999 do vim.cmd('badd f' .. i .. '.txt') end",
+  });
+  await host.nvim.command("edit f500.txt");
+  await host.until(t, () => host.paths().slice(0, 2), ["f500.txt", "f0.txt"], "the last two focused");
+  const before = host.snapshots.length;
+  await host.nvim.command("edit f900.txt");
+  await host.until(t, () => host.paths()[0], "f900.txt", "one more");
+  const sent = host.snapshots.slice(before).flatMap(({ value }) => value.buffers);
+  t.ok(sent.length <= 2, "only what has changed is sent");
+});
