@@ -61,8 +61,9 @@ function M.set(opts)
   for _, spec in ipairs(M.schema) do
     known[spec[1]] = spec
     local group = spec[1]:match("^(.*)%.")
-    if group then
+    while group do
       groups[group] = true
+      group = group:match("^(.*)%.")
     end
   end
   local function walk(values, prefix)

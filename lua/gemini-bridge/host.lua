@@ -47,6 +47,7 @@ local function stopped(problem)
   decisions.abandon()
   require("gemini-bridge.workspace").unwatch()
   require("gemini-bridge.context").untrack()
+  require("gemini-bridge.diff.reload").stop()
   restarts = 0
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
@@ -203,6 +204,7 @@ function M.attached(params)
   host.channel = params.channel
   require("gemini-bridge.workspace").watch()
   require("gemini-bridge.context").track()
+  require("gemini-bridge.diff.reload").start()
   local last = status.get()
   local server = config.get().server
   return {

@@ -76,6 +76,14 @@ local function is_environment(value)
     end)
 end
 
+local KEY = "a key as in mappings, or false for none"
+
+---@param value any
+---@return boolean
+local function is_key(value)
+  return value == false or type(value) == "string" and value ~= ""
+end
+
 ---@type gemini_bridge.Option[]
 return {
   option(
@@ -143,7 +151,26 @@ return {
     any(a("boolean"), (a("function"))),
     "true, false, or a function of the list of directories"
   ),
-  option("diff.layout", "auto", "How a review is shown.", one_of("auto", "vertical", "horizontal", "tab")),
+  option(
+    "diff.layout",
+    "auto",
+    "How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room.",
+    one_of("auto", "vertical", "horizontal", "tab")
+  ),
+  option(
+    "diff.write_accepts",
+    true,
+    "Accept with `:w` and its like. Otherwise only |:GeminiAccept| does.",
+    a("boolean")
+  ),
+  option("diff.winbar", true, "Show file, hunks and keys above a review's windows.", a("boolean")),
+  option("diff.keys.accept", "<LocalLeader>a", "Accept, as |:GeminiAccept| does.", is_key, KEY),
+  option("diff.keys.reject", "<LocalLeader>r", "Reject, as |:GeminiReject| does.", is_key, KEY),
+  option("diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor.", is_key, KEY),
+  option("diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor.", is_key, KEY),
+  option("diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk.", is_key, KEY),
+  option("diff.keys.next", "]h", "Go to the next hunk.", is_key, KEY),
+  option("diff.keys.prev", "[h", "Go to the previous hunk.", is_key, KEY),
   option(
     "terminal.cmd",
     { "gemini" },

@@ -1,5 +1,6 @@
 --- What a tab page looked like before a review, and how to make it look so again.
 local place = require("gemini-bridge.diff.place")
+local window = require("gemini-bridge.diff.window")
 
 local M = {}
 
@@ -23,57 +24,56 @@ function M.save(tab)
       buf = vim.api.nvim_win_get_buf(win),
       width = vim.api.nvim_win_get_width(win),
       height = vim.api.nvim_win_get_height(win),
-      view = vim.api.nvim_win_call(win, vim.fn.winsaveview),
+      view = window.view(win),
     }
   end
   return layout
 end
 
---- Gives every window its size back, if the user has left the layout as it was.
+--- Whether the user resized a window between two moments.
+---@param earlier gemini_bridge.Layout
+---@param later gemini_bridge.Layout
+local function resized(earlier, later)
+  return not vim.deep_equal(earlier.screen, later.screen)
+    or vim.iter(earlier.windows):any(function(win, was)
+      local is = later.windows[win]
+      return is ~= nil and (was.width ~= is.width or was.height ~= is.height)
+    end)
+end
+
 ---@param layout gemini_bridge.Layout
----@param settled gemini_bridge.Layout How it looked once the review was shown.
----@param ended gemini_bridge.Layout How it looked when the review was decided.
-function M.restore(layout, settled, ended)
-  if not (vim.api.nvim_tabpage_is_valid(layout.tab) and vim.deep_equal(tree(layout.tab), layout.tree)) then
-    return
-  end
-  local function resized(win)
-    local was, is = settled.windows[win], ended.windows[win]
-    return was and is and (was.width ~= is.width or was.height ~= is.height)
-  end
-  local untouched = vim.deep_equal({ vim.o.columns, vim.o.lines }, layout.screen)
-    and not vim.iter(vim.tbl_keys(layout.windows)):any(resized)
+local function restore_sizes(layout)
   local order = place.windows(layout.tab)
   -- Within the tab page, or the frames of another are measured; twice, as one size moves the next.
   vim.api.nvim_win_call(order[1], function()
-    for _ = 1, untouched and 2 or 0 do
+    for _ = 1, 2 do
       for _, win in ipairs(order) do
         vim.api.nvim_win_set_width(win, layout.windows[win].width)
         vim.api.nvim_win_set_height(win, layout.windows[win].height)
       end
     end
   end)
-  for win, before in pairs(layout.windows) do
-    local same_buffer = vim.api.nvim_win_get_buf(win) == before.buf
-    local was, is = settled.windows[win], ended.windows[win]
-    if
-      same_buffer
-      and was
-      and is
-      and vim.deep_equal(was.view, is.view)
-      and vim.bo[before.buf].buftype ~= "terminal"
-    then
-      M.set_view(win, before.view)
-    end
-  end
 end
 
----@param win integer
----@param view vim.fn.winsaveview.ret
-function M.set_view(win, view)
-  vim.api.nvim_win_call(win, function()
-    vim.fn.winrestview(view)
-  end)
+--- Gives every window its size and its view back, except where the user has changed them meanwhile.
+---@param before gemini_bridge.Layout
+---@param shown gemini_bridge.Layout How it looked once the review was shown.
+---@param ended gemini_bridge.Layout How it looked when the review was decided.
+function M.restore(before, shown, ended)
+  if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
+    return
+  end
+  if not resized(shown, ended) then
+    restore_sizes(before)
+  end
+  for win, was in pairs(before.windows) do
+    local at_first, at_last = shown.windows[win], ended.windows[win]
+    local same = at_first and at_last and vim.deep_equal(at_first.view, at_last.view)
+    local is_terminal = vim.bo[was.buf].buftype == "terminal"
+    if same and vim.api.nvim_win_get_buf(win) == was.buf and not is_terminal then
+      window.set_view(win, was.view)
+    end
+  end
 end
 
 return M

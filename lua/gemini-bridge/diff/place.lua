@@ -84,16 +84,17 @@ function M.base(tab)
   return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
 end
 
---- How two windows share the room of one.
+--- Where the proposal's window is split off from that of the file: each gets half of the room.
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"
 ---@param win integer
----@return { split: "right"|"below", width?: integer, height?: integer }
-function M.halves(layout, win)
+---@return vim.api.keyset.win_config
+function M.half(layout, win)
   local width = vim.api.nvim_win_get_width(win)
   if layout == "vertical" or (layout ~= "horizontal" and width > 2 * MIN_COLUMNS) then
-    return { split = "right", width = math.floor((width - 1) / 2) }
+    return { win = win, split = "right", width = math.max(math.floor((width - 1) / 2), 1) }
   end
-  return { split = "below", height = math.floor((vim.api.nvim_win_get_height(win) - 1) / 2) }
+  local height = vim.api.nvim_win_get_height(win)
+  return { win = win, split = "below", height = math.max(math.floor((height - 1) / 2), 1) }
 end
 
 return M

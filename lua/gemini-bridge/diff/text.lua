@@ -28,12 +28,15 @@ function M.decode(bytes)
   return { lines = lines, fileformat = dos and "dos" or "unix", endofline = endofline, bomb = bomb }
 end
 
---- Whether a buffer that shows one empty line holds nothing at all, not even that line's break.
+--- Whether a buffer holds nothing at all. One that holds an empty line looks the same.
 ---@param buf integer
-local function is_empty(buf)
-  return vim.api.nvim_buf_call(buf, function()
-    return vim.fn.wordcount().bytes == 0
-  end)
+---@return boolean
+function M.is_empty(buf)
+  return vim.api.nvim_buf_line_count(buf) == 1
+    and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == ""
+    and vim.api.nvim_buf_call(buf, function()
+      return vim.fn.wordcount().bytes == 0
+    end)
 end
 
 --- The bytes that a buffer stands for, whatever 'fixendofline' says.
@@ -43,7 +46,7 @@ function M.read(buf)
   local lines = vim.api.nvim_buf_get_lines(buf, 0, -1, true)
   local options = vim.bo[buf]
   local bom = options.bomb and BOM or ""
-  if #lines == 1 and lines[1] == "" and is_empty(buf) then
+  if M.is_empty(buf) then
     return bom
   end
   local newline = ({ unix = "\n", dos = "\r\n", mac = "\r" })[options.fileformat]

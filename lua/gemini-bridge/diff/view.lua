@@ -1,7 +1,9 @@
---- The two windows of a review: opened and closed without moving the focus, by handle.
+--- The two windows of a review: opened and closed without moving the focus.
 local config = require("gemini-bridge.config")
+local focus = require("gemini-bridge.diff.focus")
 local layout = require("gemini-bridge.diff.layout")
 local place = require("gemini-bridge.diff.place")
+local window = require("gemini-bridge.diff.window")
 
 local M = {}
 
@@ -9,200 +11,198 @@ local M = {}
 ---@field tab integer
 ---@field original integer Window.
 ---@field proposal integer Window.
----@field buffers integer[] Of the original and of the proposal.
----@field made integer[] The windows, of the two, that did not exist before.
----@field borrowed? { win: integer, buf: integer, options: table<string, any>, view: table }
----@field origin { win: integer, mode: string } Where the user was.
+---@field buffers { original: integer, proposal: integer, copied: boolean } `copied`: the original goes, too.
+---@field made integer[] Those of the two windows that did not exist before.
+---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
+---@field origin gemini_bridge.Focus Where the user was.
 ---@field before gemini_bridge.Layout
----@field settled gemini_bridge.Layout
+---@field shown gemini_bridge.Layout
 
---- Options of a window in a review. 'foldmethod' stays: "diff" would destroy manual folds.
-local DIFF = { diff = true, scrollbind = true, cursorbind = true, foldenable = false, wrap = false }
+---@class gemini_bridge.Borrowed
+---@field win integer
+---@field buf integer What it showed.
+---@field options table<string, any>
+---@field view vim.fn.winsaveview.ret
 
+---@param view gemini_bridge.View
 ---@param win integer
----@param options table<string, any>
-local function set_local(win, options)
-  for name, value in pairs(options) do
-    vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
+local function borrow(view, win)
+  view.borrowed = {
+    win = win,
+    buf = vim.api.nvim_win_get_buf(win),
+    options = window.options(win),
+    view = view.before.windows[win].view,
+  }
+  if view.borrowed.buf ~= view.buffers.original then
+    window.show(win, view.buffers.original)
   end
+  return win
 end
 
----@param win integer
----@param names table<string, any>
-local function get_local(win, names)
-  local values = {}
-  for name in pairs(names) do
-    values[name] = vim.api.nvim_get_option_value(name, { win = win, scope = "local" })
+--- Opens the window for the original.
+---@param view gemini_bridge.View
+---@param kind string
+---@return integer win
+local function open_original(view, kind)
+  local buf = view.buffers.original
+  if kind == "tab" or place.has_diff(view.tab) then
+    local win
+    view.tab, win = window.open_tab(buf)
+    window.make_plain(win)
+    view.made = { win }
+    return win
   end
-  return values
-end
-
---- Options that a window split off from a terminal or a list should not inherit.
-local PLAIN = {
-  "number",
-  "relativenumber",
-  "signcolumn",
-  "foldcolumn",
-  "statuscolumn",
-  "cursorline",
-  "list",
-  "spell",
-  "winhighlight",
-  "winfixbuf",
-  "winfixwidth",
-  "winfixheight",
-}
-
----@param win integer
-local function make_plain(win)
-  for _, name in ipairs(PLAIN) do
-    local value = vim.api.nvim_get_option_value(name, { scope = "global" })
-    vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
+  local win = place.borrow(view.tab, buf)
+  if win then
+    return borrow(view, win)
   end
+  local base = place.base(view.tab)
+  win = vim.api.nvim_open_win(buf, false, { win = base.win, split = base.split })
+  view.made = { win }
+  if not base.ordinary then
+    window.make_plain(win)
+  end
+  return win
 end
 
---- Shows a buffer in a window that need not have the focus. Quietly: to the user nothing is entered or left.
----@param win integer
----@param buf integer
-local function show_buffer(win, buf)
-  vim.api.nvim_win_call(win, function()
-    vim.cmd(("noautocmd keepalt keepjumps hide buffer %d"):format(buf))
-  end)
+--- Scrolls both windows to the same place, except one that the user is in.
+---@param view gemini_bridge.View
+---@param original integer 1-based line.
+---@param proposal integer 1-based line.
+function M.scroll_to(view, original, proposal)
+  local above = math.floor(vim.api.nvim_win_get_height(view.proposal) / 2)
+  local topline = math.max(proposal - above, 1)
+  local current = vim.api.nvim_get_current_win()
+  for win, line in pairs({ [view.original] = original, [view.proposal] = proposal }) do
+    if win ~= current and vim.api.nvim_win_is_valid(win) then
+      local top = math.max(line - (proposal - topline), 1)
+      window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
+    end
+  end
+  view.shown = layout.save(view.before.tab)
 end
 
----@return { win: integer, mode: string }
-function M.here()
-  return { win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode }
-end
-
----@param buf integer
----@return integer tab, integer win
-local function open_tab(buf)
-  local tab, win
-  vim.api.nvim_win_call(vim.api.nvim_get_current_win(), function()
-    vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
-    tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
-  end)
-  return tab, win
-end
-
---- Shows a review. Raises when there is no room or Neovim allows no window now.
----@param original integer Buffer.
----@param proposal integer Buffer.
----@param tab integer
+--- Shows a review. Raises, and leaves nothing behind, when Neovim has no room or allows no window now.
+---@param buffers { original: integer, proposal: integer, copied: boolean }
 ---@return gemini_bridge.View
-function M.open(original, proposal, tab)
+function M.open(buffers)
   local kind = config.get().diff.layout
-  local view = {
-    origin = M.here(),
+  local tab = vim.api.nvim_get_current_tabpage()
+  local view = { ---@type gemini_bridge.View
+    tab = tab,
+    origin = focus.here(),
     before = layout.save(tab),
-    buffers = { original, proposal },
+    buffers = buffers,
     made = {},
   }
-  local win = kind ~= "tab" and not place.has_diff(tab) and place.borrow(tab, original) or nil
-  if win then
-    view.borrowed = {
-      win = win,
-      buf = vim.api.nvim_win_get_buf(win),
-      options = get_local(win, DIFF),
-      view = view.before.windows[win].view,
-    }
-    if view.borrowed.buf ~= original then
-      show_buffer(win, original)
-    end
-  elseif kind == "tab" or place.has_diff(tab) then
-    tab, win = open_tab(original)
-    make_plain(win)
-    view.made = { win }
-  else
-    local base = place.base(tab)
-    win = vim.api.nvim_open_win(original, false, { win = base.win, split = base.split })
-    view.made = { win }
-    if not base.ordinary then
-      make_plain(win)
-    end
+  view.shown = view.before
+  local ok, problem = pcall(function()
+    view.original = open_original(view, kind)
+    local half = place.half(kind, view.original)
+    view.proposal = vim.api.nvim_open_win(buffers.proposal, false, half)
+    table.insert(view.made, 1, view.proposal)
+    window.compare(view.original)
+    window.compare(view.proposal)
+    view.shown = layout.save(tab)
+  end)
+  if not ok then
+    M.close(view)
+    error(problem, 0)
   end
-  view.tab, view.original = tab, win
-  local halves = place.halves(kind, win)
-  halves.win = win
-  view.proposal = vim.api.nvim_open_win(proposal, false, halves)
-  table.insert(view.made, 1, view.proposal)
-  set_local(view.original, DIFF)
-  set_local(view.proposal, DIFF)
-  view.settled = layout.save(tab)
   return view
 end
 
----@param win integer
-local function is_last(win)
-  local tab = vim.api.nvim_win_get_tabpage(win)
-  return #place.windows(tab) == 1
-end
-
---- Where a window that cannot be closed goes.
----@param view gemini_bridge.View
----@return integer buf
-local function fallback(view)
-  local buf = view.borrowed and view.borrowed.buf
-  return buf and vim.api.nvim_buf_is_valid(buf) and buf or vim.api.nvim_create_buf(true, false)
-end
-
+--- Puts back what a borrowed window showed, unless the user has put something else there.
 ---@param view gemini_bridge.View
 local function give_back(view)
   local borrowed = view.borrowed
   if not (borrowed and vim.api.nvim_win_is_valid(borrowed.win)) then
     return
   end
-  set_local(borrowed.win, borrowed.options)
-  if
-    vim.api.nvim_win_get_buf(borrowed.win) == view.buffers[1] and vim.api.nvim_buf_is_valid(borrowed.buf)
-  then
-    if borrowed.buf ~= view.buffers[1] then
-      show_buffer(borrowed.win, borrowed.buf)
-      set_local(borrowed.win, borrowed.options)
-      layout.set_view(borrowed.win, borrowed.view)
+  window.set(borrowed.win, borrowed.options)
+  local shown = vim.api.nvim_win_get_buf(borrowed.win)
+  if shown ~= view.buffers.original or not vim.api.nvim_buf_is_valid(borrowed.buf) then
+    return
+  end
+  if shown ~= borrowed.buf then
+    window.show(borrowed.win, borrowed.buf)
+    window.set(borrowed.win, borrowed.options)
+  elseif borrowed.win == vim.api.nvim_get_current_win() then
+    return
+  end
+  window.set_view(borrowed.win, borrowed.view)
+end
+
+--- What a window that must not be closed shows from now on.
+---@param view gemini_bridge.View
+---@return integer buf
+local function replacement(view)
+  local before = view.before.windows[view.origin.win]
+  for _, buf in ipairs({ view.borrowed and view.borrowed.buf or 0, before and before.buf or 0 }) do
+    if buf > 0 and vim.api.nvim_buf_is_valid(buf) then
+      return buf
     end
   end
+  return vim.api.nvim_create_buf(true, false)
+end
+
+--- Whether Neovim would end with the proposal's window.
+---@param view gemini_bridge.View
+---@return boolean
+function M.is_alone(view)
+  local tabs = vim.api.nvim_list_tabpages()
+  return #tabs == 1 and vim.deep_equal(place.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
+end
+
+--- Opens a window for what comes after the review.
+---@param view gemini_bridge.View
+---@return integer win
+function M.add_window(view)
+  local beside = vim.fn.win_findbuf(view.buffers.proposal)[1]
+  return vim.api.nvim_open_win(replacement(view), false, { win = beside, split = "above" })
 end
 
 --- Closes what the review opened and leaves what has become the user's.
 ---@param view gemini_bridge.View
 local function close_windows(view)
+  local ours = { [view.buffers.original] = true, [view.buffers.proposal] = true }
   for _, win in ipairs(view.made) do
     if vim.api.nvim_win_is_valid(win) then
-      set_local(win, { diff = false, scrollbind = false, cursorbind = false })
-      local ours = vim.list_contains(view.buffers, vim.api.nvim_win_get_buf(win))
-      if ours and is_last(win) and view.tab == view.before.tab then
-        show_buffer(win, fallback(view))
-      elseif ours then
+      window.stop_comparing(win)
+      local is_last = #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1
+      local tab_is_ours = view.tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
+      if ours[vim.api.nvim_win_get_buf(win)] and (not is_last or tab_is_ours) then
         vim.api.nvim_win_close(win, true)
       end
     end
   end
-  for _, win in ipairs(vim.fn.win_findbuf(view.buffers[2])) do
-    set_local(win, { diff = false, scrollbind = false, cursorbind = false })
-    show_buffer(win, fallback(view))
+  -- Windows that the user has split off, or that are the last of a tab page.
+  for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      window.stop_comparing(win)
+      window.show(win, replacement(view))
+    end
   end
 end
 
 --- Takes the review off the screen; everything is then as it was before, but for what the user changed meanwhile.
 ---@param view gemini_bridge.View
-function M.close(view)
-  local ended = vim.api.nvim_tabpage_is_valid(view.tab) and layout.save(view.before.tab) or view.settled
-  local left = vim.list_contains(view.made, vim.api.nvim_get_current_win())
-  if left then
-    if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
-      vim.cmd.stopinsert()
-    end
-    if vim.api.nvim_win_is_valid(view.origin.win) then
-      vim.api.nvim_set_current_win(view.origin.win)
-    end
+---@param decided? boolean The user decided, and is where they want to be.
+function M.close(view, decided)
+  local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
+  local ended = is_open and layout.save(view.before.tab) or view.shown
+  local here = focus.here()
+  local inside = vim.list_contains(view.made, here.win)
+  if inside then
+    -- First, or closing the window would choose where the focus goes.
+    focus.back(view.origin)
+  elseif decided and here.win == view.origin.win and here.mode == "nt" then
+    focus.resume(view.origin)
   end
   give_back(view)
   close_windows(view)
-  layout.restore(view.before, view.settled, ended)
-  if left and vim.api.nvim_get_current_win() == view.origin.win and vim.startswith(view.origin.mode, "t") then
-    vim.cmd.startinsert()
+  if is_open then
+    layout.restore(view.before, view.shown, ended)
   end
 end
 

@@ -1,4 +1,8 @@
 --- Tells a user's `:w` from everything else that writes buffers: auto-save plugins, `:wall`, 'autowrite'.
+---
+--- A write counts as the user's when a command line that asks for it has just been left in the proposal, or when a
+--- mapping to such a command was typed there. Auto-save runs in an autocommand, a function or a timer: nothing of that
+--- kind comes before it, or |<stack>| shows more than the write itself.
 local text = require("gemini-bridge.diff.text")
 
 local M = {}
@@ -6,79 +10,115 @@ local M = {}
 --- Commands that accept, by their full names.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
 
---- What a command line that the user has just left asks for.
+--- Whether a command line writes the current buffer under its own name, and with a bang.
 ---@param line string
----@return boolean writes The first command writes the buffer under its own name.
----@return boolean bang
+---@return { bang: boolean }?
 function M.parse(line)
   local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
   if not ok then
-    return false, false
+    return
   end
-  local own = vim.api.nvim_get_commands({})[command.cmd]
+  local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
   if own then
-    return M.parse((own.definition:gsub("<[^>]*>", "")))
+    return own.definition ~= line and M.parse((own.definition:gsub("<[^>]*>", ""))) or nil
   end
-  local plain = #(command.args or {}) == 0 and #(command.range or {}) == 0
-  return plain and WRITES[command.cmd] == true, command.bang == true
+  if WRITES[command.cmd] and #(command.args or {}) == 0 then
+    return { bang = command.bang }
+  end
 end
 
----@class gemini_bridge.WriteHandler
----@field accept fun(force: boolean): boolean Whether the proposal was accepted.
+--- What a mapping with `<Cmd>` writes: it leaves no command line to be seen.
+---@param typed string Raw keys.
+---@return { bang: boolean }?
+local function parse_mapping(typed)
+  local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
+  local map = vim.fn.maparg(vim.fn.keytrans(typed), mode, false, true)
+  for line in (map.rhs or ""):gmatch("<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>") do
+    local wish = M.parse(line)
+    if wish then
+      return wish
+    end
+  end
+end
 
---- Listens for writes of a proposal. The autocommands end with their group.
+--- Whether nothing runs but the write itself.
+local function is_direct()
+  return not vim.fn.expand("<stack>"):find("..", 1, true)
+end
+
+--- Writes the proposal to another file, as `:w name` asks. The proposal stays under review.
+---@param buf integer
+---@param name string
+local function write_copy(buf, name)
+  local file, problem = io.open(name, "wb")
+  if not file then
+    error(problem, 0)
+  end
+  file:write(text.read(buf))
+  file:close()
+end
+
+--- Listens for writes of a proposal. What it sets up ends with the group and, for keys, with `stop`.
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Whether the proposal was accepted.
+---@return fun() stop
 function M.watch(buf, group, accept)
   local name = vim.api.nvim_buf_get_name(buf)
-  --- Set between the end of a typed command line and the write that it causes.
-  local typed ---@type { bang: boolean }?
+  --- Set between what the user typed and the write that it causes.
+  local wish ---@type { bang: boolean }?
 
-  vim.api.nvim_create_autocmd("CmdlineLeave", {
-    group = group,
-    buffer = buf,
-    callback = function()
-      if vim.v.event.abort or vim.v.event.cmdtype ~= ":" then
-        return
-      end
-      local writes, bang = M.parse(vim.fn.getcmdline())
-      if not writes then
-        return
-      end
-      local this = { bang = bang }
-      typed = this
-      local modified = vim.bo[buf].modified
-      -- So that `:x` and `:update` write, too.
-      vim.bo[buf].modified = true
-      vim.schedule(function()
-        if typed == this then
-          typed = nil
-          if vim.api.nvim_buf_is_valid(buf) then
-            vim.bo[buf].modified = modified
-          end
+  ---@param this? { bang: boolean }
+  local function expect(this)
+    wish = this
+    if not this then
+      return
+    end
+    -- So that `:x` and `:update` write an untouched proposal, too.
+    local modified = vim.bo[buf].modified
+    vim.bo[buf].modified = true
+    vim.schedule(function()
+      if wish == this then
+        wish = nil
+        if vim.api.nvim_buf_is_valid(buf) then
+          vim.bo[buf].modified = modified
         end
-      end)
-    end,
-  })
+      end
+    end)
+  end
 
-  vim.api.nvim_create_autocmd("BufWriteCmd", {
-    group = group,
-    buffer = buf,
-    callback = function(args)
-      if args.file ~= name then
-        local file = assert(io.open(args.file, "wb"))
-        file:write(text.read(buf))
-        file:close()
-        return
-      end
-      local this = typed
-      typed = nil
-      if not this or accept(this.bang) then
-        vim.bo[buf].modified = false
-      end
-    end,
-  })
+  local command = vim.keycode("<Cmd>")
+  local keys = vim.on_key(function(key, typed)
+    if key == command and typed ~= "" and vim.api.nvim_get_current_buf() == buf then
+      expect(parse_mapping(typed))
+    end
+  end)
+
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = buf, callback = callback })
+  end
+
+  on("CmdlineLeave", function()
+    if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
+      expect(M.parse(vim.fn.getcmdline()))
+    end
+  end)
+
+  on("BufWriteCmd", function(args)
+    if args.file ~= name then
+      return write_copy(buf, args.file)
+    end
+    local this = is_direct() and wish or nil
+    wish = nil
+    -- A proposal that stays modified tells Neovim that the write failed, so that `:wq` does not go on to close it.
+    if not this or accept(this.bang) then
+      vim.bo[buf].modified = false
+    end
+  end)
+
+  return function()
+    vim.on_key(nil, keys)
+  end
 end
 
 return M

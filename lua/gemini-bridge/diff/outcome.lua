@@ -1,0 +1,92 @@
+--- How a review ends: once, whatever happens first.
+local host = require("gemini-bridge.host")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.diff.path")
+local pending = require("gemini-bridge.diff.pending")
+local reload = require("gemini-bridge.diff.reload")
+local status = require("gemini-bridge.status")
+local text = require("gemini-bridge.diff.text")
+local view = require("gemini-bridge.diff.view")
+
+local M = {}
+
+--- Takes a review out of those that are pending and tells who wants to know. The windows stay for `dismiss`.
+---@param review gemini_bridge.Review
+---@param outcome "Accepted"|"Rejected"|"Closed"
+---@param event? "diff_accepted"|"diff_rejected"|"diff_closed" For the host.
+---@param content? string
+---@return boolean first False when it had ended before.
+local function settle(review, outcome, event, content)
+  if not pending.remove(review) then
+    return false
+  end
+  if event then
+    host.notify(event, { id = review.id, content = content })
+  end
+  status.emit("GeminiDiff" .. outcome, { id = review.id, filePath = review.filePath, client = review.client })
+  return true
+end
+
+--- Takes a review that has ended off the screen and frees what it used.
+---@param review gemini_bridge.Review
+---@param decided boolean By the user.
+function M.dismiss(review, decided)
+  review.stop()
+  if review.view then
+    view.close(review.view, decided)
+    review.view = nil
+  end
+  local buffers = review.buffers
+  for _, buf in ipairs({ buffers.proposal, buffers.copied and buffers.original or nil }) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      vim.api.nvim_buf_delete(buf, { force = true })
+    end
+  end
+  -- Not in this tick: the mode in which the user goes on is entered at the end of it.
+  vim.schedule(pending.show_next)
+end
+
+--- The user accepts what the proposal holds now. The windows stay for `dismiss`.
+---@param review gemini_bridge.Review
+---@param force? boolean Although the file's buffer has unsaved changes.
+---@return boolean accepted
+function M.accept(review, force)
+  local content = text.read(review.buffers.proposal)
+  if content == "" and review.proposed ~= "" then
+    notify("Gemini CLI cannot take an empty file: the review stays open.", "warn")
+    return false
+  end
+  local open = path.buffer(review.filePath)
+  local unsaved = open ~= nil and vim.bo[open].modified
+  if unsaved and not force then
+    notify(
+      ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(
+        path.display(review.filePath, 24)
+      ),
+      "warn"
+    )
+    return false
+  end
+  if unsaved and open then
+    reload.give_up_changes(open)
+  end
+  return settle(review, "Accepted", "diff_accepted", content)
+end
+
+--- The user rejects. The windows stay for `dismiss`.
+---@param review gemini_bridge.Review
+---@return boolean first
+function M.reject(review)
+  return settle(review, "Rejected", "diff_rejected")
+end
+
+--- Ends a review without a decision.
+---@param review gemini_bridge.Review
+---@param event? "diff_closed" For a host that does not know yet.
+function M.close(review, event)
+  if settle(review, "Closed", event) then
+    M.dismiss(review, false)
+  end
+end
+
+return M

@@ -1,0 +1,233 @@
+--- One review from its first moment: its buffers, its keys and everything that may end it.
+local config = require("gemini-bridge.config")
+local focus = require("gemini-bridge.diff.focus")
+local hunks = require("gemini-bridge.diff.hunks")
+local keys = require("gemini-bridge.diff.keys")
+local notify = require("gemini-bridge.notify")
+local outcome = require("gemini-bridge.diff.outcome")
+local pending = require("gemini-bridge.diff.pending")
+local proposal = require("gemini-bridge.diff.proposal")
+local stale = require("gemini-bridge.diff.stale")
+local text = require("gemini-bridge.diff.text")
+local view = require("gemini-bridge.diff.view")
+local window = require("gemini-bridge.diff.window")
+local winbar = require("gemini-bridge.diff.winbar")
+local write = require("gemini-bridge.diff.write")
+
+local M = {}
+
+--- How long changes of the text are collected before hunks are counted again (milliseconds).
+local COUNT_AFTER = 50
+
+--- Takes the review off the screen once the command that ended it is over.
+---@param review gemini_bridge.Review
+local function dismiss_later(review)
+  vim.schedule(function()
+    outcome.dismiss(review, true)
+  end)
+end
+
+--- `:w` and its like.
+---@param review gemini_bridge.Review
+---@param force boolean
+---@return boolean accepted
+local function accept_by_write(review, force)
+  if not config.get().diff.write_accepts then
+    notify("Writing does not accept a proposal: use :GeminiAccept or :GeminiReject.", "warn")
+    return false
+  end
+  return outcome.accept(review, force)
+end
+
+--- Rejects when the proposal's last window or its buffer goes.
+---@param review gemini_bridge.Review
+---@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
+local function reject_on_close(review, on)
+  local buf = review.buffers.proposal
+
+  local function reject()
+    -- Neovim that quits decides nothing.
+    if vim.v.exiting == vim.NIL and outcome.reject(review) then
+      dismiss_later(review)
+    end
+  end
+
+  on("WinClosed", function(args)
+    local windows = vim.fn.win_findbuf(buf)
+    if #windows == 1 and windows[1] == tonumber(args.match) then
+      reject()
+    end
+  end, true)
+
+  on("BufUnload", function()
+    -- `:edit!` unloads, too, and is answered by BufReadCmd.
+    vim.schedule(function()
+      if not vim.api.nvim_buf_is_loaded(buf) then
+        reject()
+      end
+    end)
+  end)
+
+  on("BufReadCmd", function()
+    text.write(buf, review.proposed)
+  end)
+
+  -- The user has put another buffer into the window: it is theirs now, and :GeminiReview brings the review back.
+  on("BufHidden", function()
+    vim.schedule(function()
+      if pending.has(review) and review.view and #vim.fn.win_findbuf(buf) == 0 then
+        review.parked = true
+        view.close(review.view)
+        review.view = nil
+        pending.show_next()
+      end
+    end)
+  end)
+end
+
+--- `:qall` and its like must not stop at a proposal that was edited, and `:q` in the last window must not end Neovim.
+---@param review gemini_bridge.Review
+---@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
+local function quit_freely(review, on)
+  local buf = review.buffers.proposal
+
+  on("ExitPre", function()
+    local modified = vim.bo[buf].modified
+    vim.bo[buf].modified = false
+    vim.schedule(function()
+      if pending.has(review) then
+        vim.bo[buf].modified = modified
+      end
+    end)
+  end, true)
+
+  on("QuitPre", function()
+    if not (review.view and view.is_alone(review.view)) then
+      return
+    end
+    local spare = view.add_window(review.view)
+    vim.schedule(function()
+      if pending.has(review) and vim.api.nvim_win_is_valid(spare) then
+        vim.api.nvim_win_close(spare, true)
+      end
+    end)
+  end)
+end
+
+--- Counts the hunks again, soon.
+---@param review gemini_bridge.Review
+---@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
+local function follow_text(review, on)
+  local waiting = false
+  local function changed()
+    if not pending.has(review) then
+      return true
+    end
+    if not waiting then
+      waiting = true
+      vim.defer_fn(function()
+        waiting = false
+        review.refresh()
+      end, COUNT_AFTER)
+    end
+  end
+  for _, buf in ipairs({ review.buffers.original, review.buffers.proposal }) do
+    vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
+  end
+
+  -- The file's own window follows the proposal's cursor: where the user left it counts.
+  on("WinLeave", function()
+    local borrowed = review.view and review.view.borrowed
+    if
+      borrowed
+      and borrowed.win == vim.api.nvim_get_current_win()
+      and borrowed.buf == review.buffers.original
+    then
+      borrowed.view = window.view(borrowed.win)
+    end
+  end, true)
+end
+
+--- Creates a review that is pending but not yet on the screen.
+---@param params { id: integer, filePath: string, newContent: string, client: string }
+---@return gemini_bridge.Review
+function M.create(params)
+  local original, copied = proposal.original(params.id, params.filePath)
+  local buf = proposal.create(params.id, params.filePath, params.newContent)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.review." .. params.id, {})
+  local review = { ---@type gemini_bridge.Review
+    id = params.id,
+    filePath = params.filePath,
+    client = params.client,
+    proposed = params.newContent,
+    buffers = { original = original, proposal = buf, copied = copied },
+    group = group,
+    hunks = {},
+    stale = false,
+    parked = false,
+  }
+
+  function review.refresh()
+    if pending.has(review) and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_is_loaded(original) then
+      review.hunks = hunks.list(original, buf)
+      winbar.update(review)
+    end
+  end
+
+  local function on(event, callback, anywhere)
+    vim.api.nvim_create_autocmd(
+      event,
+      { group = group, buffer = not anywhere and buf or nil, callback = callback }
+    )
+  end
+  local function decide(ended)
+    if ended then
+      outcome.dismiss(review, true)
+    end
+  end
+
+  pending.add(review)
+  reject_on_close(review, on)
+  quit_freely(review, on)
+  follow_text(review, on)
+  keys.map(review, {
+    accept = function()
+      decide(outcome.accept(review))
+    end,
+    reject = function()
+      decide(outcome.reject(review))
+    end,
+    write = function()
+      decide(accept_by_write(review, false))
+    end,
+  })
+  local stop_writes = write.watch(buf, group, function(force)
+    local accepted = accept_by_write(review, force)
+    if accepted then
+      dismiss_later(review)
+    end
+    return accepted
+  end)
+  local stop_disk = stale.watch(review)
+  function review.stop()
+    stop_writes()
+    stop_disk()
+    pcall(vim.api.nvim_del_augroup_by_id, group)
+  end
+  return review
+end
+
+--- Goes to a review, which is shown first when it is not on the screen.
+---@param review gemini_bridge.Review
+function M.enter(review)
+  local here = focus.here()
+  if not review.view and not pending.show(review) then
+    return
+  end
+  if here.win ~= review.view.proposal then
+    review.view.origin = here
+    focus.go(review.view.proposal)
+  end
+end
+
+return M

@@ -1,0 +1,70 @@
+--- Notices that a file has changed under its review.
+local outcome = require("gemini-bridge.diff.outcome")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.diff.path")
+local pending = require("gemini-bridge.diff.pending")
+local text = require("gemini-bridge.diff.text")
+local watch = require("gemini-bridge.diff.watch")
+
+local M = {}
+
+--- The text without what the CLI changes when it writes: it restores CRLF and the byte order mark of the file.
+---@param bytes string
+local function plain(bytes)
+  return (bytes:gsub("^\239\187\191", ""):gsub("\r\n", "\n"))
+end
+
+--- Watches the file and its buffer.
+---@param review gemini_bridge.Review
+---@return fun() stop
+function M.watch(review)
+  local file = path.real(review.filePath)
+  local disk = path.bytes(file)
+  local buffers = review.buffers
+  local shown = text.read(buffers.original)
+
+  --- Told once; the winbar says it for as long as it is so.
+  local function update(stale)
+    if stale and not review.stale then
+      notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
+    end
+    review.stale = stale
+    review.refresh()
+  end
+
+  local stop = watch.start(file, function()
+    if not pending.has(review) then
+      return
+    end
+    local now = path.bytes(file)
+    local holds = now ~= nil
+      and now ~= disk
+      and (plain(now) == plain(review.proposed) or now == text.read(buffers.proposal))
+    if holds then
+      outcome.close(review, "diff_closed")
+      return
+    end
+    if buffers.copied then
+      text.write(buffers.original, now or "")
+    end
+    update(now ~= disk)
+  end)
+
+  if not buffers.copied then
+    vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost" }, {
+      group = review.group,
+      buffer = buffers.original,
+      callback = function()
+        update(text.read(buffers.original) ~= shown or path.bytes(file) ~= disk)
+      end,
+    })
+    vim.api.nvim_create_autocmd("BufModifiedSet", {
+      group = review.group,
+      buffer = buffers.original,
+      callback = review.refresh,
+    })
+  end
+  return stop
+end
+
+return M
