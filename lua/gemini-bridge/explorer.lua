@@ -6,6 +6,10 @@ local M = {}
 ---@param read fun(): string?
 ---@return string?
 local function at_line(line, read)
+  if line == vim.api.nvim_win_get_cursor(0)[1] then
+    -- The column counts where several entries share a line.
+    return read()
+  end
   local view = vim.fn.winsaveview()
   vim.api.nvim_win_set_cursor(0, { line, 0 })
   local ok, path = pcall(read)
@@ -17,15 +21,18 @@ end
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
---- |netrw-call|. In the tree style the entry's directory is that of the branch.
+--- |netrw-call|. In the tree style netrw knows the branch: a directory or a link itself, of a file its directory.
 function readers.netrw(line)
   return at_line(line, function()
     local word = vim.fn["netrw#Call"]("NetrwGetWord")
-    local directory = vim.b.netrw_curdir
-    if vim.w.netrw_liststyle == 3 and vim.w.netrw_treetop then
-      directory = vim.fn["netrw#Call"]("NetrwTreeDir", 0)
+    if vim.w.netrw_liststyle ~= 3 or not vim.w.netrw_treetop then
+      return vim.fs.joinpath(vim.b.netrw_curdir, word)
+    elseif word:find("^%.%.?/?$") then
+      return
     end
-    return directory and word ~= "" and vim.fs.joinpath(directory, word) or nil
+    local branch = vim.fn["netrw#Call"]("NetrwTreePath", vim.w.netrw_treetop)
+    local is_file = branch:find("/$") and not word:find("/$")
+    return is_file and branch .. word or branch
   end)
 end
 
@@ -65,9 +72,9 @@ function M.entries(first, last)
   local paths = {}
   for line = first, last do
     local ok, path = pcall(read, line)
-    path = ok and path and vim.fs.normalize(path)
-    if path and vim.uv.fs_lstat(path) then
-      paths[#paths + 1] = path
+    -- Not the entries for the directory itself and its parent.
+    if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
+      paths[#paths + 1] = vim.fs.normalize(path)
     end
   end
   return paths

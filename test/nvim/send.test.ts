@@ -1,0 +1,213 @@
+import { existsSync, readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** A program that keeps every byte it gets, having asked for bracketed paste, and shows it. */
+const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; exec tee received\n";
+const FILES = {
+  "agent.sh": AGENT,
+  "a.txt": "one\ntwo\nthree\nfour\n",
+  "sub/b c.txt": "b\n",
+  "sub/d,e.": "d\n",
+};
+
+async function start(t: Test, more = "", options: NvimOptions = {}): Promise<Nvim> {
+  const init = `
+    ${options.init ?? ""}
+    vim.o.swapfile = false
+    require('gemini-bridge').setup({
+      terminal = { cmd = { 'sh', vim.fn.getcwd() .. '/agent.sh' }, position = 'bottom' }, ${more}
+    })`;
+  return startNvim(t, { ...options, init, files: { ...FILES, ...options.files } });
+}
+
+/** Everything that the program got so far, a paste in angle brackets. */
+function received(nvim: Nvim): string {
+  const path = nvim.path("received");
+  const bytes = existsSync(path) ? readFileSync(path, "utf8") : "";
+  return bytes.replaceAll("\x1b[200~", "<").replaceAll("\x1b[201~", ">");
+}
+
+/** Waits until the last that the program got is `expected`. */
+async function receives(nvim: Nvim, expected: string): Promise<void> {
+  const check = () => received(nvim).endsWith(expected);
+  await waitFor(check, JSON.stringify(expected), 8000).catch((error: unknown) => {
+    throw new Error(`received ${JSON.stringify(received(nvim))}`, { cause: error });
+  });
+}
+
+t.test(":GeminiSend refers to the file, with lines and a text", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiSend<CR>");
+  await receives(nvim, "<@a.txt >");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "it started the CLI, and the focus stays");
+  t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
+  await nvim.input(":GeminiSend what is this?<CR>");
+  await receives(nvim, "<@a.txt what is this? >");
+  await nvim.input(":2GeminiSend<CR>");
+  await receives(nvim, "<@a.txt (line 2) >");
+  await nvim.input(':2,3GeminiSend and "this" | too<CR>');
+  await receives(nvim, '<@a.txt (lines 2-3) and "this" | too >');
+  await nvim.input("2GVj:GeminiSend<CR>");
+  await receives(nvim, "<@a.txt (lines 2-3) >");
+  await nvim.input("3Gvk<Plug>(GeminiSend)");
+  await receives(nvim, "<@a.txt (lines 2-3) >");
+  await nvim.input("<Esc>:GeminiSend --text just text<CR>");
+  await receives(nvim, "<just text >");
+  await nvim.command("enew");
+  await nvim.input(":GeminiSend no file here<CR>");
+  await receives(nvim, "<no file here >");
+});
+
+t.test("! presses Enter when the text is there, and only then", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiSend! go<CR>");
+  await receives(nvim, "<@a.txt go >\r");
+
+  const deaf = await start(t, "", {
+    files: { "agent.sh": "stty raw -echo; echo 'Apply this change?'; exec cat >keys\n" },
+  });
+  await deaf.command("edit a.txt");
+  await deaf.input(":GeminiSend! go<CR>");
+  await deaf.waitFor(async () => /Enter was not pressed/.test(await deaf.messages()), "the warning", 10_000);
+  t.notMatch(await deaf.lua("return table.concat(vim.fn.readfile('keys', 'b'), '\\n')"), /\r/);
+});
+
+t.test("send.focus goes to the terminal", async (t) => {
+  const nvim = await start(t, "send = { focus = true }");
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiSend<CR>");
+  await receives(nvim, "<@a.txt >");
+  await nvim.waitFor(
+    "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'",
+    "the focus",
+  );
+  await nvim.input("<C-\\><C-n><C-w>p");
+  await nvim.input(":GeminiSend<CR>");
+  await nvim.waitFor(
+    "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'",
+    "the focus, again",
+  );
+});
+
+t.test(":GeminiAdd refers to files", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiAdd<CR>");
+  await receives(nvim, "<@a.txt >");
+  await nvim.input(":GeminiAdd sub/b\\ c.txt sub/d,e. a.txt sub<CR>");
+  await receives(nvim, "<@sub/b\\ c.txt @sub/d\\,e\\. @a.txt @sub >");
+  await nvim.input(":GeminiAdd /etc/passwd<CR>");
+  await receives(nvim, "<@/etc/passwd >");
+  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiAdd sub/b', 'cmdline')"), ["sub/b\\ c.txt"]);
+  const before = received(nvim);
+  await nvim.input(":GeminiAdd a.txt nowhere<CR>");
+  t.match(await nvim.messages(), /There is no file nowhere/);
+  t.equal(received(nvim), before, "nothing was sent");
+});
+
+t.test("quickfix and location lists", async (t) => {
+  const nvim = await start(t);
+  await nvim.lua(`vim.fn.setqflist({
+    { filename = 'a.txt', lnum = 2, text = 'is\\twrong' },
+    { filename = 'sub/b c.txt', lnum = 1, text = 'too' },
+    { filename = 'a.txt', lnum = 3, end_lnum = 4, text = 'and here' },
+  })`);
+  await nvim.input(":GeminiSend --quickfix fix these<CR>");
+  await receives(
+    nvim,
+    "<@a.txt\nline 2: is wrong\nlines 3-4: and here\n@sub/b\\ c.txt\nline 1: too\nfix these >",
+  );
+  await nvim.input(":copen<CR>2G:GeminiSend<CR>");
+  await receives(nvim, "<@sub/b\\ c.txt\nline 1: too >");
+  await nvim.input(":cclose<CR>:edit a.txt<CR>");
+  await nvim.lua("vim.fn.setloclist(0, { { filename = 'a.txt', lnum = 1, text = '' } })");
+  await nvim.input(":lopen<CR>:%GeminiSend<CR>");
+  await receives(nvim, "<@a.txt (line 1) >");
+  await nvim.input(":lclose<CR>:call setqflist([])<CR>:GeminiSend --quickfix<CR>");
+  t.match(await nvim.messages(), /The quickfix list has no entries/);
+});
+
+t.test("diagnostics", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiSend --diagnostics<CR>");
+  t.match(await nvim.messages(), /There are no diagnostics here/);
+  await nvim.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace('test'), 0, {
+    { lnum = 2, col = 0, severity = 2, message = 'odd\\nindeed', source = 'lint' },
+    { lnum = 0, col = 0, end_lnum = 1, severity = 1, message = 'broken' },
+  })`);
+  await nvim.input(":GeminiSend --diagnostics fix<CR>");
+  await receives(nvim, "<@a.txt\nlines 1-2: error: broken\nline 3: warning: odd indeed (lint)\nfix >");
+  await nvim.input(":3GeminiSend --diagnostics<CR>");
+  await receives(nvim, "<@a.txt\nline 3: warning: odd indeed (lint) >");
+  await nvim.input(":GeminiSend --diagnostic<CR>");
+  t.match(await nvim.messages(), /--diagnostic is none of --diagnostics, --quickfix, --text/);
+  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiSend --d', 'cmdline')"), ["--diagnostics"]);
+});
+
+for (const style of [0, 1, 2, 3]) {
+  t.test(`entries of netrw, list style ${style}`, async (t) => {
+    const nvim = await start(t, "", { init: `vim.g.netrw_liststyle, vim.g.netrw_banner = ${style}, 0` });
+    await nvim.command("edit .");
+    await nvim.waitFor("vim.bo.filetype == 'netrw'", "netrw");
+    await nvim.input("/a\\.txt<CR>");
+    const where = await nvim.lua('return { vim.fn.getpos("."), vim.fn.getline(1, "$") }');
+    await nvim.input(":GeminiSend<CR>");
+    await receives(nvim, "<@a.txt >");
+    t.same(
+      await nvim.lua('return { vim.fn.getpos("."), vim.fn.getline(1, "$") }'),
+      where,
+      "the listing stays",
+    );
+    if (style === 3) {
+      await nvim.input("/sub<CR><CR>/b c<CR>:GeminiSend<CR>");
+    } else {
+      await nvim.input(":edit sub<CR>");
+      await nvim.input("/b c<CR>:GeminiAdd<CR>");
+    }
+    await receives(nvim, "<@sub/b\\ c.txt >");
+    if (style < 2) {
+      await nvim.input("/b c<CR>Vj:GeminiSend<CR>");
+      await receives(nvim, "<@sub/b\\ c.txt @sub/d\\,e\\. >");
+    }
+  });
+}
+
+t.test("what cannot be sent is told", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":GeminiSend<CR>");
+  t.match(await nvim.messages(), /This buffer has no file/);
+  await nvim.input(":edit new.txt<CR>:GeminiSend<CR>");
+  t.match(await nvim.messages(), /not written yet/);
+  t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped", "nothing was started");
+  await nvim.input(":edit a.txt<CR>onew<Esc>:GeminiSend<CR>");
+  await receives(nvim, "<@a.txt >");
+  t.match(await nvim.messages(), /without the changes that are not written/);
+});
+
+t.test("control characters do not get through", async (t) => {
+  const nvim = await start(t);
+  await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
+  await receives(nvim, "<a[201~b\x07 c\nd >");
+});
+
+t.test("a CLI that the user started in :terminal is found", async (t) => {
+  const nvim = await start(t, "terminal = { cmd = { 'my-cli' } }", {
+    files: { "my-cli": AGENT.replace("exec ", "") },
+  });
+  await nvim.command("edit a.txt");
+  await nvim.input(":split | terminal<CR>i");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "the shell");
+  await nvim.input("sh ./my-cli<CR>");
+  await nvim.waitFor(
+    "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false)):find('ready', 1, true)",
+    "the CLI",
+  );
+  await nvim.input("<C-\\><C-n><C-w>p:GeminiSend found<CR>");
+  await receives(nvim, "<@a.txt found >");
+  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 0, "none was started");
+});
