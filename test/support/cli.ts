@@ -68,6 +68,22 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
   return cli;
 }
 
+/** The screen from the prompt down: its text without blanks, as it wraps, and its lines. */
+interface Prompt {
+  text: string;
+  height: number;
+}
+
+/** The text of a prompt in which nothing is typed. */
+const EMPTY = ">Typeyourmessage";
+
+/** Enter within 30 ms of a character is taken for a line break in pasted text, but not after a key such as End. */
+const ENTER = "\x1b[F\r";
+
+function bare(text: string): string {
+  return text.replace(/\s/g, "");
+}
+
 /** A running Gemini CLI; see {@link startCliInNvim}. */
 export class Cli {
   constructor(
@@ -95,21 +111,25 @@ export class Cli {
     await this.nvim.lua("vim.fn.chansend(...)", this.place.job, keys);
   }
 
-  /** Types a prompt, or a slash command, into the empty prompt line and sends it. */
+  /** Types a text into the empty prompt and sends it. Of `?` the CLI may think that it opens the help. */
   async type(text: string): Promise<void> {
-    await this.#waitForPrompt("Type your message");
-    await this.press(text);
-    await this.#waitForPrompt(text);
-    // Enter within 30 ms of a character is taken for a line break in pasted text, except after a key such as End.
-    await this.press("\x1b[F\r");
+    await this.#fill(text, `>${bare(text)}`);
+    // The screen shows a text a moment before Enter would send all of it. Once it shows what was typed after that
+    // text, the moment is over: a line break, which the CLI trims off.
+    const { height } = await this.#prompt();
+    await this.press("\n");
+    await this.#waitForPrompt((prompt) => prompt.height === height + 1, "a line break after the text");
+    await this.press(ENTER);
   }
 
-  /** Runs a slash command and returns what it prints below its echo. */
+  /** Runs a slash command, one of the CLI's menu without arguments, and returns what it prints below its echo. */
   async slash(command: string): Promise<string> {
     const isEcho = (line: string) => line.trim() === `> ${command}`;
     const before = (await this.#parts()).above.filter(isEcho).length;
     let output = "";
-    await this.type(command);
+    // The menu comes with a delay, and Enter takes its first entry.
+    await this.#fill(command, `>${bare(command)}${command.split(/[ /]/).at(-1)}`);
+    await this.press(ENTER);
     await this.#waitFor(
       async () => {
         const { above } = await this.#parts();
@@ -123,11 +143,20 @@ export class Cli {
     return output;
   }
 
-  /** Waits for a text in the prompt, which wraps it. */
-  async #waitForPrompt(text: string): Promise<void> {
-    const bare = (line: string) => line.replace(/\s/g, "");
-    const shown = async () => (await this.#parts()).prompt.map(bare).join("").includes(bare(text));
-    await this.#waitFor(shown, `"${text}" in the prompt`, 10_000);
+  /** Types a text into the empty prompt and waits until it shows `typed`. */
+  async #fill(text: string, typed: string): Promise<void> {
+    await this.#waitForPrompt((prompt) => prompt.text.includes(EMPTY), "an empty prompt");
+    await this.press(text);
+    await this.#waitForPrompt((prompt) => prompt.text.includes(typed), `"${typed}" in the prompt`);
+  }
+
+  async #waitForPrompt(shows: (prompt: Prompt) => boolean, what: string): Promise<void> {
+    await this.#waitFor(async () => shows(await this.#prompt()), what, 10_000);
+  }
+
+  async #prompt(): Promise<Prompt> {
+    const { prompt } = await this.#parts();
+    return { text: bare(prompt.join("")), height: prompt.findLastIndex((line) => /\S/.test(line)) + 1 };
   }
 
   /** All that was printed, and the screen from the prompt on. */

@@ -1,0 +1,150 @@
+import { existsSync, readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { startCliInNvim } from "../support/cli.ts";
+import { connectClient, readDiscovery } from "../support/client.ts";
+import { startModel, type Turn } from "../support/model.ts";
+import { startNvim } from "../support/nvim.ts";
+
+const ORIGINAL = "const greeting = 'Hello';\nconst name = 'world';\nconsole.log(greeting, name);\n";
+
+/** The proposal under review and the windows that show it, or nil. */
+const PROPOSAL = `(function()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local diff = vim.b[buf].gemini_diff
+    if diff and diff.role == 'proposal' then
+      return { name = vim.api.nvim_buf_get_name(buf), filePath = diff.filePath, windows = vim.fn.win_findbuf(buf) }
+    end
+  end
+end)()`;
+const Proposal = z.object({ name: z.string(), filePath: z.string(), windows: z.array(z.int()).length(1) });
+
+/** Turns of a model that writes a file and then says a sentence. */
+function writes(path: string, content: string, sentence: string): Turn[] {
+  return [
+    [{ functionCall: { name: "write_file", args: { file_path: path, content } } }],
+    [{ text: sentence }],
+  ];
+}
+
+t.test("a session of Gemini CLI in Neovim", async (t) => {
+  const nvim = await startNvim(t, { files: { "greet.js": ORIGINAL, "notes.md": "# Notes\n" } });
+  const model = await startModel(t);
+  const path = nvim.path("greet.js");
+  const onDisk = () => readFileSync(path, "utf8");
+  /** Where the user is, and the windows around. */
+  const whereabouts = () =>
+    nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.winlayout() }");
+
+  /** Waits for the review, and leaves the terminal for the window of the proposal as a user would. */
+  async function enterProposal(t: Test): Promise<z.infer<typeof Proposal>> {
+    await cli.waitForScreen(/Apply this change\?/);
+    const proposal = Proposal.parse(await nvim.waitFor(PROPOSAL, "the proposal"));
+    t.match(await whereabouts(), [cli.place.win, "t"], "the focus stays in the CLI");
+    await nvim.input("<C-\\><C-n>");
+    await nvim.lua("vim.api.nvim_set_current_win(...)", proposal.windows[0]);
+    return proposal;
+  }
+  const reviewIsOver = () => nvim.waitFor(`${PROPOSAL} == nil`, "the review to close");
+
+  await nvim.command("edit notes.md");
+  await nvim.input(":GeminiStart<CR>");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  const [discovery] = readDiscovery(nvim.dirs.tmp);
+  if (!discovery) throw new Error("no discovery file");
+  const observer = await connectClient(t, {
+    port: discovery.port,
+    token: discovery.content.authToken,
+    name: "observer",
+  });
+  const cli = await startCliInNvim(t, nvim, { model });
+
+  await t.test("it connects", async (t) => {
+    await t.resolves(
+      nvim.waitFor(
+        async () => /Connected to Neovim/.test(await cli.slash("/ide status")),
+        "the CLI to connect",
+        15_000,
+      ),
+      "/ide status says Connected to Neovim",
+    );
+  });
+
+  await t.test("the prompt carries file, cursor and selection", async (t) => {
+    await nvim.input(":edit greet.js<CR>2G0wve");
+    await observer.waitForNotification(
+      "ide/contextUpdate",
+      ({ workspaceState }) =>
+        workspaceState?.openFiles?.some(({ selectedText }) => selectedText === "name") ?? false,
+    );
+    await nvim.input("<C-w>li");
+    model.say([{ text: "It is a name." }]);
+    await cli.type("Explain this.");
+    await cli.waitForScreen(/It is a name\./);
+    t.match(model.promptText(), /Explain this\./);
+    t.match(model.editorContexts(), [
+      {
+        activeFile: { path, cursor: { line: 2, character: 10 }, selectedText: "name" },
+        otherOpenFiles: [nvim.path("notes.md")],
+      },
+    ]);
+  });
+
+  await t.test("a proposal edited and accepted in Neovim is what the CLI writes", async (t) => {
+    const before = await whereabouts();
+    model.say(...writes(path, ORIGINAL.replace("Hello", "Good day"), "The greeting is new."));
+    await cli.type("Please greet more formally.");
+    const { name, filePath } = await enterProposal(t);
+    t.match(name, /^gemini:\/\/\d+\//);
+    t.ok(name.endsWith(path), "the name ends with the absolute path");
+    t.equal(filePath, path);
+    t.equal(onDisk(), ORIGINAL, "nothing is written before the decision");
+
+    await nvim.input("Go// edited in Neovim<Esc>:GeminiAccept<CR>");
+    await cli.waitForScreen(/The greeting is new\./);
+    await cli.waitForScreen(/greet\.js → Accepted/);
+    const edited = `${ORIGINAL.replace("Hello", "Good day")}// edited in Neovim\n`;
+    t.equal(onDisk(), edited);
+    await reviewIsOver();
+    t.same(await whereabouts(), before, "focus, mode and windows are as before");
+  });
+
+  await t.test("yes in the CLI's own prompt takes the edits made in Neovim", async (t) => {
+    model.say(...writes(path, "console.log('short');\n", "It is shorter."));
+    await cli.type("Please make it shorter.");
+    await enterProposal(t);
+    await nvim.input("ggO// from the proposal<Esc>");
+    await cli.press("\r");
+    await cli.waitForScreen(/It is shorter\./);
+    t.equal(onDisk(), "// from the proposal\nconsole.log('short');\n");
+    await reviewIsOver();
+  });
+
+  await t.test("a rejected proposal leaves the file alone", async (t) => {
+    const before = onDisk();
+    model.say(...writes(path, "nonsense\n", "This is never said."));
+    await cli.type("Please spoil it.");
+    await enterProposal(t);
+    await nvim.input(":GeminiReject<CR>");
+    await cli.waitForScreen(/greet\.js → Rejected/);
+    await cli.waitForScreen(/Request cancelled/);
+    t.equal(onDisk(), before);
+    await reviewIsOver();
+    t.same(observer.received["ide/diffAccepted"], [], "another client hears of no outcome");
+    t.same(observer.received["ide/diffRejected"], []);
+    t.same(observer.errors, []);
+  });
+
+  await t.test("stopping the bridge disconnects it", async (t) => {
+    await nvim.input("<C-\\><C-n>:GeminiStop<CR>");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    t.notOk(existsSync(discovery.path), "the discovery file is gone");
+    await t.resolves(
+      nvim.waitFor(
+        async () => /Disconnected/.test(await cli.slash("/ide status")),
+        "the CLI to notice",
+        10_000,
+      ),
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { readDiscovery } from "../support/client.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { waitFor } from "../support/wait.ts";
+
+const Found = z.object({ pid: z.int(), config: z.unknown() });
+
+/** Runs the CLI's own search in the shell of `:terminal`, which has the focus. */
+async function search(nvim: Nvim, name: string, prefix = ""): Promise<z.infer<typeof Found>> {
+  const script = join(import.meta.dirname, "fixtures/ide-process.mjs");
+  const result = join(nvim.dirs.home, name);
+  await nvim.type(`${prefix}node '${script}' '${result}'\r`);
+  return Found.parse(JSON.parse(await waitFor(() => readFileSync(result, "utf8"), result, 15_000)));
+}
+
+async function startBridge(t: Test): Promise<Nvim> {
+  const nvim = await startNvim(t, { tui: true });
+  await nvim.type(":GeminiStart\r");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.type(":terminal\ri");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+  return nvim;
+}
+
+t.test("the CLI's walk from a shell in :terminal leads to the discovery file", async (t) => {
+  const nvim = await startBridge(t);
+  const [file, ...others] = readDiscovery(nvim.dirs.tmp);
+  t.same(others, [], "there is one discovery file");
+
+  const walked = await search(nvim, "walked.json", "env -u GEMINI_CLI_IDE_PID ");
+  t.equal(walked.pid, file?.pid, "the file carries the PID that the walk ends at");
+  t.not(walked.pid, nvim.pid, "which is the UI, not the server below it");
+  t.same(walked.config, file?.content, "and it is the file the CLI takes");
+
+  const told = await search(nvim, "told.json");
+  t.same(told, walked, "GEMINI_CLI_IDE_PID says the same");
+});
