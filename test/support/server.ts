@@ -160,12 +160,12 @@ export const INITIALIZE = JSON.stringify({
 });
 
 /** Begins a session as a client does. @returns its id. */
-export async function initialize(port: number): Promise<string> {
-  const answer = await ask(port, { body: INITIALIZE });
+export async function initialize(port: number, extra: Record<string, string> = {}): Promise<string> {
+  const answer = await ask(port, { body: INITIALIZE, headers: extra });
   const id = answer.headers["mcp-session-id"];
   if (typeof id !== "string") throw new Error(`no session: ${answer.status} ${answer.body}`);
   const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" });
-  await ask(port, { body, headers: { "mcp-session-id": id } });
+  await ask(port, { body, headers: { ...extra, "mcp-session-id": id } });
   return id;
 }
 

@@ -1,0 +1,186 @@
+import { existsSync, readFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { isAlive } from "../support/processes.ts";
+import { ask, initialize, openStream } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** What Neovim says when a channel is gone, in any of its words. */
+const CHANNEL_ERRORS = /channel|E475|E5108|stack traceback|Error /i;
+
+t.test("a killed host comes back on its port and token, and all goes on", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "one\n", "b.txt": "" }, args: ["a.txt"] });
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  const path = nvim.path("a.txt");
+  t.same(await client.openDiff(path, "two\n"), { content: [] });
+  const before = bridge.file();
+  const windows = await nvim.lua("return vim.api.nvim_list_wins()");
+
+  let host = await bridge.host();
+  for (const round of [1, 2]) {
+    process.kill(host, "SIGKILL");
+    await waitFor(() => bridge.files().length === 0, "the discovery file to go");
+    t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows, "the review stays open");
+    host = await bridge.nextHost(host);
+    const after = bridge.file();
+    t.same({ ...after, path: "" }, { ...before, path: "" }, "port, token and name are the same");
+    await nvim.waitFor(async () => (await bridge.status()).clients.length === 1, "the client to come back");
+    client.received["ide/contextUpdate"].length = 0;
+    await nvim.command(round === 1 ? "edit b.txt" : "edit a.txt");
+    await client.waitForNotification("ide/contextUpdate");
+  }
+  await nvim.command("GeminiAccept");
+  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+  t.equal(client.received["ide/diffAccepted"].length, 1);
+  const messages = await nvim.messages();
+  t.equal(messages.match(/ended unexpectedly/g)?.length, 1, "the user is told once");
+  t.notMatch(messages, CHANNEL_ERRORS);
+});
+
+t.test("a decision taken while the host was down reaches the client that comes back", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
+  const { nvim } = bridge;
+  const first = await bridge.client("first");
+  const second = await bridge.client("second");
+  await first.openDiff(nvim.path("a.txt"), "two\n");
+  await second.openDiff(nvim.path("b.txt"), "three\n");
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.is("starting");
+  await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
+  await nvim.command(`GeminiReject ${nvim.path("b.txt")}`);
+  await bridge.nextHost(host);
+  t.same(await first.waitForNotification("ide/diffAccepted", undefined, 10_000), {
+    filePath: nvim.path("a.txt"),
+    content: "two\n",
+  });
+  t.same(await second.waitForNotification("ide/diffRejected", undefined, 10_000), {
+    filePath: nvim.path("b.txt"),
+  });
+  t.same(first.received["ide/diffRejected"], []);
+  await nvim.waitFor("#require('gemini-bridge.decisions').list() == 0", "nothing to be left over");
+});
+
+t.test("a decision held by a host that dies is not lost with it", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "" } });
+  const { nvim } = bridge;
+  const { port } = bridge.file();
+  const token = { authorization: `Bearer ${bridge.file().content.authToken}` };
+  const session = await initialize(port, token);
+  const stream = await openStream(port, session, token);
+  await callOpenDiff(port, session, token, nvim.path("a.txt"));
+  stream.break();
+  await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
+  await nvim.command("GeminiAccept"); // goes to the host, which has no stream to send it on
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  const again = await openStream(port, session, { ...token, "last-event-id": "unknown" });
+  t.same(await again.next("ide/diffAccepted"), { filePath: nvim.path("a.txt"), content: "proposed\n" });
+});
+
+t.test(
+  "a client that does not come back: its review closes, and its decision is kept for the user",
+  async (t) => {
+    const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
+    const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
+    const { nvim } = bridge;
+    const client = await bridge.client();
+    await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
+    await client.openDiff(nvim.path("b.txt"), "");
+    await client.close();
+    await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
+    await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
+    await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
+    const found = /text is kept in buffer (\d+)/;
+    await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
+    const messages = await nvim.messages();
+    t.match(messages, nvim.path("a.txt"));
+    const buffer = Number(found.exec(messages)?.[1]);
+    await nvim.command(`sbuffer ${buffer} | write ${nvim.path("kept.txt")}`);
+    t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
+  },
+);
+
+t.test("stopping the bridge says which decisions nobody will hear of", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "" } });
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "kept\n");
+  process.kill(await bridge.host(), "SIGKILL");
+  await bridge.is("starting");
+  await nvim.command("GeminiAccept");
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.match(await nvim.messages(), /does not know that you accepted .*a\.txt/);
+  t.same(await nvim.lua("return require('gemini-bridge.decisions').list()"), []);
+});
+
+t.test("an error nobody caught, and memory run out, are crashes like any other", async (t) => {
+  for (const [name, flaw, reason] of [
+    ["an error", "setTimeout(() => { throw new Error('a flaw') }, 500)", /a flaw/],
+    ["a rejection", "setTimeout(() => Promise.reject(new Error('a flaw')), 500)", /a flaw/],
+    [
+      "memory",
+      "setTimeout(() => { const all = []; for (;;) all.push({ n: all.length }) }, 500)",
+      /FATAL ERROR|signal/,
+    ],
+  ] as const) {
+    await t.test(name, async (t) => {
+      // The first host loads the flaw, the ones after it find it gone.
+      const node = `
+        local dir = vim.fn.stdpath('data')
+        vim.fn.mkdir(dir, 'p')
+        vim.fn.writefile({ ${JSON.stringify(flaw)} }, dir .. '/flaw.js')
+        vim.fn.writefile({
+          '#!/bin/sh',
+          'if mv ' .. dir .. '/flaw.js ' .. dir .. '/flawed.js 2>/dev/null; then',
+          '  exec ${process.execPath} --max-old-space-size=60 --require ' .. dir .. '/flawed.js "$@"',
+          'fi',
+          'exec ${process.execPath} "$@"',
+        }, dir .. '/node')
+        vim.fn.setfperm(dir .. '/node', 'rwx------')
+        require('gemini-bridge').setup({ node = dir .. '/node' })`;
+      const bridge = await startBridge(t, { init: node });
+      const { port, content } = bridge.file();
+      await bridge.nextHost(await bridge.host());
+      t.equal(bridge.file().port, port);
+      t.equal(bridge.file().content.authToken, content.authToken);
+      t.match(await bridge.nvim.messages(), reason);
+      t.notMatch(await bridge.nvim.messages(), /stack traceback|0x[0-9a-f]{8}/);
+    });
+  }
+});
+
+t.test("a host that cannot stay up is given up after five tries, and can be started again", async (t) => {
+  const bridge = await startBridge(t);
+  const { nvim } = bridge;
+  const path = bridge.file().path;
+  // From now on the program is one that ends at once.
+  await nvim.lua("require('gemini-bridge').setup({ node = 'false' })");
+  process.kill(await bridge.host(), "SIGKILL");
+  await bridge.is("stopped", 15_000);
+  const messages = await nvim.messages();
+  t.equal(messages.match(/ended unexpectedly/g)?.length, 1);
+  t.equal(messages.match(/keeps failing/g)?.length, 1);
+  t.notOk(existsSync(path));
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
+  await nvim.lua("require('gemini-bridge').setup({})");
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  t.ok(isAlive(await bridge.host()));
+});
+
+/** Calls the tool as a client would that has no SDK. */
+async function callOpenDiff(
+  port: number,
+  session: string,
+  token: { authorization: string },
+  filePath: string,
+) {
+  const params = { name: "openDiff", arguments: { filePath, newContent: "proposed\n" } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params });
+  const answer = await ask(port, { body, headers: { ...token, "mcp-session-id": session } });
+  t.equal(answer.status, 200);
+}

@@ -1,0 +1,95 @@
+import type { Test } from "tap";
+import { z } from "zod";
+import { type CompanionClient, connectClient, type Discovery, readDiscovery } from "./client.ts";
+import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
+
+const Status = z.object({
+  state: z.enum(["stopped", "starting", "running", "stopping"]),
+  port: z.int().optional(),
+  pid: z.int().optional(),
+  discovery_file: z.string().optional(),
+  clients: z.preprocess(
+    (clients) => (Array.isArray(clients) ? clients : []), // Lua's empty table
+    z.array(z.object({ id: z.string(), name: z.string() })),
+  ),
+  diffs: z.preprocess(
+    (diffs) => (Array.isArray(diffs) ? diffs : []),
+    z.array(z.object({ filePath: z.string(), client: z.string() })),
+  ),
+});
+
+/** A Neovim with the whole plugin at work, and what the tests of its life look at. */
+export class RunningBridge {
+  constructor(
+    readonly test: Test,
+    readonly nvim: Nvim,
+  ) {}
+
+  async status(): Promise<z.infer<typeof Status>> {
+    return Status.parse(await this.nvim.lua("return require('gemini-bridge').status()"));
+  }
+
+  /** Waits until the bridge is in this state. */
+  async is(state: z.infer<typeof Status>["state"], timeout = 10_000): Promise<void> {
+    await this.nvim.waitFor(
+      `require('gemini-bridge').status().state == '${state}'`,
+      `state ${state}`,
+      timeout,
+    );
+  }
+
+  files(): Discovery[] {
+    return readDiscovery(this.nvim.dirs.tmp);
+  }
+
+  /** The one discovery file. */
+  file(): Discovery {
+    const [file, ...others] = this.files();
+    if (!file || others.length > 0) throw new Error(`${others.length} discovery files too many`);
+    return file;
+  }
+
+  /** Connects a client, which is listed when this returns. */
+  async client(name?: string): Promise<CompanionClient> {
+    const { port, content } = this.file();
+    const before = (await this.status()).clients.length;
+    const client = await connectClient(this.test, {
+      port,
+      token: content.authToken,
+      ...(name === undefined ? {} : { name }),
+    });
+    await this.nvim.waitFor(
+      async () => (await this.status()).clients.length > before,
+      "the client to be listed",
+    );
+    return client;
+  }
+
+  /** Process id of the running host. */
+  async host(): Promise<number> {
+    const { pid } = await this.status();
+    if (pid === undefined) throw new Error("no host");
+    return pid;
+  }
+
+  /** Waits for a host that is not `before`. */
+  async nextHost(before: number): Promise<number> {
+    await this.nvim.waitFor(
+      async () => {
+        const { state, pid } = await this.status();
+        return state === "running" && pid !== before;
+      },
+      "the next host",
+      15_000,
+    );
+    return this.host();
+  }
+}
+
+/** Starts Neovim and the bridge in it. */
+export async function startBridge(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
+  const bridge = new RunningBridge(t, await startNvim(t, options));
+  await bridge.nvim.command("GeminiStart");
+  await bridge.is("running");
+  return bridge;
+}
