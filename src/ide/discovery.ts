@@ -97,7 +97,8 @@ function remove(path: string): void {
 /** Makes `<tmpdir>/gemini/ide`, private to the user, and refuses one in which others could act. */
 function prepareDirectory(): void {
   let directory = tmpdir();
-  checkParent(directory);
+  const uid = process.getuid?.();
+  checkParent(directory, uid);
   for (const name of DISCOVERY_DIRECTORY) {
     directory = join(directory, name);
     try {
@@ -121,15 +122,13 @@ function prepareDirectory(): void {
   }
 }
 
-const uid = process.getuid?.();
-
 /** Refuses a temporary directory in which another user could put a directory of theirs in the place of ours. */
-function checkParent(directory: string): void {
+function checkParent(directory: string, uid: number | undefined): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
-  if (uid === undefined) return;
   const found = statSync(directory, { throwIfNoEntry: false });
   if (!found?.isDirectory())
     throw new DiscoveryError(`the temporary directory ${directory} does not exist; make it, or set TMPDIR`);
+  if (uid === undefined) return;
   const sticky = (found.mode & 0o1000) !== 0;
   if ((found.mode & 0o002) !== 0 && !sticky)
     throw new DiscoveryError(

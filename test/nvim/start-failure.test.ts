@@ -1,0 +1,153 @@
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
+import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
+import { descendants } from "../support/processes.ts";
+import { waitFor } from "../support/wait.ts";
+
+const isRoot = process.getuid?.() === 0;
+
+/** Starts the bridge, which must not come up, and checks that nothing of it stays. */
+async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(async () => /did not start/.test(await nvim.messages()), "the message", 15_000);
+  await bridge.is("stopped");
+  const messages = await nvim.messages();
+  t.match(messages, message);
+  t.equal(messages.match(/did not start/g)?.length, 1, "said once");
+  t.notMatch(messages, /stack traceback|node_modules|\n\s+at /);
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
+  await waitFor(() => descendants(nvim.pid).length === 0, "the host to end");
+  const tokens = readdirSync(nvim.dirs.base, { recursive: true, withFileTypes: true, encoding: "utf8" })
+    .filter((entry) => entry.isFile())
+    .filter((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8").includes("authToken"));
+  t.same(tokens, [], "no token was written");
+}
+
+/** A Neovim whose host runs behind a line of shell, such as `ulimit -f 0`. */
+function behind(shell: string): NvimOptions {
+  return {
+    init: `
+      local node = vim.fn.tempname()
+      vim.fn.writefile({ '#!/bin/sh', ${JSON.stringify(shell)}, 'exec ${process.execPath} "$@"' }, node)
+      vim.fn.setfperm(node, 'rwx------')
+      require('gemini-bridge').setup({ node = node })`,
+  };
+}
+
+t.test("a temporary directory that does not exist", async (t) => {
+  const nvim = await startNvim(t, behind("export TMPDIR=/nowhere/to/be/found"));
+  await refuses(t, nvim, /\/nowhere\/to\/be\/found does not exist; make it, or set TMPDIR/);
+});
+
+t.test("one that cannot be written to", async (t) => {
+  // Nobody makes a directory there, not even root.
+  const path = process.platform === "linux" ? "/proc/self" : "/dev/fd";
+  const nvim = await startNvim(t, behind(`export TMPDIR=${path}`));
+  await refuses(t, nvim, /cannot make .*; set TMPDIR to a directory that you can write to/);
+});
+
+t.test("a full disk", async (t) => {
+  // The limit on file sizes stops the very same write, and needs no privilege.
+  const nvim = await startNvim(t, behind("ulimit -f 0"));
+  await refuses(t, nvim, /cannot write the discovery file .* \(EFBIG\); the limit on file sizes is too low/);
+  t.same(readdirSync(join(nvim.dirs.tmp, "gemini", "ide")), []);
+});
+
+t.test("a file, or a link, where the directory should be", async (t) => {
+  const nvim = await startNvim(t);
+  writeFileSync(join(nvim.dirs.tmp, "gemini"), "");
+  await refuses(t, nvim, /gemini is no directory; remove it/);
+  const other = await startNvim(t);
+  symlinkSync(other.dirs.home, join(other.dirs.tmp, "gemini"));
+  await refuses(t, other, /gemini is a symbolic link; remove it/);
+  t.same(readdirSync(other.dirs.home), []);
+});
+
+t.test("a directory in the place of the file", async (t) => {
+  // The port is not known before, so every name is taken by a host that cannot rename.
+  const nvim = await startNvim(t, {
+    init: `
+      local preload = vim.fn.tempname() .. '.cjs'
+      vim.fn.writefile({
+        "const fs = require('node:fs'), rename = fs.renameSync;",
+        "fs.renameSync = (from, to) => { fs.mkdirSync(to + '/x', { recursive: true }); rename(from, to); };",
+      }, preload)
+      local node = vim.fn.tempname()
+      vim.fn.writefile({ '#!/bin/sh', 'exec ${process.execPath} --require ' .. preload .. ' "$@"' }, node)
+      vim.fn.setfperm(node, 'rwx------')
+      require('gemini-bridge').setup({ node = node })`,
+  });
+  await refuses(
+    t,
+    nvim,
+    /cannot write the discovery file .*; (a directory is in its place|check this directory)/,
+  );
+});
+
+t.test("a directory that someone else made", async (t) => {
+  const nvim = await startNvim(t, isRoot ? {} : behind("export TMPDIR=/"));
+  if (isRoot) {
+    mkdirSync(join(nvim.dirs.tmp, "gemini"));
+    chmodSync(join(nvim.dirs.tmp, "gemini"), 0o777);
+    chownSync(join(nvim.dirs.tmp, "gemini"), 65_534, 65_534);
+  }
+  await refuses(t, nvim, isRoot ? /belongs to another user; set TMPDIR/ : /cannot make .*; set TMPDIR/);
+});
+
+t.test("a program that is not there, or is no Node", async (t) => {
+  for (const [node, message] of [
+    ["/nowhere/node", /cannot run \/nowhere\/node; install Node/],
+    ["false", /did not start: exit code 1/],
+  ] as const) {
+    const nvim = await startNvim(t, { init: `require('gemini-bridge').setup({ node = '${node}' })` });
+    await refuses(t, nvim, message);
+  }
+});
+
+t.test("what does not hinder a start", async (t) => {
+  await t.test("no TMPDIR at all", async (t) => {
+    const nvim = await startNvim(t, behind("unset TMPDIR"));
+    const bridge = new RunningBridge(t, nvim);
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    const { discovery_file } = await bridge.status();
+    t.match(discovery_file, /^\/tmp\/gemini\/ide\//);
+    await nvim.command("GeminiStop");
+    await bridge.is("stopped");
+  });
+  await t.test("a current directory that is gone", async (t) => {
+    const nvim = await startNvim(t);
+    await nvim.lua("local d = vim.fn.tempname() vim.fn.mkdir(d) vim.cmd.cd(d) vim.fn.delete(d, 'd')");
+    const bridge = new RunningBridge(t, nvim);
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+  });
+  await t.test("few descriptors", async (t) => {
+    const nvim = await startNvim(t, behind("ulimit -n 64"));
+    const bridge = new RunningBridge(t, nvim);
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    const host = await bridge.host();
+    const sockets = await import("node:net").then(({ connect }) =>
+      Array.from({ length: 200 }, () => connect(bridge.file().port, "127.0.0.1").on("error", () => {})),
+    );
+    await waitFor(
+      () => sockets.filter((socket) => !socket.connecting).length > 100,
+      "more connections than it has",
+    );
+    for (const socket of sockets) socket.destroy();
+    await bridge.client();
+    t.equal(await bridge.host(), host, "the host has survived");
+  });
+});
