@@ -19,6 +19,9 @@ const PROPOSAL = `(function()
 end)()`;
 const Proposal = z.object({ name: z.string(), filePath: z.string(), windows: z.array(z.int()).length(1) });
 
+/** The lines of a file's buffer. */
+const LINES = "return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)";
+
 /** Turns of a model that writes a file and then says a sentence. */
 function writes(path: string, content: string, sentence: string): Turn[] {
   return [
@@ -32,6 +35,11 @@ t.test("a session of Gemini CLI in Neovim", async (t) => {
   const model = await startModel(t);
   const path = nvim.path("greet.js");
   const onDisk = () => readFileSync(path, "utf8");
+  const inBuffer = async () =>
+    `${z
+      .array(z.string())
+      .parse(await nvim.lua(LINES, path))
+      .join("\n")}\n`;
   /** Where the user is, and the windows around. */
   const whereabouts = () =>
     nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.winlayout() }");
@@ -107,6 +115,10 @@ t.test("a session of Gemini CLI in Neovim", async (t) => {
     t.equal(onDisk(), edited);
     await reviewIsOver();
     t.same(await whereabouts(), before, "focus, mode and windows are as before");
+    await t.resolves(
+      nvim.waitFor(async () => (await inBuffer()) === edited, "the file's buffer to reload"),
+      "the file's buffer shows what was written",
+    );
   });
 
   await t.test("yes in the CLI's own prompt takes the edits made in Neovim", async (t) => {
