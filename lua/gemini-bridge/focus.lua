@@ -36,14 +36,16 @@ end
 local function enter(seen)
   local same = active and active.buf == seen.buf
   -- A float takes the focus for a moment; one that shows the active file is another window of it.
-  if not buffers.is_file(seen.buf) or seen.float and not same then
+  if not vim.api.nvim_buf_is_valid(seen.buf) or seen.float and not same then
     return
   end
   if not same then
     times[seen.buf] = seen.time
     changes[#changes + 1] = { bufnr = seen.buf, time = seen.time }
   end
-  active = { buf = seen.buf, win = seen.win }
+  if buffers.is_file(seen.buf) then
+    active = { buf = seen.buf, win = seen.win }
+  end
 end
 
 --- What is true now decides: a buffer's type is often set after the focus has gone there.

@@ -66,15 +66,10 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
   async function chooseActive(): Promise<void> {
     const wanted = history.active();
     const path = wanted && history.path(wanted.bufnr);
-    excluded = undefined;
-    if (!wanted || !path) {
-      active = undefined;
-      return;
-    }
-    const [verdict] = await look([path]);
-    if (verdict === "excluded") excluded = path;
-    if (verdict !== "absent") active = wanted;
-    else if (active && (active.bufnr === wanted.bufnr || !history.path(active.bufnr))) active = undefined;
+    const [verdict] = path ? await look([path]) : [];
+    excluded = verdict === "excluded" ? path : undefined;
+    if (verdict && verdict !== "absent") active = wanted;
+    else if (active && (active.bufnr === wanted?.bufnr || !history.path(active.bufnr))) active = undefined;
   }
 
   /** The first buffers that are files to share. */
