@@ -96,9 +96,28 @@ function M.send(opts)
   require("gemini-bridge.send").send(opts or {})
 end
 
+local drawn = false
+
+--- From the first use on, status lines are drawn again when something happens.
+local function follow_events()
+  if drawn then
+    return
+  end
+  drawn = true
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
+    pattern = "Gemini*",
+    -- Scheduled, because some events fire before what they tell of is done.
+    callback = vim.schedule_wrap(function()
+      vim.cmd.redrawstatus({ bang = true })
+    end),
+  })
+end
+
 --- A few words for a status line; empty while stopped.
 ---@return string
 function M.statusline()
+  follow_events()
   local now = require("gemini-bridge.status").get()
   if now.state ~= "running" then
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)

@@ -41,6 +41,22 @@ local calls = {
   diff_close = { params = { id = "number", reason = "string" }, run = from("diff", "close") },
 }
 
+--- Takes out what Node had as undefined: it arrives as a null, which Lua would take for true.
+---@param value any
+---@return any
+local function without_nulls(value)
+  if type(value) ~= "table" then
+    if value == vim.NIL then
+      return nil
+    end
+    return value
+  end
+  for key, item in pairs(value) do
+    value[key] = without_nulls(item)
+  end
+  return value
+end
+
 --- Carries out one call of the host. Never raises: an error would be shown to
 --- the user as a Lua traceback, or be lost, depending on how the call came.
 ---@param name string
@@ -51,6 +67,7 @@ function M.call(name, params)
   if not call or type(params) ~= "table" then
     return { error = ("unknown call %s"):format(tostring(name)) }
   end
+  params = without_nulls(params)
   for field, kind in pairs(call.params) do
     if type(params[field]) ~= kind then
       return { error = ("%s: %s must be a %s"):format(name, field, kind) }

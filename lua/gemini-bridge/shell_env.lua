@@ -66,8 +66,9 @@ function M.show(form)
   end
   local text = table.concat(M.lines(form), "\n")
   vim.fn.setreg('"', text .. "\n")
-  -- Without a clipboard there is only the register.
-  pcall(vim.fn.setreg, "+", text .. "\n")
+  if vim.fn.has("clipboard") == 1 then
+    vim.fn.setreg("+", text .. "\n")
+  end
   vim.api.nvim_echo({ { text .. "\n" } }, false, {})
 end
 

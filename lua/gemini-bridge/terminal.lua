@@ -107,20 +107,6 @@ local function with_bridge(done)
   require("gemini-bridge.host").start()
 end
 
----@return string? cwd
----@return string? problem
-local function directory()
-  local wanted = config.get().terminal.cwd
-  if type(wanted) == "function" then
-    wanted = wanted()
-  end
-  local cwd = vim.fs.normalize(wanted or vim.fn.getcwd())
-  if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("terminal.cwd: %s is no directory"):format(cwd)
-  end
-  return cwd
-end
-
 ---@param base string
 ---@return string # `base`, or `base-2` and so on when that is taken.
 local function free_name(base)
@@ -142,38 +128,36 @@ end
 ---@param opts gemini_bridge.TerminalOptions
 ---@return gemini_bridge.Terminal? # Nothing when it cannot run; the user has been told why.
 function M.open(opts)
-  local options = config.get().terminal
-  local cwd, problem = directory()
-  if vim.fn.executable(options.cmd[1]) == 0 then
-    problem = ("%s cannot be run: install it, or set the option terminal.cmd"):format(options.cmd[1])
-  end
-  if problem then
+  local launch = require("gemini-bridge.terminal.launch")
+  local name = opts.new and free_name(opts.name or "gemini") or opts.name or free_name("gemini")
+  local args = opts.args or {}
+  local spec, problem = launch.spec(name, args)
+  if not spec then
     notify(problem, "error")
     return
   end
-  local name = opts.new and free_name(opts.name or "gemini") or opts.name or free_name("gemini")
   if remains[name] then
     remains[name]:close()
     remains[name] = nil
   end
   local view = require("gemini-bridge.terminal.providers").view()
-  local terminal = { name = name, args = opts.args or {}, cwd = cwd, view = view }
+  local terminal = { name = name, args = args, cwd = spec.cwd, view = view }
   terminals[#terminals + 1] = terminal
   last = terminal
   view:show(opts.focus ~= false)
   with_bridge(function(obstacle)
-    local cmd = vim.list_extend(vim.deepcopy(options.cmd), terminal.args)
     local buf
     if not obstacle then
-      require("gemini-bridge.terminal.settings").remind(cmd, cwd)
-      local env = require("gemini-bridge.terminal.environment").get(options.env)
-      buf, obstacle = view:start({ name = name, cmd = cmd, cwd = cwd, env = env })
+      buf, obstacle = view:start(spec)
     end
     if obstacle then
       forget(terminal)
       view:close()
-      notify(("%s was not started: %s"):format(cmd[1], obstacle), "error")
-    elseif buf then
+      notify(("%s was not started: %s"):format(spec.cmd[1], obstacle), "error")
+      return
+    end
+    launch.remind(spec)
+    if buf then
       terminal.buf = buf
       terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
       vim.b[buf].gemini_terminal = name

@@ -4,12 +4,6 @@ local config = require("gemini-bridge.config")
 
 local M = {}
 
----@class gemini_bridge.TerminalSpec
----@field name string
----@field cmd string[]
----@field cwd string Absolute.
----@field env table<string, string> Beside Neovim's own environment.
-
 ---@return gemini_bridge.Place
 local function place()
   local options = config.get().terminal

@@ -1,0 +1,220 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type CompanionClient, connectClient, readDiscovery } from "../support/client.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+
+const running = "require('gemini-bridge').status().state == 'running'";
+
+/** A screen, or a view, that does not come to show what it should. */
+async function onScreen(
+  nvim: Nvim,
+  what: string,
+  read: () => Promise<string>,
+  shows: (text: string) => boolean,
+) {
+  await nvim
+    .waitFor(async () => shows(await read()), what)
+    .catch(async (error: unknown) => {
+      throw new Error(`${what} is not shown:\n${await read()}`, { cause: error });
+    });
+}
+
+async function startBridge(nvim: Nvim): Promise<void> {
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(running, "the bridge to run", 10_000);
+}
+
+async function connect(t: Test, nvim: Nvim): Promise<CompanionClient> {
+  const [file] = readDiscovery(nvim.dirs.tmp);
+  if (!file) throw new Error("no discovery file");
+  return connectClient(t, { port: file.port, token: file.content.authToken, name: "a-cli" });
+}
+
+const statusline = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').statusline()");
+const view = async (nvim: Nvim) =>
+  z
+    .array(z.string())
+    .parse(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"))
+    .join("\n");
+const viewShows = (nvim: Nvim, pattern: RegExp) =>
+  onScreen(
+    nvim,
+    `${pattern}`,
+    () => view(nvim),
+    (text) => pattern.test(text),
+  );
+
+t.test("statusline() and the status line that shows it", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "a.txt": "a\n" },
+    init: `vim.o.laststatus, vim.o.statusline = 2, "[%{v:lua.require'gemini-bridge'.statusline()}]"`,
+    tui: true,
+    args: ["a.txt"],
+  });
+  const drawn = (text: string) =>
+    nvim.waitFor(async () => (await nvim.screen()).some((line) => line.startsWith(`[${text}]`)), text);
+  t.equal(await statusline(nvim), "");
+  await drawn("");
+  await startBridge(nvim);
+  t.equal(await statusline(nvim), "Gemini: waiting");
+  await drawn("Gemini: waiting");
+  const client = await connect(t, nvim);
+  await drawn("Gemini: connected");
+  await client.openDiff(nvim.path("a.txt"), "b\n");
+  await drawn("Gemini: 1 review");
+  await client.openDiff(nvim.path("b.txt"), "b\n");
+  await drawn("Gemini: 2 reviews");
+  await client.closeDiff(nvim.path("b.txt"));
+  await client.closeDiff(nvim.path("a.txt"));
+  await drawn("Gemini: connected");
+  await nvim.command("GeminiShare off");
+  await drawn("Gemini: connected, paused");
+  await nvim.command("GeminiShare on");
+  await drawn("Gemini: connected");
+  await nvim.command("GeminiStop");
+  await drawn("");
+});
+
+t.test(":GeminiStatus follows what happens", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "a.txt": "one\n", "b.txt": "two\n" },
+    args: ["b.txt", "a.txt"],
+  });
+  await nvim.command("GeminiStatus");
+  await viewShows(nvim, /^State +stopped, :GeminiStart\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
+  t.equal(await nvim.lua("return vim.bo.modifiable"), false);
+  await startBridge(nvim);
+  await viewShows(nvim, /^State +running on port \d+, process \d+$/m);
+  await viewShows(nvim, new RegExp(`^Workspace +${nvim.dirs.workspace}$`, "m"));
+  await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
+  await viewShows(nvim, /^Clients +none yet/m);
+  const client = await connect(t, nvim);
+  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s$/m);
+  await viewShows(nvim, /^Shared +b\.txt$/m);
+  await client.openDiff(nvim.path("a.txt"), "b\n");
+  await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);
+  await nvim.command("GeminiShare off");
+  await viewShows(nvim, /^Shared +nothing: paused, :GeminiShare on$/m);
+  const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
+  await nvim.command("GeminiStatus");
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows, "there is one view");
+  await nvim.command("GeminiStop");
+  await viewShows(nvim, /^State +stopped/m);
+  await nvim.input("q");
+  t.equal(await nvim.lua("return vim.fn.bufnr('gemini-bridge://status')"), -1, "q closes it");
+});
+
+t.test(":GeminiStatus says which of several Neovims a CLI elsewhere takes", async (t) => {
+  const first = await startNvim(t, { tui: true });
+  await startBridge(first);
+  const second = await startNvim(t, {
+    tui: true,
+    cwd: first.dirs.workspace,
+    env: { TMPDIR: first.dirs.tmp },
+  });
+  await startBridge(second);
+  const files = readDiscovery(first.dirs.tmp);
+  t.equal(files.length, 2);
+  const winner = Math.max(...files.map(({ pid }) => pid));
+  const own = async (nvim: Nvim) =>
+    Number(
+      /gemini-ide-server-(\d+)-/.exec(
+        String(await nvim.lua("return require('gemini-bridge').status().discovery_file")),
+      )?.[1],
+    );
+  for (const nvim of [first, second]) {
+    await nvim.command("GeminiStatus");
+    const expected = (await own(nvim)) === winner ? "takes this one." : `takes the one of process ${winner}.`;
+    t.match(await view(nvim), `Others      2 editors are open here; a CLI in another terminal ${expected}`);
+  }
+});
+
+const Environment = z.record(z.string(), z.string());
+
+t.test(":GeminiEnv leads a shell elsewhere to this Neovim", async (t) => {
+  const nvim = await startNvim(t, { env: { no_proxy: "it's,$HOME" } });
+  await nvim.input(":GeminiEnv<CR>");
+  t.match(await nvim.messages(), /The bridge does not run/);
+  await startBridge(nvim);
+  const printed = await nvim.lua("return vim.fn.execute('GeminiEnv')");
+  const copied = String(await nvim.lua("return vim.fn.getreg('\"')"));
+  t.match(printed, copied, "what is printed is copied");
+  const script = `${copied}\nexec '${process.execPath}' -p 'JSON.stringify(process.env)'`;
+  const got = Environment.parse(
+    JSON.parse(execFileSync("env", ["-i", "sh", "-c", script], { encoding: "utf8" })),
+  );
+  const names = ["SERVER_PORT", "WORKSPACE_PATH", "AUTH_TOKEN", "PID"].map(
+    (name) => `GEMINI_CLI_IDE_${name}`,
+  );
+  for (const name of names) t.equal(got[name], await nvim.lua("return vim.env[...]", name), name);
+  t.equal(got["no_proxy"], "it's,$HOME,127.0.0.1,localhost");
+
+  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiEnv ', 'cmdline')"), [
+    "--sh",
+    "--fish",
+    "--tmux",
+  ]);
+  await nvim.input(":GeminiEnv --fish<CR>");
+  t.match(
+    await nvim.lua("return vim.fn.getreg('\"')"),
+    "set -gx no_proxy 'it\\'s,$HOME,127.0.0.1,localhost'",
+  );
+  await nvim.input(":GeminiEnv --tmux<CR>");
+  t.match(
+    await nvim.lua("return vim.fn.getreg('\"')"),
+    /^tmux set-environment GEMINI_CLI_IDE_SERVER_PORT '\d+'$/m,
+  );
+  await nvim.input(":GeminiEnv --zsh<CR>");
+  t.match(await nvim.messages(), /--zsh is none of --sh, --fish, --tmux/);
+});
+
+t.test(":GeminiLog opens the log, whatever its path", async (t) => {
+  const nvim = await startNvim(t, {
+    init: "local odd = vim.fn.getcwd() .. '/o d#d %1 `date` $HOME'\nvim.fn.mkdir(odd)\nvim.env.XDG_STATE_HOME = odd",
+    env: { XDG_STATE_HOME: "" },
+  });
+  await nvim.input(":GeminiLog<CR>");
+  t.match(await nvim.messages(), /There is no log yet/);
+  await startBridge(nvim);
+  await nvim.command("GeminiLog");
+  t.match(
+    await nvim.lua("return vim.api.nvim_buf_get_name(0)"),
+    "/o d#d %1 `date` $HOME/nvim/gemini-bridge.log",
+  );
+  t.match(await view(nvim), /listening on port/);
+});
+
+t.test("the lualine component", async (t) => {
+  const nvim = await startNvim(t);
+  // What lualine gives a component to build on: a class that can be extended.
+  mkdirSync(join(nvim.dirs.config, "nvim/lua/lualine"), { recursive: true });
+  await nvim.lua(
+    `package.loaded['lualine.component'] = { extend = function(self) return setmetatable({}, { __index = self }) end }`,
+  );
+  await startBridge(nvim);
+  t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), "Gemini: waiting");
+});
+
+t.test("every command has a description and a <Plug> map", async (t) => {
+  const nvim = await startNvim(t);
+  const bare = await nvim.lua(`
+    local bare = {}
+    for name, command in pairs(vim.api.nvim_get_commands({})) do
+      if name:find('^Gemini') then
+        local map = vim.fn.maparg('<Plug>(' .. name .. ')', 'n', false, true)
+        if command.definition == '' or map.desc ~= command.definition then bare[#bare + 1] = name end
+      end
+    end
+    return bare`);
+  t.same(bare, []);
+  t.equal(
+    await nvim.lua(
+      "return vim.tbl_isempty(vim.tbl_filter(function(name) return name:find('gemini') end, vim.tbl_keys(package.loaded)))",
+    ),
+    true,
+    "and nothing is loaded",
+  );
+});
