@@ -1,0 +1,79 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** Keeps every byte it gets, having asked for bracketed paste, and shows it. */
+const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; tee received\n";
+
+for (const tool of ["tmux", "ps"]) {
+  const debian = tool === "ps" ? "procps" : tool;
+  execFileSync(join(root, "scripts/need.sh"), [tool, debian], { stdio: "inherit" });
+}
+
+type Tmux = (...args: string[]) => string;
+
+/** A tmux server of the test's own; it ends with the test. */
+function startTmux(t: Test, nvim: Nvim, directory: string): Tmux {
+  const socket = join(nvim.dirs.base, "tmux");
+  const environment = [
+    "-i",
+    `PATH=${process.env["PATH"]}`,
+    `HOME=${nvim.dirs.home}`,
+    "TERM=xterm",
+    "LANG=C.UTF-8",
+  ];
+  const tmux: Tmux = (...args) =>
+    execFileSync("env", [...environment, "tmux", "-f", "/dev/null", "-S", socket, ...args], {
+      encoding: "utf8",
+      cwd: directory,
+    }).trim();
+  tmux("new-session", "-d", "-x", "120", "-y", "40", "sh");
+  t.teardown(() => tmux("kill-server"));
+  return tmux;
+}
+
+t.test("a CLI in a pane of the same tmux", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "my-cli": AGENT, "a.txt": "one\ntwo\n", "sub/here.txt": "" },
+    init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",
+  });
+  const tmux = startTmux(t, nvim, nvim.dirs.workspace);
+  const own = tmux("display-message", "-p", "#{pane_id}");
+  await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = ...", `${join(nvim.dirs.base, "tmux")},1,0`, own);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
+  await nvim.command("edit a.txt");
+
+  const openPane = async (directory: string, ...how: string[]) => {
+    const pane = tmux(...how, "-d", "-P", "-F", "#{pane_id}", "-c", directory, "sh");
+    tmux("send-keys", "-t", pane, `sh ${nvim.path("my-cli")}`, "Enter");
+    await waitFor(() => tmux("capture-pane", "-p", "-t", pane).includes("ready"), `the CLI in ${pane}`);
+    return pane;
+  };
+  const received = (directory: string) => {
+    const path = join(directory, "received");
+    return existsSync(path) ? readFileSync(path, "utf8") : "";
+  };
+  const receives = (directory: string, text: string) =>
+    waitFor(() => received(directory).endsWith(text), JSON.stringify(text)).catch((error: unknown) => {
+      throw new Error(`received ${JSON.stringify(received(directory))}`, { cause: error });
+    });
+
+  await openPane("/tmp", "new-window");
+  const far = await openPane(nvim.dirs.workspace, "new-window");
+  await nvim.input(":2GeminiSend! go; #{pane_id} $(date) -x<CR>");
+  await receives(nvim.dirs.workspace, "\x1b[200~@a.txt (line 2) go; #{pane_id} $(date) -x \x1b[201~\r");
+
+  await openPane(nvim.path("sub"), "split-window");
+  await nvim.lua("require('gemini-bridge').send({ source = 'nothing', text = ... })", "one\ntwo\x1b[201~\rx");
+  await receives(nvim.path("sub"), "\x1b[200~one\ntwo[201~x \x1b[201~");
+  await nvim.input(":GeminiAdd a.txt sub/here.txt<CR>");
+  await receives(nvim.path("sub"), `\x1b[200~@${nvim.path("a.txt")} @here.txt \x1b[201~`);
+  t.pass("the nearest pane in the workspace got it, its references spelled from its directory");
+  t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
+  t.equal(tmux("display-message", "-p", "#{pane_id}") === far, false, "the focus stays");
+  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 0, "none was started");
+});
