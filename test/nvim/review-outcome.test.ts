@@ -1,58 +1,301 @@
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 
-const start = (t: Test, file = "one\ntwo\n") =>
-  Reviewer.start(t, { files: { "a.txt": file, "b.txt": "b\n" }, args: ["b.txt"] });
+const PROPOSED = "one\n2\n";
 
-for (const keys of [
+async function start(t: Test, init = "", edited = false) {
+  const files = { "a.txt": "one\ntwo\n", "b.txt": "b\n" };
+  const reviewer = await Reviewer.start(t, { files, args: ["b.txt"], init });
+  const before = await reviewer.layout();
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+  await reviewer.review();
+  if (edited) await reviewer.nvim.input("Gothree<Esc>");
+  return { reviewer, id, before, content: edited ? `${PROPOSED}three\n` : PROPOSED };
+}
+
+const MAPS = `
+vim.g.mapleader = ' '
+vim.keymap.set('n', '<leader>w', ':w<CR>')
+vim.keymap.set('n', '<leader>c', '<Cmd>w<CR>')
+vim.keymap.set({ 'n', 'i' }, '<C-s>', '<Cmd>silent! update<CR>')
+vim.keymap.set('n', '<leader>x', '<Cmd>x<CR>')
+vim.cmd('cnoreabbrev ww w')
+vim.cmd('command! -bang W w<bang>')
+`;
+const ACCEPTS = [
   ":GeminiAccept<CR>",
   ":w<CR>",
+  ":w!<CR>",
+  ":silent write<CR>",
+  ":w|echo 1<CR>",
   ":wq<CR>",
   ":x<CR>",
-  "ZZ",
+  ":xit<CR>",
   ":update<CR>",
+  "ZZ",
+  "\\a",
   ":GeminiAccept a.txt<CR>",
-]) {
-  t.test(`${keys} accepts`, async (t) => {
-    const reviewer = await start(t);
-    const before = await reviewer.layout();
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
-    await reviewer.review();
-    await reviewer.nvim.input(keys);
-    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "one\n2\n" } });
-    t.same(await reviewer.layout(), before);
-    t.same(await reviewer.outcomes(), []);
+  ':lua require("gemini-bridge").accept()<CR>',
+  " w",
+  " c",
+  " x",
+  "<C-s>",
+  "i<C-s><Esc>",
+  "i<C-o>:w<CR>",
+  ":ww<CR>",
+  ":W<CR>",
+];
+for (const edited of [false, true]) {
+  t.test(`accepting ${edited ? "an edited" : "an untouched"} proposal`, async (t) => {
+    for (const keys of ACCEPTS) {
+      t.test(keys, async (t) => {
+        const { reviewer, id, before, content } = await start(t, MAPS, edited);
+        await reviewer.nvim.input(keys);
+        t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+        t.same(await reviewer.outcomes(), [], "and nothing else");
+        t.same(await reviewer.layout(), before);
+      });
+    }
   });
 }
 
-for (const keys of [
+const REJECTS = [
   ":GeminiReject<CR>",
+  ":GeminiReject a.txt<CR>",
+  "\\r",
   ":q<CR>",
   ":q!<CR>",
   "ZQ",
-  ":bd<CR>",
-  ":bw<CR>",
   ":close<CR>",
-  "<C-w>o:new<CR>:only<CR>",
-]) {
-  t.test(`${keys} rejects`, async (t) => {
-    const reviewer = await start(t);
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
-    await reviewer.review();
-    await reviewer.nvim.input(keys);
-    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
-    t.same(await reviewer.proposals(), []);
+  "<C-w>c",
+  ":bd!<CR>",
+  ":bw!<CR>",
+  ":bunload!<CR>",
+  "<C-w>t:only<CR>",
+];
+for (const edited of [false, true]) {
+  for (const hidden of [true, false]) {
+    const name = `rejecting ${edited ? "an edited" : "an untouched"} proposal, ${hidden ? "" : "no"}hidden`;
+    t.test(name, async (t) => {
+      for (const keys of edited ? REJECTS : [...REJECTS, ":bd<CR>", ":bw<CR>"]) {
+        t.test(keys, async (t) => {
+          const { reviewer, id, before } = await start(t, `vim.o.hidden = ${hidden}`, edited);
+          await reviewer.nvim.input(keys);
+          t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+          t.same(await reviewer.outcomes(), [], "and nothing else");
+          if (keys === "<C-w>t:only<CR>") t.same(await reviewer.proposals(), []);
+          else t.same(await reviewer.layout(), before);
+        });
+      }
+    });
+  }
+}
+
+t.test("closing the tab page rejects", async (t) => {
+  const { reviewer, id } = await start(t);
+  await reviewer.nvim.input(":tab split<CR>:tabfirst<CR>");
+  await reviewer.nvim.input(":tabclose<CR>");
+  t.same(await reviewer.outcomes(), [], "it is shown in another tab page still");
+  await reviewer.nvim.input(":tabnew<CR>:tabfirst<CR>:tabclose<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+});
+
+t.test("a split of the proposal keeps the review open until the last window goes", async (t) => {
+  const { reviewer, id } = await start(t);
+  await reviewer.nvim.input(":split<CR>:q<CR>");
+  t.same(await reviewer.outcomes(), []);
+  await reviewer.nvim.input(":q<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+});
+
+t.test("as the only window of Neovim", async (t) => {
+  for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>"]) {
+    t.test(`${keys} rejects and Neovim goes on`, async (t) => {
+      const { reviewer, id } = await start(t);
+      await reviewer.nvim.input(`:only<CR>${keys}`);
+      t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+      t.same(await reviewer.outcomes(), []);
+      t.same(await reviewer.proposals(), []);
+      t.match(await reviewer.nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/);
+      t.equal(
+        await reviewer.nvim.lua('return vim.wo.diff or vim.wo.scrollbind or vim.wo.winbar ~= ""'),
+        false,
+      );
+    });
+  }
+  for (const keys of [":wq<CR>", "ZZ", ":GeminiAccept<CR>"]) {
+    t.test(`${keys} accepts and Neovim goes on`, async (t) => {
+      const { reviewer, id } = await start(t);
+      await reviewer.nvim.input(`:only<CR>${keys}`);
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
+      t.same(await reviewer.outcomes(), []);
+      t.match(await reviewer.nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/);
+    });
+  }
+});
+
+const AUTOSAVE: Record<string, string> = {
+  "silent! wall in InsertLeave, nested": `
+    vim.api.nvim_create_autocmd({ 'InsertLeave', 'TextChanged' }, { nested = true, command = 'silent! wall' })`,
+  "update in InsertLeave": `
+    vim.api.nvim_create_autocmd('InsertLeave', { nested = true, callback = function() vim.cmd('silent! update') end })`,
+  "update scheduled by InsertLeave": `
+    vim.api.nvim_create_autocmd('InsertLeave', { callback = vim.schedule_wrap(function() vim.cmd('silent! update') end) })`,
+  "write on a timer": `
+    vim.uv.new_timer():start(5, 5, vim.schedule_wrap(function() vim.cmd('silent! write') end))`,
+  "update in every buffer on a timer": `
+    vim.uv.new_timer():start(5, 5, vim.schedule_wrap(function()
+      for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+        vim.api.nvim_buf_call(buf, function() vim.cmd('silent! update') end)
+      end
+    end))`,
+  "timer_start in Vim script": `
+    vim.cmd([[call timer_start(5, { -> execute('silent! wall') }, #{ repeat: -1 })]])`,
+  "a function in CursorMoved": `
+    vim.cmd([[function! Save()
+      silent! update
+    endfunction
+    autocmd CursorMoved,CursorHold,TextChanged,InsertLeave * ++nested call Save()]])
+    vim.o.updatetime = 5`,
+  "the command line of a plugin": `
+    vim.api.nvim_create_autocmd('InsertLeave', { callback = function() vim.api.nvim_feedkeys(':silent! wall\\r', 'n', false) end })`,
+  autowriteall: "vim.o.autowriteall = true",
+};
+for (const [name, init] of Object.entries(AUTOSAVE)) {
+  t.test(`auto-save does not accept: ${name}`, async (t) => {
+    const { reviewer, content, id } = await start(t, init, true);
+    await reviewer.nvim.input("jk:w other.txt<CR>gg<C-w>p<C-w>p:echo 1<CR>");
+    await reviewer.nvim.lua("vim.wait(60)");
     t.same(await reviewer.outcomes(), []);
+    t.equal((await reviewer.proposals()).length, 1);
+    await reviewer.nvim.input(":w<CR>");
+    t.same(
+      await reviewer.outcome(),
+      { name: "diff_accepted", payload: { id, content } },
+      "but :w still does",
+    );
   });
 }
 
-t.test("closing answers what the proposal holds", async (t) => {
-  const reviewer = await start(t);
-  const before = await reviewer.layout();
-  const id = await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
-  await reviewer.review();
-  await reviewer.nvim.input("Gothree<Esc>");
-  t.equal(await reviewer.close(id), "one\n2\nthree\n");
-  t.same(await reviewer.layout(), before);
+const NO_DECISION = [
+  ":wall<CR>",
+  ":wa<CR>",
+  ":silent! wa<CR>",
+  ":w copy.txt<CR>",
+  ":saveas! copy.txt<CR>",
+  ":2w! copy.txt<CR>",
+  ":w >> copy.txt<CR>",
+  ":1w<CR><CR>",
+  ":w !cat<CR><CR>",
+  ":e!<CR>",
+  "<C-w>w",
+  "<C-w>p:w<CR>",
+  ":bufdo silent! update<CR>",
+  ":tab split<CR>:tabclose<CR>",
+  "<C-w>T",
+];
+for (const edited of [false, true]) {
+  for (const keys of NO_DECISION) {
+    t.test(`${keys} decides nothing${edited ? " after an edit" : ""}`, async (t) => {
+      const { reviewer } = await start(t, "vim.o.autowriteall = true", edited);
+      await reviewer.nvim.input(keys);
+      t.same(await reviewer.outcomes(), []);
+      t.same(await reviewer.nvim.lua('return #require("gemini-bridge").diffs()'), 1);
+    });
+  }
+}
+
+t.test(":w other-name writes the proposal there", async (t) => {
+  const { reviewer, id } = await start(t, "", true);
+  await reviewer.nvim.input(":w copy.txt<CR>");
+  t.equal(await reviewer.nvim.lua('return io.open("copy.txt"):read("a")'), "one\n2\nthree\n");
+  await reviewer.nvim.input(":w<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "one\n2\nthree\n" } });
+});
+
+t.test("write_accepts = false", async (t) => {
+  const off = `require('gemini-bridge').setup({ diff = { write_accepts = false } })`;
+  for (const edited of [false, true]) {
+    for (const keys of [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":update<CR>"]) {
+      t.test(`${keys} decides nothing and says so`, async (t) => {
+        const { reviewer, id, content } = await start(t, off, edited);
+        await reviewer.nvim.input(keys);
+        t.same(await reviewer.outcomes(), []);
+        t.equal((await reviewer.proposals()).length, 1);
+        t.match(await reviewer.nvim.messages(), /Writing does not accept/);
+        await reviewer.nvim.input(":GeminiAccept<CR>");
+        t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+      });
+    }
+  }
+});
+
+t.test("quitting Neovim is not blocked and decides nothing", async (t) => {
+  for (const keys of [":qall<CR>", ":qa!<CR>", ":wqall<CR>", ":xall<CR>", ":confirm qall<CR>"]) {
+    for (const edited of [false, true]) {
+      t.test(`${keys}${edited ? " after an edit" : ""}`, async (t) => {
+        const { reviewer } = await start(t, "", edited);
+        reviewer.nvim.nvim.notify("nvim_input", [keys]);
+        t.same(await reviewer.nvim.exited, { code: 0, signal: null });
+        t.same(reviewer.received, []);
+      });
+    }
+  }
+});
+
+t.test(":qall that another buffer blocks leaves the review as it was", async (t) => {
+  const { reviewer, id, content } = await start(t, "", true);
+  await reviewer.nvim.lua(`vim.bo[vim.fn.bufnr('b.txt')].modified = true`);
+  await reviewer.nvim.input(":qall<CR>");
+  await reviewer.nvim.input("<CR>");
   t.same(await reviewer.outcomes(), []);
+  await reviewer.nvim.input(":GeminiAccept<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+});
+
+t.test("closing answers what the proposal holds, and only once", async (t) => {
+  for (const reason of ["cli", "disconnected", "stopped"] as const) {
+    const { reviewer, id, before } = await start(t, "", true);
+    t.equal(await reviewer.close(id, reason), "one\n2\nthree\n");
+    t.same(await reviewer.layout(), before);
+    t.same(await reviewer.outcomes(), []);
+    await t.rejects(reviewer.close(id), { message: "this review is closed already" });
+    const messages = await reviewer.nvim.messages();
+    t.equal(/Gemini CLI is gone/.test(messages), reason === "disconnected");
+  }
+});
+
+t.test("stopping the bridge closes reviews without an outcome", async (t) => {
+  const { reviewer, before } = await start(t, "", true);
+  await reviewer.nvim.lua(`require('gemini-bridge.diff').close_all('stopped')`);
+  t.same(await reviewer.outcomes(), []);
+  t.same(await reviewer.layout(), before);
+});
+
+t.test("keys typed on after a decision change nothing of it", async (t) => {
+  const { reviewer, id } = await start(t);
+  await reviewer.nvim.input(":w<CR>ggdGifoo<Esc>:q<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
+  t.same(await reviewer.outcomes(), []);
+});
+
+t.test("each outcome fires its event", async (t) => {
+  const init = `_G.fired = {}
+  vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiff*', callback = function(args)
+    table.insert(fired, { args.match, args.data.id, vim.fs.basename(args.data.filePath), args.data.client })
+  end })`;
+  const { reviewer, id } = await start(t, init);
+  await reviewer.nvim.input(":w<CR>");
+  const next = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED, "two");
+  await reviewer.nvim.input(":GeminiReject<CR>");
+  const last = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+  await reviewer.close(last);
+  t.same(await reviewer.nvim.lua("return fired"), [
+    ["GeminiDiffOpened", id, "a.txt", "Gemini CLI"],
+    ["GeminiDiffAccepted", id, "a.txt", "Gemini CLI"],
+    ["GeminiDiffOpened", next, "a.txt", "two"],
+    ["GeminiDiffRejected", next, "a.txt", "two"],
+    ["GeminiDiffOpened", last, "a.txt", "Gemini CLI"],
+    ["GeminiDiffClosed", last, "a.txt", "Gemini CLI"],
+  ]);
 });

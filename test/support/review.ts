@@ -43,6 +43,7 @@ for name, info in pairs(vim.api.nvim_get_all_options_info()) do
   local ok, value = pcall(vim.api.nvim_get_option_value, name, { scope = 'global' })
   globals[name] = ok and value or nil
 end
+globals.syntax = nil -- buffer-local, but its own runtime files set both values
 return {
   windows = windows, trees = trees, globals = globals, cwd = vim.fn.getcwd(), alternate = vim.fn.bufnr('#'),
   win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode, buffers = vim.api.nvim_list_bufs(),

@@ -31,12 +31,13 @@ local function is_ordinary(win)
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 
---- Whether windows of a tab page are compared already: a pair more would be compared with them.
+--- Whether windows of a tab page are compared or scroll together: a pair more would be compared and scroll with them.
 ---@param tab integer
 ---@return boolean
-function M.has_diff(tab)
+function M.is_bound(tab)
   return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
-    return vim.wo[win].diff
+    local options = vim.wo[win]
+    return options.diff or options.scrollbind or options.cursorbind
   end)
 end
 

@@ -45,7 +45,7 @@ end
 ---@return integer win
 local function open_original(view, kind)
   local buf = view.buffers.original
-  if kind == "tab" or place.has_diff(view.tab) then
+  if kind == "tab" or place.is_bound(view.tab) then
     local win
     view.tab, win = window.open_tab(buf)
     window.make_plain(win)
@@ -121,16 +121,25 @@ local function give_back(view)
   end
   window.set(borrowed.win, borrowed.options)
   local shown = vim.api.nvim_win_get_buf(borrowed.win)
-  if shown ~= view.buffers.original or not vim.api.nvim_buf_is_valid(borrowed.buf) then
-    return
-  end
-  if shown ~= borrowed.buf then
+  if shown == view.buffers.original and shown ~= borrowed.buf and vim.api.nvim_buf_is_valid(borrowed.buf) then
     window.show(borrowed.win, borrowed.buf)
     window.set(borrowed.win, borrowed.options)
-  elseif borrowed.win == vim.api.nvim_get_current_win() then
-    return
   end
-  window.set_view(borrowed.win, borrowed.view)
+end
+
+--- Scrolls a borrowed window back, for the proposal has taken it along; not when the user is in it.
+---@param view gemini_bridge.View
+---@param here integer The window that has the focus.
+local function scroll_back(view, here)
+  local borrowed = view.borrowed
+  if
+    borrowed
+    and borrowed.win ~= here
+    and vim.api.nvim_win_is_valid(borrowed.win)
+    and vim.api.nvim_win_get_buf(borrowed.win) == borrowed.buf
+  then
+    window.set_view(borrowed.win, borrowed.view)
+  end
 end
 
 --- What a window that must not be closed shows from now on.
@@ -165,6 +174,7 @@ end
 --- Closes what the review opened and leaves what has become the user's.
 ---@param view gemini_bridge.View
 local function close_windows(view)
+  local directory = vim.fn.getcwd()
   local ours = { [view.buffers.original] = true, [view.buffers.proposal] = true }
   for _, win in ipairs(view.made) do
     if vim.api.nvim_win_is_valid(win) then
@@ -183,6 +193,7 @@ local function close_windows(view)
       window.show(win, replacement(view))
     end
   end
+  window.stay_in(directory)
 end
 
 --- Takes the review off the screen; everything is then as it was before, but for what the user changed meanwhile.
@@ -204,6 +215,7 @@ function M.close(view, decided)
   if is_open then
     layout.restore(view.before, view.shown, ended)
   end
+  scroll_back(view, here.win)
 end
 
 return M

@@ -90,16 +90,26 @@ function M.set_view(win, view)
   end)
 end
 
+--- Goes back to the current directory: with 'autochdir' other tab pages take it along when windows open and close.
+---@param directory string
+function M.stay_in(directory)
+  if vim.fn.getcwd() ~= directory then
+    vim.fn.chdir(directory)
+  end
+end
+
 --- Puts a buffer into a tab page of its own, behind the current one. Within |nvim_win_call()| neither focus nor mode
 --- are lost.
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)
+  local directory = vim.fn.getcwd()
   local tab, win
   vim.api.nvim_win_call(vim.api.nvim_get_current_win(), function()
     vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
+  M.stay_in(directory)
   return tab, win
 end
 
