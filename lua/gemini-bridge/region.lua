@@ -16,6 +16,9 @@ local M = {}
 local MAXCOL = vim.v.maxcol
 --- Rows of a block that are read at once.
 local CHUNK = 256
+local BYTES_PER_UNIT = 3 -- at most, in UTF-8
+--- Units that are read behind a limit, so that the last character before it is seen whole.
+local MORE = 256
 
 ---@type table<string, "v"|"V"|"\22">
 local kinds = { v = "v", s = "v", V = "V", S = "V", ["\22"] = "\22", ["\19"] = "\22" }
@@ -193,8 +196,8 @@ local function cut(region, win, row, line)
 end
 
 ---@param region gemini_bridge.Region
----@param limit integer
-local function read_block(region, limit)
+---@param units integer
+local function read_block(region, units)
   local win = vim.api.nvim_win_is_valid(region.win) and region.win or 0
   local wrap = vim.wo[win].wrap and (vim.wo[win].linebreak or vim.o.showbreak ~= "")
   local inline = vim.api.nvim_buf_get_extmarks(
@@ -213,8 +216,8 @@ local function read_block(region, limit)
       local simple = plain and (not uneven or uneven > region.right)
       local row = simple and line:sub(region.left, region.right) or cut(region, win, start + i - 1, line)
       rows[#rows + 1] = row
-      size = size + #row + 1
-      if size > limit then
+      size = size + (simple and #row or #row / BYTES_PER_UNIT) + 1
+      if size > units then
         return rows
       end
     end
@@ -222,14 +225,16 @@ local function read_block(region, limit)
   return rows
 end
 
---- The region's text, or the beginning of a long one: at least `limit` bytes then, and little more.
+--- The region's text, or the beginning of a long one, at a cost that depends on the limit alone.
 ---@param region gemini_bridge.Region
----@param limit integer
+---@param units integer So many UTF-16 units are read at least, if there are so many.
 ---@return string
-function M.read(region, limit)
+function M.read(region, units)
+  units = units + MORE
   if region.block then
-    return table.concat(read_block(region, limit), "\n")
+    return table.concat(read_block(region, units), "\n")
   end
+  local limit = units * BYTES_PER_UNIT
   local row, col = end_within(region, limit), region.last[2]
   local start = row == region.first[1] and region.first[2] or 0
   if row < region.last[1] or col - start > limit then

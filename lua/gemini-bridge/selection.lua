@@ -5,9 +5,6 @@ local region = require("gemini-bridge.region")
 
 local M = {}
 
---- Bytes that a UTF-16 unit takes at most, and some more, so that a character at the limit is seen whole.
-local BYTES_PER_UNIT, MORE = 4, 256
-
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.selection")
 --- Each key of a block-wise mode shows whether the block reaches to the end of the lines: `:` has forgotten it by the
 --- time the mode ends.
@@ -202,19 +199,18 @@ end
 ---@param limit integer UTF-16 units.
 ---@return string?
 function M.text(buf, limit)
-  local bytes = limit * BYTES_PER_UNIT + MORE
   local highlighted = M.highlighted()
   if highlighted and highlighted.buf == buf then
-    return region.read(highlighted, bytes)
+    return region.read(highlighted, limit)
   end
   if kept and kept.region.buf == buf then
     if not kept.text and kept.region.tick == vim.api.nvim_buf_get_changedtick(buf) then
-      kept.text = region.read(kept.region, bytes)
+      kept.text = region.read(kept.region, limit)
     end
     return kept.text
   end
   local pin = pinned(buf)
-  return pin and region.read(pin, bytes)
+  return pin and region.read(pin, limit)
 end
 
 --- Pins lines of the current buffer, or exactly what was highlighted when they are the lines of the Visual mode that

@@ -10,7 +10,9 @@ export function describe(buffers: readonly OpenBuffer[], active: Active | undefi
     const file: File = { path, timestamp: before };
     if (bufnr !== active?.bufnr) return file;
     const { line, character, selection } = active;
-    const selectedText = selection && limit(selection, MAX_SELECTED_TEXT);
+    // Bytes that are no UTF-8 may arrive as halves of a surrogate pair, which no UTF-8 can carry on.
+    const selectedText =
+      selection && limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");
     return {
       ...file,
       isActive: true,

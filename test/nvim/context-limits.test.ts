@@ -1,0 +1,44 @@
+import t from "tap";
+import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { startContext } from "../support/context.ts";
+
+const texts: Record<string, { content: string | Uint8Array; length?: number; keys?: string }> = {
+  "many short lines": { content: "a line of text\n".repeat(200_000) },
+  "many empty lines": { content: "\n".repeat(200_000) },
+  "one long line": { content: `${"x".repeat(2_000_000)}\n` },
+  "characters of two bytes": { content: "é".repeat(50_000) },
+  "characters of three bytes": { content: `${"日本語\n".repeat(20_000)}` },
+  "characters of two units": { content: `x${"𝄞".repeat(20_000)}`, length: MAX_SELECTED_TEXT - 1 },
+  "characters of several parts": { content: `${"e\u0301".repeat(20_000)}`, length: MAX_SELECTED_TEXT },
+  "families of characters": { content: `xx${"👩‍👩‍👧".repeat(5_000)}`, length: 16_378 },
+  "lines that end in CRLF": { content: "ab\r\n".repeat(50_000) },
+  "a block of many lines": { content: "a line of text\n".repeat(100_000), keys: "gg0<C-v>Gll" },
+  "a block over characters of three bytes": { content: "日本語\n".repeat(20_000), keys: "gg0<C-v>Gl" },
+};
+
+for (const [name, { content, length = MAX_SELECTED_TEXT, keys = "ggVG" }] of Object.entries(texts)) {
+  t.test(`at most ${MAX_SELECTED_TEXT} UTF-16 units of ${name}`, async (t) => {
+    const host = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"] });
+    await host.nvim.input(keys);
+    await host.until(t, () => host.active()?.selectedText?.length, length, "the length");
+    const text = host.active()?.selectedText ?? "";
+    if (keys === "ggVG") t.ok(String(content).replaceAll("\r", "").startsWith(text), "the beginning of it");
+    t.notMatch(text, /[\uD800-\uDBFF]$/, "no half character");
+    for (const { value } of host.snapshots) {
+      t.ok((value.active?.selection?.length ?? 0) < 4 * MAX_SELECTED_TEXT, "nor much more is read");
+    }
+  });
+}
+
+t.test("text that is no UTF-8, and NUL bytes", async (t) => {
+  const content = Uint8Array.of(0x61, 0xe9, 0x62, 0x00, 0x63, 0xed, 0xa0, 0x80, 0x0a);
+  const init = "vim.o.fileencodings = 'utf-8'";
+  const host = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"], init });
+  await host.nvim.input("$");
+  await host.nvim.waitFor(() => (host.active()?.cursor?.character ?? 0) > 4, "the cursor");
+  await host.nvim.input("0vll");
+  await host.nvim.waitFor(() => host.active()?.selectedText?.startsWith("a"), "the selection");
+  await host.nvim.input("$");
+  await host.nvim.waitFor(() => host.active()?.selectedText?.includes("b\0c"), "the NUL");
+  t.notMatch(host.active()?.selectedText, /\p{Surrogate}/u, "what is sent is well-formed");
+});
