@@ -8,7 +8,7 @@ LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import @tapjs/typescript/import
 
-.PHONY: help deps build lint format typecheck test demo try bench doc doc-check clean
+.PHONY: help deps build lint format typecheck test compat demo try bench doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,8 +35,18 @@ format: deps ## format all sources
 typecheck: deps ## check the types
 	tsc --noEmit
 
-test: lint typecheck doc-check build ## check, build and test, on each Neovim
+# Releases of the CLI's client code, beside and not among the plugin's own packages.
+.compat/node_modules/.package-lock.json: test/compat/package-lock.json
+	mkdir -p .compat
+	cp test/compat/package.json test/compat/package-lock.json .compat
+	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test: lint typecheck doc-check build .compat/node_modules/.package-lock.json ## check, build and test, on each Neovim
 	@node scripts/test.mjs
+
+compat: build .compat/node_modules/.package-lock.json ## test the bridge with releases of the CLI, old and new
+	tap --reporter=tap test/compat/compat.test.ts
 
 demo: build ## show the main job once, on a real Neovim with a real MCP client
 	$(RUN_TS) scripts/demo.ts
@@ -54,4 +64,4 @@ doc-check: ## check that the documentation agrees with the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 
 clean: ## remove all that is generated, the downloaded Neovims too
-	rm -rf dist .tap .nvim node_modules
+	rm -rf dist .tap .nvim .compat node_modules

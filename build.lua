@@ -6,8 +6,6 @@ local build = dofile(directory .. "/lua/gemini-bridge/build.lua")
 
 --- A build that takes longer has hung (milliseconds).
 local TIMEOUT = 15 * 60 * 1000
---- How long each turn waits before it lets the plugin manager go on (milliseconds).
-local TURN = 20
 
 local managed = coroutine.isyieldable()
 local finished, problem = false, nil
@@ -23,19 +21,17 @@ end, function(failure)
   finished, problem = true, failure
 end)
 
-local function is_finished()
-  return finished
-end
-
 if managed then
   while not (finished and #messages == 0) do
-    vim.wait(TURN, is_finished)
-    -- "abort" is how lazy.nvim says that the user has left.
+    -- Each turn ends at once: to wait here would run lazy.nvim's loop inside itself, which stops it for good.
+    -- "abort" is how it says that the user has left.
     if coroutine.yield(table.remove(messages, 1)) == "abort" then
       error("gemini-bridge: aborted", 0)
     end
   end
-elseif not vim.wait(TIMEOUT, is_finished, 50) then
+elseif not vim.wait(TIMEOUT, function()
+  return finished
+end, 50) then
   problem = "the build did not end"
 end
 

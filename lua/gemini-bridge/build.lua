@@ -83,25 +83,30 @@ function M.problem()
   end
 end
 
---- The version of a Node program.
+--- Asks a Node program for its version.
 ---@param node string
----@return string? version Such as "20.20.2".
----@return string? problem What is wrong with it and what to do, when it is no Node or too old.
-function M.node_version(node)
+---@param answer fun(version?: string, problem?: string) On Neovim's main loop: "20.20.2", or what is wrong with
+---it and what to do, when it is no Node or too old.
+function M.node_version(node, answer)
   if vim.fn.executable(node) == 0 then
-    return nil,
+    return answer(
+      nil,
       ("%s is not on PATH; install Node %d or later, or set the option node"):format(node, M.MIN_NODE)
+    )
   end
-  local ok, process = pcall(vim.system, { node, "--version" }, { text = true })
-  local output = ok and process:wait(VERSION_TIMEOUT).stdout or ""
-  local version = output:match("^v(%d+%.%d+%.%d+)")
-  if not version then
-    return nil, ("%s --version gives no version; install Node %d or later"):format(node, M.MIN_NODE)
-  end
-  if tonumber(version:match("^%d+")) < M.MIN_NODE then
-    return nil, ("%s is Node %s; version %d or later is needed"):format(node, version, M.MIN_NODE)
-  end
-  return version
+  local options = { text = true, timeout = VERSION_TIMEOUT }
+  vim.system({ node, "--version" }, options, function(result)
+    local version = (result.stdout or ""):match("^v(%d+%.%d+%.%d+)")
+    local problem
+    if not version then
+      problem = ("%s --version gives no version; install Node %d or later"):format(node, M.MIN_NODE)
+    elseif tonumber(version:match("^%d+")) < M.MIN_NODE then
+      problem = ("%s is Node %s; version %d or later is needed"):format(node, version, M.MIN_NODE)
+    end
+    vim.schedule(function()
+      answer(not problem and version or nil, problem)
+    end)
+  end)
 end
 
 --- What npm's output says to do, from its error code.
@@ -155,37 +160,19 @@ local function last_lines(output)
   return table.concat(vim.list_slice(lines, math.max(1, #lines - 14)), "\n")
 end
 
---- Builds without blocking. Both functions are called on Neovim's main loop.
+--- Runs the steps one after the other.
+---@param list table[]
 ---@param progress fun(message: string)
----@param done fun(problem?: string) Nothing on success, else what went wrong and what to do.
----@param node? string The Node program, "node" by default.
-function M.run(progress, done, node)
-  node = node or "node"
-  if running then
-    return done("a build is under way")
-  end
-  local _, problem = M.node_version(node)
-  if not problem and vim.fn.executable("npm") == 0 then
-    problem = "npm is not on PATH; it comes with Node, some systems package it as npm"
-  end
-  if problem then
-    return done(problem)
-  end
-  running = true
-  local list = steps(node)
-  local function finish(failure)
-    running = false
-    done(failure)
-  end
+---@param done fun(problem?: string)
+local function run_steps(list, progress, done)
   local function run(index)
     local step = list[index]
     if not step then
       progress("built")
-      return finish()
+      return done()
     end
     progress(("%s (%d of %d)"):format(step.says, index, #list))
-    local options = { cwd = root, text = true, env = { NODE_OPTIONS = "" } }
-    local ok, err = pcall(vim.system, step.cmd, options, function(result)
+    local ok, err = pcall(vim.system, step.cmd, { cwd = root, text = true }, function(result)
       vim.schedule(function()
         if result.code == 0 then
           if step.after then
@@ -194,22 +181,41 @@ function M.run(progress, done, node)
           return run(index + 1)
         end
         local output = (result.stdout or "") .. (result.stderr or "")
-        local shown = last_lines(output)
-        finish(
-          ("%s failed (%s):\n%s\n%s"):format(
-            step.says,
-            table.concat(step.cmd, " ", 1, 2),
-            shown,
-            step.hint(output)
-          )
-        )
+        local command = table.concat(step.cmd, " ", 1, 2)
+        done(("%s failed (%s):\n%s\n%s"):format(step.says, command, last_lines(output), step.hint(output)))
       end)
     end)
     if not ok then
-      finish(("%s failed: %s"):format(step.says, err))
+      done(("%s failed: %s"):format(step.says, err))
     end
   end
   run(1)
+end
+
+--- Builds. Returns at once and never waits: lazy.nvim calls it in the midst of its own loop. Both functions are
+--- called on Neovim's main loop.
+---@param progress fun(message: string)
+---@param done fun(problem?: string) Nothing on success, else what went wrong and what to do.
+---@param node? string The Node program, "node" by default.
+function M.run(progress, done, node)
+  node = node or "node"
+  if running then
+    return done("a build is under way")
+  end
+  running = true
+  local function finish(problem)
+    running = false
+    done(problem)
+  end
+  M.node_version(node, function(_, problem)
+    if not problem and vim.fn.executable("npm") == 0 then
+      problem = "npm is not on PATH; it comes with Node, some systems package it as npm"
+    end
+    if problem then
+      return finish(problem)
+    end
+    run_steps(steps(node), progress, finish)
+  end)
 end
 
 return M

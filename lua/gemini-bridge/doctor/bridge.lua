@@ -5,6 +5,8 @@ local processes = require("gemini-bridge.doctor.processes")
 
 local M = {}
 
+--- Node says its version in 30 ms (milliseconds).
+local NODE_TIMEOUT = 10000
 --- The listener answers in a few milliseconds (milliseconds).
 local TIMEOUT = 2000
 
@@ -42,11 +44,17 @@ function M.check_installation()
     vim.health.error(text .. " is too old", "install Neovim 0.10 or later")
   end
   local config = require("gemini-bridge.config").get()
-  local node, problem = build.node_version(config.node)
+  local answered, node, problem = false, nil, nil
+  build.node_version(config.node, function(...)
+    answered, node, problem = true, ...
+  end)
+  vim.wait(NODE_TIMEOUT, function()
+    return answered
+  end, 5)
   if node then
     vim.health.ok("Node " .. node)
   else
-    vim.health.error(problem)
+    vim.health.error(problem or "Node does not answer", "install Node 20 or later")
   end
   problem = build.problem()
   if problem then
