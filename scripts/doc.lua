@@ -85,6 +85,7 @@ local NOUNS = {
   { "string", "string" },
   { "true, false", "boolean" },
   { "boolean", "boolean" },
+  { "key", "string|false" },
   { "integer", "integer" },
   { "number", "number" },
 }
@@ -101,7 +102,7 @@ local function type_of(option)
     if part:find('^"') then
       vim.list_extend(types, vim.split((part:gsub(" or ", ", ")), ", "))
     else
-      types[#types + 1] = assert(noun, option[1] .. ": no type is known for " .. part)[2]
+      types[#types + 1] = noun and noun[2] or "any"
     end
   end
   return table.concat(types, "|")
@@ -111,15 +112,19 @@ end
 ---@return string
 local function types()
   local classes, order = { [""] = {} }, { "" }
-  for _, option in ipairs(schema) do
-    local group, name = option[1]:match("^(.-)%.?([^.]+)$")
+  local function class_of(group)
     if not classes[group] then
       classes[group] = {}
       order[#order + 1] = group
-      table.insert(classes[""], ("---@field %s? gemini_bridge.Config.%s"):format(group, group))
+      local parent, name = group:match("^(.-)%.?([^.]+)$")
+      table.insert(class_of(parent), ("---@field %s? gemini_bridge.Config.%s"):format(name, group))
     end
+    return classes[group]
+  end
+  for _, option in ipairs(schema) do
+    local group, name = option[1]:match("^(.-)%.?([^.]+)$")
     local doc = option.doc:gsub("|(.-)|", "%1")
-    table.insert(classes[group], ("---@field %s? %s %s"):format(name, type_of(option), doc))
+    table.insert(class_of(group), ("---@field %s? %s %s"):format(name, type_of(option), doc))
   end
   local lines = {
     "---@meta",
