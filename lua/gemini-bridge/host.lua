@@ -96,6 +96,10 @@ local function on_end(ended, reason)
   host = nil
   local last = status.get()
   clean_up()
+  if vim.v.exiting ~= vim.NIL then
+    -- Neovim ends its processes when it ends.
+    return
+  end
   if not ended.stopping then
     return recover(last, ended, reason)
   end

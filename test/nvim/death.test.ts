@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
@@ -147,4 +147,16 @@ t.test("a suspended Neovim goes on where it was", async (t) => {
     "nothing to be left",
     LIMIT,
   );
+});
+
+t.test("a Neovim that quits says nothing", async (t) => {
+  const nvim = await startNvim(t, {
+    init: `local path = vim.fn.getcwd() .. '/said'
+      vim.notify = function(text) vim.fn.writefile({ text }, path, 'a') end`,
+  });
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  nvim.nvim.notify("nvim_command", ["qa"]);
+  await nvim.exited;
+  t.notOk(existsSync(nvim.path("said")));
 });

@@ -82,6 +82,8 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
       : procExit;
     const client = await connectRpc(socket, exited);
     const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
+    // Under a terminal UI requests are answered before the plugins are there.
+    await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal);
     t.teardown(() => nvim.close());
     return nvim;
