@@ -67,7 +67,8 @@ async function arrange(t: Test, scene: string, layout: string) {
   const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
   const reviewer = await Reviewer.start(t, { files: FILES, init });
   await reviewer.nvim.lua(`${scene}\nvim.cmd.redraw()`);
-  await reviewer.nvim.input(""); // a mode that was asked for has begun
+  if (scene.includes("startinsert"))
+    await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");
   return reviewer;
 }
 

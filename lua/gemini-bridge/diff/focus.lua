@@ -36,8 +36,22 @@ end
 function M.resume(focus)
   local kind = focus.mode:sub(1, 1)
   local is_terminal = vim.bo[vim.api.nvim_win_get_buf(focus.win)].buftype == "terminal"
-  if kind == "t" and is_terminal or kind == "i" and not is_terminal then
-    vim.cmd.startinsert({ bang = kind == "i" and focus.at_end })
+  if not (kind == "t" and is_terminal or kind == "i" and not is_terminal) then
+    return
+  end
+  local function insert()
+    if vim.api.nvim_get_current_win() == focus.win then
+      vim.cmd.startinsert({ bang = kind == "i" and focus.at_end })
+    end
+  end
+  if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
+    -- Until the Insert mode of the other window has ended, |:startinsert| is ignored.
+    vim.api.nvim_create_autocmd(
+      "ModeChanged",
+      { pattern = "i*:n*", once = true, callback = vim.schedule_wrap(insert) }
+    )
+  else
+    insert()
   end
 end
 

@@ -53,10 +53,13 @@ local function reject_on_close(review, on)
   end
 
   on("WinClosed", function(args)
-    local windows = vim.fn.win_findbuf(buf)
-    if #windows == 1 and windows[1] == tonumber(args.match) then
-      reject()
+    local closing = tonumber(args.match)
+    if not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
+      return
+    elseif review.view then
+      review.view.left = closing == vim.api.nvim_get_current_win()
     end
+    reject()
   end, true)
 
   on("BufUnload", function()
@@ -224,10 +227,19 @@ function M.enter(review)
   if not review.view and not pending.show(review) then
     return
   end
-  if here.win ~= review.view.proposal then
+  local origin = review.view.origin
+  if here.win == review.view.proposal then
+    return
+  elseif here.win ~= origin.win or here.mode ~= "nt" then
+    -- Whoever has left Terminal mode only to come here goes back into it.
     review.view.origin = here
-    focus.go(review.view.proposal)
   end
+  focus.go(review.view.proposal)
+  local first = review.hunks[1]
+  if first and not review.view.visited then
+    vim.api.nvim_win_set_cursor(review.view.proposal, { hunks.line(first), 0 })
+  end
+  review.view.visited = true
 end
 
 return M

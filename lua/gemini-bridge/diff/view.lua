@@ -15,6 +15,8 @@ local M = {}
 ---@field made integer[] Those of the two windows that did not exist before.
 ---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
 ---@field origin gemini_bridge.Focus Where the user was.
+---@field visited? boolean The user has been led to it.
+---@field left? boolean The user was in the proposal when Neovim closed it.
 ---@field before gemini_bridge.Layout
 ---@field shown gemini_bridge.Layout
 
@@ -203,8 +205,7 @@ function M.close(view, decided)
   local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
   local ended = is_open and layout.save(view.before.tab) or view.shown
   local here = focus.here()
-  local inside = vim.list_contains(view.made, here.win)
-  if inside then
+  if view.left or vim.list_contains(view.made, here.win) then
     -- First, or closing the window would choose where the focus goes.
     focus.back(view.origin)
   elseif decided and here.win == view.origin.win and here.mode == "nt" then

@@ -98,17 +98,26 @@ function M.stay_in(directory)
   end
 end
 
---- Puts a buffer into a tab page of its own, behind the current one. Within |nvim_win_call()| neither focus nor mode
---- are lost.
+--- Puts a buffer into a tab page of its own, behind the current one. It is opened from within another window, a float
+--- that lives no longer than this: from there focus and mode, Visual mode too, stay as they are.
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)
   local directory = vim.fn.getcwd()
+  local float = vim.api.nvim_open_win(buf, false, {
+    relative = "editor",
+    row = 0,
+    col = 0,
+    width = 1,
+    height = 1,
+    noautocmd = true,
+  })
   local tab, win
-  vim.api.nvim_win_call(vim.api.nvim_get_current_win(), function()
+  vim.api.nvim_win_call(float, function()
     vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
+  vim.api.nvim_win_close(float, true)
   M.stay_in(directory)
   return tab, win
 end
