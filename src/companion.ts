@@ -133,8 +133,14 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
     disposals.push(() => file.remove());
     // Before it is written, so that Lua can remove it should this process be killed meanwhile.
     report({ port, pid: process.pid, discoveryFile: file.path, token });
+    const refused = new Set<string>();
     const publish = async (directories: string[]) => {
       const paths = await workspacePaths(directories);
+      for (const directory of paths.refused) {
+        if (!refused.has(directory))
+          bridge.tell("message", { level: "warn", text: cannotBeListed(directory) });
+        refused.add(directory);
+      }
       const set: Environment = {
         GEMINI_CLI_IDE_SERVER_PORT: String(port),
         GEMINI_CLI_IDE_WORKSPACE_PATH: paths.open.join(delimiter),
@@ -215,6 +221,13 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
 /** What the user is told of an error; the rest is in the log. */
 function sentence(error: unknown): string {
   return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
+}
+
+function cannotBeListed(directory: string): string {
+  return (
+    `Gemini CLI cannot be told of ${directory}: the "${delimiter}" in its name separates directories there. ` +
+    "A CLI that is started in it does not find this Neovim."
+  );
 }
 
 /** Listens on the port of the host before this one when it is still free, else on any. @returns the port. */

@@ -7,6 +7,13 @@ function M.setup(opts)
   for _, problem in ipairs(require("gemini-bridge.config").set(opts)) do
     require("gemini-bridge.notify")(problem, "warn")
   end
+  -- Only what runs already has to hear of it: loading more here would slow down Neovim's start.
+  for _, name in ipairs({ "workspace", "context" }) do
+    local running = package.loaded["gemini-bridge." .. name]
+    if running then
+      running.refresh()
+    end
+  end
   if not require("gemini-bridge.config").get().autostart then
     return
   end

@@ -1,5 +1,8 @@
 --- A selected part of a buffer: exactly the characters that Neovim highlights. A line break at the very end, which it
 --- does not highlight, is none of them.
+local block = require("gemini-bridge.region.block")
+local character = require("gemini-bridge.region.character")
+
 local M = {}
 
 ---@class gemini_bridge.Region
@@ -9,13 +12,12 @@ local M = {}
 ---@field block boolean
 ---@field first { [1]: integer, [2]: integer } Row and byte column, 0-based. A block counts whole rows.
 ---@field last { [1]: integer, [2]: integer } The same, behind the last character.
+---@field through? integer The character at `last` belongs to it too, in a line of so many bytes.
 ---@field left? integer First virtual column of a block, 1-based.
 ---@field right? integer Last virtual column of a block.
 
 --- `winsaveview().curswant` after `$`.
 local MAXCOL = vim.v.maxcol
---- Rows of a block that are read at once.
-local CHUNK = 256
 local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 --- Units that are read behind a limit, so that the last character before it is seen whole.
 local MORE = 256
@@ -30,20 +32,6 @@ function M.kind(mode)
   return kinds[mode:sub(1, 1)]
 end
 
---- The byte column behind the character at a position, its combining characters included.
----@param buf integer
----@param row integer 0-based.
----@param col integer Byte column, 0-based.
----@param length integer Of the line, in bytes.
-local function behind(buf, row, col, length)
-  if col >= length then
-    return length
-  end
-  local rest = vim.api.nvim_buf_get_text(buf, row, col, row, math.min(col + 256, length), {})[1]
-  -- A NUL would make a Blob of the string.
-  return col + #vim.fn.strcharpart(rest:gsub("%z", "\n"), 0, 1, 1)
-end
-
 ---@param lnum integer
 local function length_of(lnum)
   return vim.fn.col({ lnum, "$" }) - 1
@@ -53,23 +41,6 @@ end
 ---@field [1] integer
 ---@field [2] integer
 ---@field [3] integer
-
----@param region gemini_bridge.Region
----@param p gemini_bridge.Position
----@param q gemini_bridge.Position
----@param exclusive boolean
----@param to_end boolean
-local function add_columns(region, p, q, exclusive, to_end)
-  local upper, lower = vim.fn.virtcol(p, 1), vim.fn.virtcol(q, 1)
-  region.left = math.min(upper[1], lower[1])
-  if to_end then
-    region.right = MAXCOL
-  elseif lower[2] <= upper[2] then
-    region.right = upper[2]
-  else
-    region.right = exclusive and lower[1] > upper[2] and lower[1] - 1 or lower[2]
-  end
-end
 
 --- The region between two positions in the current window.
 ---@param kind "v"|"V"|"\22"
@@ -105,10 +76,10 @@ local function between(kind, p, q, to_end)
   }
   if kind == "v" then
     region.first[2] = math.min(p[2] - 1, length_of(p[1]))
-    local col = math.min(q[2] - 1, region.last[2])
-    region.last[2] = exclusive and col or behind(buf, q[1] - 1, col, region.last[2])
+    region.through = not exclusive and region.last[2] or nil
+    region.last[2] = math.min(q[2] - 1, region.last[2])
   elseif kind == "\22" then
-    add_columns(region, p, q, exclusive, to_end or false)
+    region.left, region.right = block.columns(p, q, exclusive, to_end or false)
   end
   return region
 end
@@ -163,66 +134,13 @@ local function end_within(region, limit)
   return low
 end
 
---- A block's part of a line in which something is wider or narrower than its bytes.
+--- Where the region ends: a row and the byte column behind its last character, 0-based. Until this is asked, nothing is
+--- read of the text.
 ---@param region gemini_bridge.Region
----@param win integer
----@param row integer
----@param line string
----@return string
-local function cut(region, win, row, line)
-  local lnum = row + 1
-  local right = math.min(region.right, vim.fn.virtcol({ lnum, "$" }, 0, win) - 1)
-  if region.left > right then
-    return ""
-  end
-  local from = vim.fn.virtcol2col(win, lnum, region.left)
-  local to = vim.fn.virtcol2col(win, lnum, right)
-  local before = ""
-  -- Of a tab only the cells in the block are highlighted, of any other character all.
-  if line:byte(from) == 9 then
-    local cells = vim.fn.virtcol({ lnum, from }, 1, win)
-    if cells[1] < region.left then
-      before = (" "):rep(math.min(cells[2], right) - region.left + 1)
-      from = from + 1
-    end
-  end
-  if line:byte(to) == 9 and to >= from then
-    local cells = vim.fn.virtcol({ lnum, to }, 1, win)
-    if cells[2] > right then
-      return before .. line:sub(from, to - 1) .. (" "):rep(right - cells[1] + 1)
-    end
-  end
-  return before .. line:sub(from, behind(region.buf, row, to - 1, #line))
-end
-
----@param region gemini_bridge.Region
----@param units integer
-local function read_block(region, units)
-  local win = vim.api.nvim_win_is_valid(region.win) and region.win or 0
-  local wrap = vim.wo[win].wrap and (vim.wo[win].linebreak or vim.o.showbreak ~= "")
-  local inline = vim.api.nvim_buf_get_extmarks(
-    region.buf,
-    -1,
-    { region.first[1], 0 },
-    { region.last[1], -1 },
-    { type = "virt_text", limit = 1 }
-  )
-  local plain = not wrap and #inline == 0
-  local rows, size = {}, 0
-  for start = region.first[1], region.last[1], CHUNK do
-    local stop = math.min(start + CHUNK, region.last[1] + 1)
-    for i, line in ipairs(vim.api.nvim_buf_get_lines(region.buf, start, stop, false)) do
-      local uneven = line:find("[^ -~]")
-      local simple = plain and (not uneven or uneven > region.right)
-      local row = simple and line:sub(region.left, region.right) or cut(region, win, start + i - 1, line)
-      rows[#rows + 1] = row
-      size = size + (simple and #row or #row / BYTES_PER_UNIT) + 1
-      if size > units then
-        return rows
-      end
-    end
-  end
-  return rows
+---@return integer row, integer col
+function M.finish(region)
+  local row, col = unpack(region.last)
+  return row, region.through and character.behind(region.buf, row, col, region.through) or col
 end
 
 --- The region's text, or the beginning of a long one, at a cost that depends on the limit alone.
@@ -232,12 +150,13 @@ end
 function M.read(region, units)
   units = units + MORE
   if region.block then
-    return table.concat(read_block(region, units), "\n")
+    return block.read(region, units)
   end
   local limit = units * BYTES_PER_UNIT
-  local row, col = end_within(region, limit), region.last[2]
+  local last, col = M.finish(region)
+  local row = end_within(region, limit)
   local start = row == region.first[1] and region.first[2] or 0
-  if row < region.last[1] or col - start > limit then
+  if row < last or col - start > limit then
     -- The offsets tell a line's length without reading it: it may be a very long one.
     local offset = vim.api.nvim_buf_get_offset
     local line_break = vim.bo[region.buf].fileformat == "dos" and 2 or 1

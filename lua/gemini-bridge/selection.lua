@@ -238,6 +238,8 @@ function M.pin(lines)
       { right_gravity = right_gravity }
     )
   end
+  selected.last = { region.finish(selected) }
+  selected.through = nil
   pins[selected.buf] =
     { region = selected, first = mark(selected.first, true), last = mark(selected.last, false) }
   changed()

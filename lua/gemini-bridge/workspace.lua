@@ -43,7 +43,17 @@ function M.get()
   return { directories = directories }
 end
 
---- Tells the host whenever the directories change.
+--- Tells the host when the directories have changed.
+function M.refresh()
+  local now = M.get()
+  if group and not vim.deep_equal(now.directories, last) then
+    last = now.directories
+    require("gemini-bridge.host").notify("workspace", now)
+    require("gemini-bridge.context").refresh()
+  end
+end
+
+--- Follows the directories.
 function M.watch()
   last = M.get().directories
   group = vim.api.nvim_create_augroup("gemini-bridge.workspace", {})
@@ -55,14 +65,10 @@ function M.watch()
         return
       end
       pending = true
+      -- A window that closes is still there in its event.
       vim.schedule(function()
         pending = false
-        local now = M.get()
-        if group and not vim.deep_equal(now.directories, last) then
-          last = now.directories
-          require("gemini-bridge.host").notify("workspace", now)
-          require("gemini-bridge.context").refresh()
-        end
+        M.refresh()
       end)
     end,
   })

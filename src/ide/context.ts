@@ -1,7 +1,8 @@
 /** The context that Gemini CLI is told: the editor's snapshots, held against the disk. */
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Shared, Snapshot } from "../nvim/protocol.ts";
-import { createFiles, type Files } from "./files.ts";
+import { createFiles, type Files, IGNORE_FILE } from "./files.ts";
 import { type Active, createHistory, type OpenBuffer } from "./history.ts";
 import { describe } from "./open-files.ts";
 import { createFileWatch } from "./watch.ts";
@@ -63,13 +64,14 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
 
   const look = (paths: readonly string[]) => files.look(paths, history.sharing().exclude);
 
-  async function chooseActive(): Promise<void> {
+  /** @returns the file that the user looks at, when it must not be shared. */
+  async function chooseActive(): Promise<string | undefined> {
     const wanted = history.active();
     const path = wanted && history.path(wanted.bufnr);
     const [verdict] = path ? await look([path]) : [];
-    excluded = verdict === "excluded" ? path : undefined;
     if (verdict && verdict !== "absent") active = wanted;
     else if (active && (active.bufnr === wanted?.bufnr || !history.path(active.bufnr))) active = undefined;
+    return verdict === "excluded" ? path : undefined;
   }
 
   /** The first buffers that are files to share. */
@@ -82,24 +84,27 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
       const verdicts = await look(some.map(({ path }) => path));
       chosen.push(...some.filter((_, index) => verdicts[index] === "shared"));
     }
-    watch.set(buffers.slice(0, Math.min(at, MAX_WATCHED)).map(({ path }) => path));
+    const looked = buffers.slice(0, Math.min(at, MAX_WATCHED)).map(({ path }) => path);
+    const rules = looked.map((path) => join(dirname(path), IGNORE_FILE));
+    watch.set([...looked, ...rules, ...files.ignoreFiles()]);
     return chosen.slice(0, MAX_OPEN_FILES);
   }
 
-  async function build(): Promise<IdeContext> {
+  async function build(): Promise<{ next: IdeContext; keptBack?: string | undefined }> {
     const { paused, trusted } = history.sharing();
     if (paused) {
-      excluded = undefined;
       watch.close();
-      return EMPTY;
+      return { next: EMPTY };
     }
-    await chooseActive();
+    const keptBack = await chooseActive();
     const openFiles = describe(await chooseFiles(), active, opened);
-    return { workspaceState: { openFiles, ...(trusted === undefined ? {} : { isTrusted: trusted }) } };
+    const isTrusted = trusted === undefined ? {} : { isTrusted: trusted };
+    return { next: { workspaceState: { openFiles, ...isTrusted } }, keptBack };
   }
 
   async function refresh(): Promise<IdeContext | undefined> {
-    const next = await build();
+    const { next, keptBack } = await build();
+    excluded = keptBack;
     if (isDeepStrictEqual(next, current)) return undefined;
     current = next;
     return next;

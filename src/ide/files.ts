@@ -8,7 +8,7 @@ import ignoreModule, { type Ignore } from "ignore";
 const ignore = ignoreModule.default;
 
 /** The file that names, as a `.gitignore` does, what is kept from Gemini CLI below its folder. */
-const IGNORE_FILE = ".geminiignore";
+export const IGNORE_FILE = ".geminiignore";
 
 /** `absent` is whatever is not a regular file on disk. */
 export type Verdict = "absent" | "excluded" | "shared";
@@ -20,6 +20,8 @@ export interface Files {
    * @param exclude patterns of the user's, see {@link anchor}
    */
   look(paths: readonly string[], exclude: readonly string[]): Promise<Verdict[]>;
+  /** The ignore files that were found. */
+  ignoreFiles(): string[];
 }
 
 interface Rules {
@@ -50,6 +52,7 @@ export function createFiles(): Files {
   }
 
   return {
+    ignoreFiles: () => [...ignoreFiles.keys()].map((folder) => join(folder, IGNORE_FILE)),
     async look(paths, exclude) {
       if (exclude !== patterns) {
         patterns = exclude;

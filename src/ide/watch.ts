@@ -1,4 +1,4 @@
-/** Tells when files come or go on disk. */
+/** Tells when files come, go or change on disk. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 
@@ -12,7 +12,7 @@ export interface FileWatch {
   close(): void;
 }
 
-/** @param changed one of the files may have come or gone. */
+/** @param changed one of the files may be another one, or gone. */
 export function createFileWatch(changed: () => void): FileWatch {
   const folders = new Map<string, { names: Set<string>; watcher: FSWatcher }>();
   let timer: NodeJS.Timeout | undefined;
@@ -26,10 +26,12 @@ export function createFileWatch(changed: () => void): FileWatch {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
         const known = folders.get(folder)?.names;
-        if (event !== "rename" || (name && name !== basename(folder) && !known?.has(name))) return;
-        // The folder itself may be another one by now.
-        drop(folder);
-        if (known) add(folder, known);
+        if (!known || (name && name !== basename(folder) && !known.has(name))) return;
+        if (event === "rename") {
+          // The folder itself may be another one by now.
+          drop(folder);
+          add(folder, known);
+        }
         timer ??= setTimeout(() => {
           timer = undefined;
           changed();

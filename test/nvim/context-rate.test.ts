@@ -1,0 +1,111 @@
+import t from "tap";
+import { type ContextHost, startContext } from "../support/context.ts";
+
+const files = { "a.txt": "one\ntwo\nthree\n".repeat(100) };
+
+/** Fires events for a time, from within Neovim, and waits until they have been. */
+async function move(
+  host: ContextHost,
+  every: number,
+  count: number,
+): Promise<{ first: number; last: number }> {
+  const first = performance.now();
+  await host.nvim.lua(
+    `local every, count = ...
+    local timer, n = vim.uv.new_timer(), 0
+    _G.moved = false
+    timer:start(0, every, vim.schedule_wrap(function()
+      n = n + 1
+      if n > count then
+        timer:close()
+        _G.moved = true
+        return
+      end
+      vim.api.nvim_win_set_cursor(0, { n, 0 })
+      vim.api.nvim_exec_autocmds('CursorMoved', {})
+    end))`,
+    every,
+    count,
+  );
+  await host.nvim.waitFor("_G.moved", "the movements");
+  return { first, last: performance.now() };
+}
+
+t.test("a burst makes one message, after the pause", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  await host.until(t, () => host.paths().length, 1, "the file");
+  const before = host.snapshots.length;
+  const { first } = await move(host, 1, 20);
+  await host.until(t, () => host.active()?.cursor?.line, 20, "the last position");
+  const sent = host.snapshots.slice(before);
+  t.equal(sent.length, 1);
+  t.ok((sent[0]?.at ?? 0) - first >= 50, "not before 50 ms have passed");
+});
+
+t.test("under constant movement there is a message every 250 ms", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  await host.subscribe({ maxWait: 240 });
+  await host.until(t, () => host.paths().length, 1, "the file");
+  const before = host.snapshots.length;
+  const { first, last } = await move(host, 10, 150);
+  const times = [first, ...host.snapshots.slice(before).map(({ at }) => at)];
+  t.ok(
+    times.length >= 1 + Math.floor((last - first) / 400),
+    `${times.length - 1} messages in ${last - first} ms`,
+  );
+  t.ok(times.length <= 2 + Math.ceil((last - first) / 240), "and no more than that");
+});
+
+t.test("what has not changed is not sent", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  await host.until(t, () => host.paths().length, 1, "the file");
+  const contexts = host.contexts.length;
+  for (const keys of ["jk", ":<Esc>", "<C-w>s<C-w>c", ":terminal<CR>:bd!<CR>"]) {
+    const before = host.snapshots.length;
+    await nvim.input(keys);
+    await nvim.waitFor(() => host.snapshots.length > before, "a snapshot");
+  }
+  await nvim.input("G");
+  await host.until(t, () => host.active()?.cursor?.line, 300, "a change");
+  t.equal(host.contexts.length, contexts + 1);
+});
+
+t.test("with no CLI connected nothing is read, and nothing is left of a subscription", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"], connected: false });
+  const { nvim } = host;
+  const autocommands = "#vim.api.nvim_get_autocmds({ event = { 'CursorMoved', 'CursorMovedI' } })";
+  const before = await nvim.lua(`return ${autocommands}`);
+  await nvim.lua(`
+    _G.reads = 0
+    for _, name in ipairs({ 'nvim_buf_get_text', 'nvim_buf_get_lines', 'nvim_buf_get_name', 'nvim_list_bufs' }) do
+      local real = vim.api[name]
+      vim.api[name] = function(...)
+        _G.reads = _G.reads + 1
+        return real(...)
+      end
+    end`);
+  await nvim.input("jjvG<Esc>");
+  t.equal(await nvim.lua("return _G.reads"), 0);
+  t.equal(host.snapshots.length, 0);
+  await host.subscribe();
+  await host.until(t, () => host.paths().length, 1, "connected");
+  t.not(await nvim.lua(`return ${autocommands}`), before);
+  await host.call("context_unsubscribe", {});
+  await host.call("context_unsubscribe", {});
+  t.equal(await nvim.lua(`return ${autocommands}`), before);
+});
+
+t.test("a thousand buffers do not block the editor", async (t) => {
+  const host = await startContext(t, {
+    files,
+    args: ["a.txt"],
+    connected: false,
+    init: "for i = 1, 1000 do vim.cmd('badd f' .. i) end",
+  });
+  await host.subscribe();
+  await host.until(t, () => host.paths(), ["a.txt"], "the list");
+  const slices = host.snapshots.filter(({ value }) => value.more);
+  t.ok(slices.length >= 15, `${slices.length} slices`);
+  t.equal(host.contexts.length, 1, "and one context");
+});

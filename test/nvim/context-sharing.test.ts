@@ -1,0 +1,117 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { startContext } from "../support/context.ts";
+
+const files = {
+  "a.txt": "a\n",
+  ".env": "SECRET=1\n",
+  ".env.local": "SECRET=2\n",
+  id_ed25519: "secret\n",
+  "server.pem": "secret\n",
+  "private/notes.txt": "secret\n",
+  "sub/hidden.txt": "secret\n",
+  "sub/seen.txt": "seen\n",
+};
+
+t.test("neither path nor text of a protected file is sent", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  for (const name of [".env", ".env.local", "id_ed25519", "server.pem"]) {
+    await nvim.command(`edit ${name}`);
+    await nvim.input("V");
+    await host.until(t, () => host.context.shared().excluded, nvim.path(name), `${name} is kept back`);
+    await nvim.input("<Esc>");
+    t.same(host.paths(), ["a.txt"]);
+    t.equal(host.active(), undefined, "and no other is active instead");
+  }
+  t.notMatch(JSON.stringify(host.contexts), /SECRET|secret|\.env|id_ed|\.pem/);
+  await nvim.command("edit a.txt");
+  await host.until(t, () => host.active()?.path, nvim.path("a.txt"), "back in a file to share");
+  t.equal(host.context.shared().excluded, undefined);
+});
+
+t.test("a link does not give away what its target's name protects", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  symlinkSync(".env", host.nvim.path("harmless.txt"));
+  await host.nvim.command("edit harmless.txt");
+  await host.until(t, () => host.context.shared().excluded, host.nvim.path("harmless.txt"), "kept back");
+  t.same(host.paths(), ["a.txt"]);
+});
+
+t.test("the option context.exclude replaces the patterns", async (t) => {
+  const init =
+    "require('gemini-bridge').setup({ context = { exclude = { 'private/*', '!private/keep.txt', '*.lock' } } })";
+  const host = await startContext(t, {
+    files: { ...files, "x.lock": "x\n", "deep/private/p.txt": "p\n", "private/keep.txt": "k\n" },
+    args: ["a.txt", ".env", "private/notes.txt", "x.lock", "deep/private/p.txt", "private/keep.txt"],
+    init,
+  });
+  await host.until(t, () => host.paths(), ["a.txt", ".env", "private/keep.txt"], "the list");
+});
+
+t.test(".geminiignore in the workspace names what is kept back", async (t) => {
+  const host = await startContext(t, {
+    files: { ...files, ".geminiignore": "private/\nsub/*\n!sub/seen.txt\n" },
+    args: ["a.txt", "private/notes.txt", "sub/hidden.txt", "sub/seen.txt"],
+  });
+  const { nvim } = host;
+  await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "the list");
+  writeFileSync(nvim.path(".geminiignore"), "a.txt\n");
+  await nvim.input("l");
+  await host.until(
+    t,
+    () => host.paths(),
+    ["private/notes.txt", "sub/hidden.txt", "sub/seen.txt"],
+    "a new list",
+  );
+  writeFileSync(nvim.path("sub/.geminiignore"), "*.txt\n");
+  await host.until(t, () => host.paths(), ["private/notes.txt"], "one in a folder below");
+});
+
+t.test(":GeminiShare off pauses all, on resumes", async (t) => {
+  const host = await startContext(t, { files, args: ["a.txt"] });
+  const { nvim } = host;
+  await nvim.command("GeminiShare off");
+  await host.until(
+    t,
+    () => host.contexts.at(-1)?.value,
+    { workspaceState: { openFiles: [] } },
+    "nothing is left",
+  );
+  const before = host.snapshots.length;
+  for (const command of ["edit sub/seen.txt", "normal! Vy", "edit a.txt"]) await nvim.command(command);
+  await host.subscribe();
+  await nvim.waitFor(() => host.snapshots.length > before, "the snapshot for another CLI");
+  t.equal(host.snapshots.length, before + 1);
+  t.match(host.snapshots.at(-1)?.value, {
+    buffers: [],
+    focus: [],
+    active: undefined,
+    sharing: { paused: true },
+  });
+  t.equal(await nvim.lua("return require('gemini-bridge').shared().paused"), true);
+  await nvim.command("GeminiShare on");
+  await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
+  await nvim.command("silent! GeminiShare perhaps");
+  t.match(await nvim.messages(), ":GeminiShare takes on or off");
+});
+
+t.test("trust is only told when the user says so", async (t) => {
+  const told = async (trust: string) => {
+    const init = `require('gemini-bridge').setup({ trust = ${trust} })`;
+    const host = await startContext(t, { files, args: ["a.txt"], init });
+    await host.until(t, () => host.paths(), ["a.txt"], "the context");
+    return host;
+  };
+  const value = (host: Awaited<ReturnType<typeof told>>) => host.context.current().workspaceState?.isTrusted;
+  t.equal(value(await told("nil")), undefined);
+  t.equal(value(await told("true")), true);
+  t.equal(value(await told("false")), false);
+  t.equal(value(await told("function() end")), undefined);
+  const host = await told("function(roots) return #roots == 1 end");
+  t.equal(value(host), true);
+  await host.nvim.command("lcd sub");
+  await host.until(t, () => value(host), false, "it follows the directories");
+  await host.nvim.lua("require('gemini-bridge').setup({ trust = true })");
+  await host.until(t, () => value(host), true, "and the option");
+});
