@@ -8,7 +8,7 @@ LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import @tapjs/typescript/import
 
-.PHONY: help deps build lint format typecheck test compat demo try bench doc doc-check clean
+.PHONY: help deps build lint format typecheck test compat demo try bench notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +56,15 @@ try: build ## open Neovim with the plugin started on a sample project
 
 bench: build ## measure
 	$(RUN_TS) bench/index.ts
+
+notices: build ## write the licences of what the bundle holds to THIRD_PARTY_NOTICES
+	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES
+
+fuzz: build ## at least 10,000 cases of everything that is fuzzed; FUZZ=100 for ten times as many
+	FUZZ=$${FUZZ:-10} node scripts/test.mjs $(wildcard test/*/*fuzz.test.ts) test/nvim/lifecycle.test.ts
+
+soak: build ## two clients, a moving cursor and a diff every second for MINUTES=3; fails on growth
+	$(RUN_TS) test/soak/soak.ts
 
 doc: ## write what the documentation takes from the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua

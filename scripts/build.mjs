@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { bundledPackages, notices } from "./notices.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entry = join(root, "src/index.ts");
@@ -93,9 +94,9 @@ function fail(message) {
 if (!existsSync(entry)) fail(`${relative(root, entry)} is missing`);
 const { build } = await import("esbuild").catch(() => fail("esbuild is not installed; run: npm ci"));
 
-/** @returns {Promise<string>} the bundle's text */
+/** The bundle's text, and esbuild's account of what is in it. */
 async function bundle() {
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
     write: false,
@@ -108,13 +109,14 @@ async function bundle() {
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
+    metafile: true,
     plugins: [leaveOut],
     logLevel: "warning", // esbuild prints each error with its place in the source
   });
-  return outputFiles[0].text;
+  return { text: outputFiles[0].text, metafile };
 }
 
-const text = await bundle().catch(() => fail("src/index.ts was not bundled"));
+const { text, metafile } = await bundle().catch(() => fail("src/index.ts was not bundled"));
 // The first line names the build: V8 compares no more than the length of a source with a cache's, so that the
 // loader asks for the cache of this very text.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -122,6 +124,7 @@ mkdirSync(outdir, { recursive: true });
 writeFileSync(`${outfile}.new`, `//${name}\n${text}`);
 renameSync(`${outfile}.new`, outfile);
 writeFileSync(join(outdir, "sources.sha256"), hashOfSources());
+writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages(metafile, root)));
 for (const file of readdirSync(outdir)) {
   if (file.endsWith(".cache") && !file.includes(name)) rmSync(join(outdir, file));
 }
