@@ -8,7 +8,7 @@ LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import @tapjs/typescript/import
 
-.PHONY: help deps build lint format typecheck test compat demo try bench notices fuzz soak doc doc-check clean
+.PHONY: help deps build lint format typecheck test compat demo try screenshot bench notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ demo: build ## show the main job once, on a real Neovim with a real MCP client
 
 try: build ## open Neovim with the plugin started on a sample project
 	$(RUN_TS) scripts/try.ts
+
+screenshot: build ## make the README's picture anew, from a real run
+	$(RUN_TS) scripts/screenshot.ts
 
 bench: build ## measure
 	$(RUN_TS) bench/index.ts

@@ -1,0 +1,69 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { z } from "zod";
+import { root, startNvim } from "../support/nvim.ts";
+
+const readme = readFileSync(join(root, "README.md"), "utf8");
+
+/** The code blocks of a language. */
+const blocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    ([, code = ""]) => code,
+  );
+
+t.test("the README", async (t) => {
+  const nvim = await startNvim(t);
+
+  await t.test("holds Lua that loads", async (t) => {
+    const lua = blocks("lua");
+    t.ok(lua.length >= 4);
+    for (const code of lua) {
+      // A specification for lazy.nvim is a table, not a statement.
+      const problem = await nvim.lua(
+        `local code = ...
+         local chunk, problem = loadstring(code)
+         return not chunk and not loadstring("return " .. code) and problem or nil`,
+        code,
+      );
+      t.equal(problem, null, code);
+    }
+  });
+
+  await t.test("recommends key maps that exist", async (t) => {
+    const [maps] = blocks("lua").filter((code) => code.includes("<Plug>"));
+    await nvim.lua(maps ?? "error('no maps')");
+    for (const [, plug = ""] of (maps ?? "").matchAll(/"(<Plug>[^"]+)"/g)) {
+      t.not(await nvim.lua("return vim.fn.maparg(..., 'n')", plug), "", plug);
+    }
+  });
+
+  await t.test("changes options that exist", async (t) => {
+    const [setup] = blocks("lua").filter((code) => code.includes("setup("));
+    await nvim.lua(setup ?? "error('no setup')");
+    t.notMatch(await nvim.messages(), /option/, "nothing is complained of");
+    t.equal(await nvim.lua("return require('gemini-bridge.config').get().diff.layout"), "vertical");
+  });
+
+  await t.test("names commands that exist, and all of them", async (t) => {
+    const named = [...readme.matchAll(/`:(Gemini\w*)/g)].map(([, name = ""]) => name);
+    const commands = z
+      .array(z.string())
+      .parse(await nvim.lua("return vim.fn.getcompletion('Gemini', 'command')"));
+    t.same([...new Set(named)].sort(), commands.sort());
+  });
+
+  await t.test("names make targets and files that exist", async (t) => {
+    for (const [, target = ""] of readme.matchAll(/(?:^|`)make (\w+)/gm)) {
+      t.doesNotThrow(() => execFileSync("make", ["--dry-run", target], { cwd: root, stdio: "pipe" }), target);
+    }
+    for (const [, file = ""] of readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+      t.ok(existsSync(join(root, file)), file);
+    }
+  });
+
+  await t.test("has shell that a shell understands", async (t) => {
+    for (const code of blocks("sh")) t.doesNotThrow(() => execFileSync("sh", ["-n", "-c", code ?? ""]));
+  });
+});
