@@ -16,6 +16,7 @@ local START_TIMEOUT = 10000
 ---@field view table See terminal/providers.lua.
 ---@field buf? integer Set while the program runs in a buffer.
 ---@field pid? integer
+---@field guard? integer See |process.guard()|.
 
 ---@type gemini_bridge.Terminal[] Oldest first; those that ended are gone.
 local terminals = {}
@@ -32,7 +33,10 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   callback = function()
     local pids = {}
     for _, terminal in ipairs(terminals) do
-      vim.list_extend(pids, terminal.pid and process.tree(terminal.pid) or {})
+      if terminal.pid then
+        vim.fn.jobstop(terminal.guard)
+        vim.list_extend(pids, process.tree(terminal.pid))
+      end
     end
     process.finish(pids, true)
   end,
@@ -53,6 +57,7 @@ end
 ---@param code integer
 local function on_close(terminal, code)
   forget(terminal)
+  vim.fn.jobstop(terminal.guard)
   process.finish(process.tree(terminal.pid), vim.v.exiting ~= vim.NIL)
   if code == 0 and config.get().terminal.auto_close then
     vim.schedule(function()
@@ -160,6 +165,7 @@ function M.open(opts)
     if buf then
       terminal.buf = buf
       terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
+      terminal.guard = process.guard(terminal.pid)
       vim.b[buf].gemini_terminal = name
       watch(terminal)
     else

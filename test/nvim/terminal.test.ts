@@ -291,6 +291,7 @@ const ends: [how: string, end: (nvim: Nvim) => Promise<void> | void][] = [
   [":qa", (nvim) => nvim.nvim.notify("nvim_command", ["qa"])],
   ["SIGTERM", (nvim) => nvim.kill("SIGTERM")],
   ["SIGHUP", (nvim) => nvim.kill("SIGHUP")],
+  ["SIGKILL", (nvim) => nvim.kill("SIGKILL")],
 ];
 for (const [how, end] of ends) {
   t.test(`${how} ends the CLI and its children`, async (t) => {
@@ -301,6 +302,7 @@ for (const [how, end] of ends) {
     await nvim.command("Gemini");
     await end(nvim);
     await nvim.exited;
+    if (how === "SIGKILL") await waitFor(() => ![child, cli].some(isAlive), "the guard to end them");
     t.notOk([child, cli].some(isAlive), "nothing is left when Neovim has ended");
   });
 }

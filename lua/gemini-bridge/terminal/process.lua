@@ -31,6 +31,30 @@ local function is_alive(pid)
   return not text:find("%) Z [^)]*$")
 end
 
+--- Waits for the end of its standard input, which is the end of Neovim, then ends a program like |finish()|. What the
+--- hangup has orphaned by then is found by its process group.
+local GUARD = [[
+trap '' HUP INT
+read -r _
+tree() {
+  echo "$1"
+  ps -A -o pid=,ppid= | while read -r pid ppid; do
+    if [ "$ppid" = "$1" ]; then tree "$pid"; fi
+  done
+}
+pids=$(tree "$1")
+kill -TERM $pids "-$1"
+sleep 1
+kill -KILL $pids "-$1"
+]]
+
+--- Ends a program and its children when Neovim is killed and can do nothing itself.
+---@param pid integer Leader of its process group, as every program in a terminal is.
+---@return integer job To be stopped when the program has ended.
+function M.guard(pid)
+  return vim.fn.jobstart({ "sh", "-c", GUARD, "sh", tostring(pid) })
+end
+
 ---@param pids integer[]
 ---@param signal string
 local function send(pids, signal)
