@@ -72,11 +72,18 @@ local function shared_now()
   return lines
 end
 
+--- Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0, `IdeClient`).
+---@param client string Its name, or a text that starts with it.
+---@return string
+local function plain(client)
+  return (client:gsub("^streamable%-http%-client", "CLI"))
+end
+
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function clients(now)
   return vim.tbl_map(function(client)
-    local name = vim.trim(("%s %s"):format(client.name, client.version))
+    local name = vim.trim(("%s %s"):format(plain(client.name), client.version))
     return ("%s, connected for %s"):format(name, age(client.connectedAt))
   end, now.clients)
 end
@@ -84,7 +91,7 @@ end
 ---@return string[]
 local function reviews()
   return vim.tbl_map(function(diff)
-    return ("%s, from %s"):format(short(diff.filePath), diff.client)
+    return ("%s, from %s"):format(short(diff.filePath), plain(diff.client))
   end, require("gemini-bridge").diffs())
 end
 

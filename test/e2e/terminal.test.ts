@@ -5,6 +5,7 @@ import { Cli } from "../support/cli.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
+import { waitFor } from "../support/wait.ts";
 
 const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
@@ -64,6 +65,11 @@ t.test("the real CLI in the terminal of :Gemini", async (t) => {
       ),
     );
     t.notMatch(await nvim.messages(), /ide enable/, "nothing to remind of");
+    t.match(
+      await nvim.lua("return table.concat(require('gemini-bridge.status_view').lines(), '\\n')"),
+      /Clients {5}CLI \d+\.\d+\.\d+, connected for \d+ s/,
+      ":GeminiStatus knows it",
+    );
   });
 
   await t.test("takes a prompt from the editor, without Enter", async (t) => {
@@ -124,4 +130,15 @@ t.test("a prompt starts the CLI and waits until it listens", async (t) => {
   const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
   await nvim.command(`bwipeout! ${gemini.place.buf}`);
   await nvim.waitFor(() => !pids.some(isAlive), "the CLI to end");
+});
+
+t.test("a Neovim that is killed takes the real CLI along", async (t) => {
+  const { nvim } = await start(t);
+  await nvim.command("Gemini");
+  const gemini = await cli(nvim);
+  await gemini.waitForScreen(/Type your message/, 20_000);
+  const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
+  nvim.kill("SIGKILL");
+  await nvim.exited;
+  await t.resolves(waitFor(() => !pids.some(isAlive), "the CLI to end"));
 });
