@@ -10,14 +10,14 @@ interface StoredEvent {
   number: number;
   streamId: string;
   message: JSONRPCMessage;
-  /** UTF-16 units as JSON. */
+  /** UTF-16 units of its texts. */
   size: number;
 }
 
 export interface Bounds {
   /** Events. */
   count: number;
-  /** UTF-16 units of all events together, as JSON. The newest event is kept whatever its size. */
+  /** UTF-16 units of the texts of all events together. The newest event is kept whatever its size. */
   size: number;
 }
 
@@ -45,7 +45,7 @@ export class BoundedEventStore implements EventStore {
     const number = ++this.#last;
     // Only the newest context counts; an older one in its place would be stale when it is replayed.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
-    const size = JSON.stringify(message).length;
+    const size = sizeOf(message);
     this.#events.push({ number, streamId, message, size });
     this.#size += size;
     while (this.#events.length > 1 && this.#exceeds()) {
@@ -89,6 +89,13 @@ export class BoundedEventStore implements EventStore {
     if (origin !== this.#origin || streamId === undefined) return undefined;
     return { number: Number(number), streamId };
   }
+}
+
+/** What makes a message large is its texts; its JSON would tell no more, and takes 40 ms for 10 MB. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 0;
+  return Object.values(value).reduce<number>((total, part) => total + sizeOf(part), 0);
 }
 
 function isContext(message: JSONRPCMessage): boolean {

@@ -1,5 +1,6 @@
 /** The private host's connection to Neovim. */
 import { NeovimClient } from "neovim/lib/api/client.js";
+import { Messages } from "./messages.ts";
 
 class Client extends NeovimClient {
   /**
@@ -16,6 +17,6 @@ export function connect(): NeovimClient {
   // Standard output is the channel: what a library prints there would break it. The end of standard error is kept.
   console.log = console.info = console.debug = console.error;
   const client = new Client();
-  client.attach({ reader: process.stdin, writer: process.stdout });
+  client.attach({ reader: process.stdin.pipe(new Messages()), writer: process.stdout });
   return client;
 }

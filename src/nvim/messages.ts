@@ -1,0 +1,74 @@
+/** Puts together what arrives in pieces, a whole message at a time. */
+import { Transform } from "node:stream";
+
+/** Bytes after a type byte that say how long or how many. */
+function sizeOfLength(type: number): number {
+  if (type >= 0xc4 && type <= 0xc9) return 1 << ((type - 0xc4) % 3); // binary, extension
+  if (type >= 0xd9 && type <= 0xdb) return 1 << (type - 0xd9); // text
+  if (type >= 0xdc && type <= 0xdf) return 2 << (type & 1); // list, map
+  return 0;
+}
+
+/** What the head of a value says of it: the bytes that follow, and the values within. */
+function describe(type: number, length: number): [bytes: number, values: number] {
+  if (type >= 0x80 && type <= 0x8f) return [0, (type & 0x0f) * 2];
+  if (type >= 0x90 && type <= 0x9f) return [0, type & 0x0f];
+  if (type >= 0xa0 && type <= 0xbf) return [type & 0x1f, 0];
+  if (type === 0xdc || type === 0xdd) return [0, length];
+  if (type === 0xde || type === 0xdf) return [0, length * 2];
+  if (type >= 0xc7 && type <= 0xc9) return [length + 1, 0];
+  if (type === 0xca || type === 0xcb) return [4 << (type & 1), 0];
+  if (type >= 0xcc && type <= 0xd3) return [1 << (type & 3), 0];
+  if (type >= 0xd4 && type <= 0xd8) return [(1 << (type - 0xd4)) + 1, 0];
+  return [length, 0];
+}
+
+/**
+ * A stream of msgpack that passes on complete messages only. The client's decoder copies all that it has with each
+ * further piece of 64 KB: of a text of 10 MB it copies 800 MB. From accept to notification the host then takes 270 ms
+ * of processor time, against 80 ms for the same text in one piece.
+ */
+export class Messages extends Transform {
+  /** Complete as far as they go, and not passed on. */
+  #pieces: Buffer[] = [];
+  /** Bytes to come before the next head. */
+  #skip = 0;
+  /** Values to come before the message is complete; none between two messages. */
+  #values = 0;
+  /** The beginning of a head that was cut in two. */
+  #cut: Buffer = Buffer.alloc(0);
+
+  override _transform(piece: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    const bytes = this.#cut.length > 0 ? Buffer.concat([this.#cut, piece]) : piece;
+    const [complete, read] = this.#scan(bytes);
+    if (complete > 0) {
+      this.push(Buffer.concat([...this.#pieces, bytes.subarray(0, complete)]));
+      this.#pieces = [];
+    }
+    if (read > complete) this.#pieces.push(bytes.subarray(complete, read));
+    this.#cut = bytes.subarray(read);
+    done();
+  }
+
+  /** @returns where the last message that is complete ends, and where the last head that is whole or skipped ends */
+  #scan(bytes: Buffer): [complete: number, read: number] {
+    let at = 0;
+    let complete = 0;
+    while (at < bytes.length) {
+      const skipped = Math.min(this.#skip, bytes.length - at);
+      at += skipped;
+      this.#skip -= skipped;
+      if (this.#skip === 0 && this.#values === 0) complete = at;
+      const type = bytes[at];
+      if (type === undefined) break;
+      const size = sizeOfLength(type);
+      if (at + 1 + size > bytes.length) break;
+      const [follow, within] = describe(type, size > 0 ? bytes.readUIntBE(at + 1, size) : 0);
+      at += 1 + size;
+      this.#skip = follow;
+      this.#values = (this.#values === 0 ? 1 : this.#values) - 1 + within;
+      if (this.#skip === 0 && this.#values === 0) complete = at;
+    }
+    return [complete, at];
+  }
+}
