@@ -1,0 +1,179 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createContext } from "../../src/ide/context.ts";
+import { createFiles } from "../../src/ide/files.ts";
+import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { workspacePaths } from "../../src/ide/workspace.ts";
+import type { Snapshot } from "../../src/nvim/protocol.ts";
+import { waitFor } from "../support/wait.ts";
+
+function folder(t: Test, ...names: string[]): (name: string) => string {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
+  t.teardown(() => rmSync(base, { recursive: true, force: true }));
+  for (const name of names) {
+    mkdirSync(join(base, name, ".."), { recursive: true });
+    writeFileSync(join(base, name), "text\n");
+  }
+  return (name) => join(base, name);
+}
+
+const snapshot = (change: Partial<Snapshot>): Snapshot => ({
+  reset: false,
+  more: false,
+  buffers: [],
+  focus: [],
+  ...change,
+});
+
+t.test("timestamps strictly rise with focus, also when the clock does not tell", async (t) => {
+  const path = folder(t, "a", "b", "c", "d");
+  const context = createContext();
+  t.teardown(() => context.close());
+  const buffers = ["a", "b", "c", "d"].map((name, index) => ({ bufnr: index + 1, path: path(name) }));
+  const focus = [1, 2, 3].map((bufnr) => ({ bufnr, time: 5000 }));
+  await context.apply(snapshot({ reset: true, buffers, focus }));
+  const files = context.current().workspaceState?.openFiles ?? [];
+  t.same(
+    files.map(({ path, timestamp }) => [path, timestamp]),
+    [
+      [path("a"), 5000],
+      [path("b"), 4999],
+      [path("c"), 4998],
+      [path("d"), 4997],
+    ],
+  );
+});
+
+t.test("a slice changes nothing yet, and the same again is no change", async (t) => {
+  const path = folder(t, "a");
+  const context = createContext();
+  t.teardown(() => context.close());
+  const first = snapshot({ reset: true, more: true, buffers: [{ bufnr: 1, path: path("a") }] });
+  t.equal(await context.apply(first), undefined);
+  t.same(context.current(), { workspaceState: { openFiles: [] } });
+  t.ok(await context.apply(snapshot({})));
+  t.equal(await context.apply(snapshot({})), undefined);
+  t.ok(await context.apply(snapshot({ reset: true })), "a new subscription forgets");
+});
+
+t.test("snapshots that come faster than the disk answers are taken in order", async (t) => {
+  const path = folder(t, "a");
+  const context = createContext();
+  t.teardown(() => context.close());
+  const buffers = [{ bufnr: 1, path: path("a") }];
+  await context.apply(snapshot({ reset: true, buffers, focus: [{ bufnr: 1, time: 1 }] }));
+  const applied = Array.from({ length: 50 }, (_, index) =>
+    context.apply(snapshot({ active: { bufnr: 1, line: index + 1, character: 1 } })),
+  );
+  const lines = (await Promise.all(applied)).map(
+    (made) => made?.workspaceState?.openFiles?.[0]?.cursor?.line,
+  );
+  t.same(
+    lines,
+    applied.map((_, index) => index + 1),
+  );
+});
+
+t.test("a selection is cut between characters", async (t) => {
+  const path = folder(t, "a");
+  const context = createContext();
+  t.teardown(() => context.close());
+  const selected = async (selection: string) => {
+    const active = { bufnr: 1, line: 1, character: 1, selection };
+    await context.apply(snapshot({ reset: true, buffers: [{ bufnr: 1, path: path("a") }], active }));
+    return context.current().workspaceState?.openFiles?.[0]?.selectedText;
+  };
+  t.equal(await selected(""), undefined);
+  t.equal((await selected("x".repeat(MAX_SELECTED_TEXT)))?.length, MAX_SELECTED_TEXT);
+  t.equal((await selected("x".repeat(MAX_SELECTED_TEXT + 1)))?.length, MAX_SELECTED_TEXT);
+  const before = "x".repeat(MAX_SELECTED_TEXT - 1);
+  t.equal(await selected(`${before}𝄞`), before);
+  t.equal(await selected(`${before}e\u0301`), before);
+  t.equal(await selected(`${before.slice(3)}👩‍👩‍👧`), before.slice(3));
+  t.equal(await selected(`${before}\r\n`), before);
+  t.equal(await selected("a\ud800b"), "a\ufffdb");
+});
+
+t.test("what the disk does is told without a snapshot", async (t) => {
+  const path = folder(t, "a", "b", "sub/c");
+  let changes = 0;
+  const context = createContext({ changed: () => changes++ });
+  t.teardown(() => context.close());
+  const buffers = ["a", "b", "sub/c"].map((name, index) => ({ bufnr: index + 1, path: path(name) }));
+  await context.apply(snapshot({ reset: true, buffers }));
+  const names = () =>
+    context
+      .current()
+      .workspaceState?.openFiles?.map(({ path: name }) => name.slice(-1))
+      .join("");
+  const becomes = (wanted: string) => waitFor(() => names() === wanted, `${wanted}, not ${names()}`);
+  rmSync(path("b"));
+  await becomes("ac");
+  rmSync(path("sub"), { recursive: true });
+  await becomes("a");
+  writeFileSync(path("b"), "again\n");
+  await becomes("ab");
+  writeFileSync(path(".geminiignore"), "a\n");
+  await becomes("b");
+  writeFileSync(path(".geminiignore"), "b\n");
+  await becomes("a");
+  t.ok(changes >= 5);
+});
+
+t.test("what is a file, and what is one to share", async (t) => {
+  const path = folder(t, "a.txt", "dir/b.txt", "dir/.env.local", "x/secrets/k.txt", "keys/id_rsa", "Ü.PEM");
+  const look = async (names: string[], exclude: string[] = []) =>
+    Object.fromEntries(
+      (await createFiles().look(names, exclude)).map((verdict, index) => [names[index], verdict]),
+    );
+  symlinkSync("dir/.env.local", path("harmless"));
+  symlinkSync("nowhere", path("dangling"));
+  t.same(
+    Object.values(
+      await look([
+        path("a.txt"),
+        path("dir"),
+        path("none"),
+        path("a.txt/x"),
+        path("dangling"),
+        path("harmless"),
+      ]),
+    ),
+    ["shared", "absent", "absent", "absent", "absent", "shared"],
+  );
+  const excluded = async (name: string, ...exclude: string[]) =>
+    (await look([path(name)], exclude))[path(name)] === "excluded";
+  t.ok(await excluded("dir/.env.local", ".env*"));
+  t.ok(await excluded("harmless", ".env*"), "by its target");
+  t.ok(await excluded("Ü.PEM", "*.pem"), "in any case");
+  t.ok(await excluded("x/secrets/k.txt", "secrets/*.txt"), "at any depth");
+  t.ok(await excluded("x/secrets/k.txt", "secrets/"), "by its folder");
+  t.ok(await excluded("x/secrets/k.txt", "/**/k.txt"));
+  t.ok(await excluded("a.txt", path("a.txt")), "by an absolute path");
+  t.notOk(await excluded("dir/.env.local", ".env*", "!.env.local"), "with an exception");
+  t.notOk(await excluded("a.txt", "b.txt", "~/a.txt"));
+  const home = createFiles();
+  t.same(await home.look([join(homedir(), ".profile-that-is-not")], ["~/.profile*"]), ["absent"]);
+});
+
+t.test("the workspace: what is open, the roots above, what cannot be listed", async (t) => {
+  const path = folder(t, "repo/.git/HEAD", "repo/a/b/f", "tree/.git", "tree/c/f", "plain/f", "x:y/f");
+  t.same(
+    await workspacePaths([
+      path("repo/a/b"),
+      path("tree/c"),
+      path("plain"),
+      path("repo/a/b"),
+      "",
+      path("x:y"),
+    ]),
+    {
+      open: [path("repo/a/b"), path("tree/c"), path("plain")],
+      listed: [path("repo/a/b"), path("tree/c"), path("plain"), path("repo"), path("tree")],
+      refused: [path("x:y")],
+    },
+  );
+  t.same(await workspacePaths([path("repo")]), { open: [path("repo")], listed: [path("repo")], refused: [] });
+});
