@@ -162,9 +162,10 @@ end
 
 --- Runs the steps one after the other.
 ---@param list table[]
+---@param path string PATH, on which npm finds Node.
 ---@param progress fun(message: string)
 ---@param done fun(problem?: string)
-local function run_steps(list, progress, done)
+local function run_steps(list, path, progress, done)
   local function run(index)
     local step = list[index]
     if not step then
@@ -172,7 +173,8 @@ local function run_steps(list, progress, done)
       return done()
     end
     progress(("%s (%d of %d)"):format(step.says, index, #list))
-    local ok, err = pcall(vim.system, step.cmd, { cwd = root, text = true }, function(result)
+    local options = { cwd = root, text = true, env = { PATH = path } }
+    local ok, err = pcall(vim.system, step.cmd, options, function(result)
       vim.schedule(function()
         if result.code == 0 then
           if step.after then
@@ -208,13 +210,14 @@ function M.run(progress, done, node)
     done(problem)
   end
   M.node_version(node, function(_, problem)
-    if not problem and vim.fn.executable("npm") == 0 then
+    local beside = vim.fs.dirname(vim.fn.exepath(node))
+    if not problem and vim.fn.executable("npm") == 0 and vim.fn.executable(beside .. "/npm") == 0 then
       problem = "npm is not on PATH; it comes with Node, some systems package it as npm"
     end
     if problem then
       return finish(problem)
     end
-    run_steps(steps(node), progress, finish)
+    run_steps(steps(node), beside .. ":" .. vim.env.PATH, progress, finish)
   end)
 end
 

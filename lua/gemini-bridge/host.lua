@@ -211,9 +211,11 @@ function M.attached(params)
   require("gemini-bridge.diff.reload").start()
   local last = status.get()
   local server = config.get().server
+  local parent = vim.uv.os_getppid()
   return {
-    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process.
-    idePid = vim.uv.os_getppid(),
+    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
+    -- is init, as in a container that runs Neovim, it stays with the parent.
+    idePid = parent > 1 and parent or vim.fn.getpid(),
     logFile = M.log_file(),
     logLevel = config.get().log.level,
     workspace = require("gemini-bridge.workspace").get(),

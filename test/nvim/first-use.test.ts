@@ -43,3 +43,20 @@ t.test("the first use, and an update without a build", async (t) => {
   await nvim.waitFor(`${isRunning} and require('gemini-bridge').status().pid ~= ${pid}`, "a restart", 20_000);
   rmSync(join(copy, "node_modules"));
 });
+
+t.test("a Node that is not on PATH builds and runs", async (t) => {
+  const home = t.testdir({ bin: {}, node: {} });
+  const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const node = join(home, "node/node");
+  symlinkSync(process.execPath, node);
+  symlinkSync(join(process.execPath, "../npm"), join(home, "node/npm"));
+  const nvim = await startNvim(t, {
+    init: `${useCopy(copy)}\nrequire("gemini-bridge").setup({ node = ${JSON.stringify(node)} })`,
+    env: { PATH: join(home, "bin") },
+  });
+  await nvim.input(":GeminiStart<CR>");
+  await nvim.command("GeminiBuild");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 20_000);
+  rmSync(join(copy, "node_modules"));
+});
