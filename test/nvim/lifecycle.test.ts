@@ -56,7 +56,7 @@ class Real {
   async comeBack(name: string): Promise<void> {
     const client = this.client(name);
     this.collect();
-    const last = client.stream.events.at(-1)?.id;
+    const last = client.stream.lastId();
     const extra = last === undefined ? {} : { "last-event-id": last };
     client.stream = await openStream(this.port, client.session, { ...this.headers, ...extra });
   }

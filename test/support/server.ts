@@ -175,6 +175,8 @@ export interface EventStream {
   response: IncomingMessage;
   /** What arrived, oldest first. */
   events: { id: string | undefined; message: z.infer<typeof Message> }[];
+  /** The id of the last event, also of one that was taken out of the list. */
+  lastId: () => string | undefined;
   /** All bytes, comments too. */
   raw: () => string;
   ended: () => boolean;
@@ -210,6 +212,7 @@ export function openStream(
       }
       let raw = "";
       let rest = "";
+      let lastId: string | undefined;
       let ended = false;
       const events: EventStream["events"] = [];
       response.setEncoding("utf8");
@@ -220,7 +223,9 @@ export function openStream(
         for (const block of blocks) {
           const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
           const json = field("data");
-          if (json) events.push({ id: field("id"), message: Message.parse(JSON.parse(json)) });
+          if (!json) continue;
+          lastId = field("id") ?? lastId;
+          events.push({ id: field("id"), message: Message.parse(JSON.parse(json)) });
         }
       });
       const end = () => {
@@ -231,6 +236,7 @@ export function openStream(
       resolve({
         response,
         events,
+        lastId: () => lastId,
         raw: () => raw,
         ended: () => ended,
         next: (method, predicate = () => true) =>
