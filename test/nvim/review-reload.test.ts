@@ -17,7 +17,7 @@ async function start(t: Test, init = "", args = ["a.txt"]) {
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, "");
-  for (const part of text.match(/[^]{1,20}/g) ?? []) appendFileSync(path, part);
+  for (const part of text.match(/.{1,20}/gs) ?? []) appendFileSync(path, part);
 }
 
 for (const init of ["", "vim.o.autoread = false", "vim.o.undoreload = 1", "vim.o.hidden = false"]) {

@@ -30,26 +30,23 @@ function M.save(tab)
   return layout
 end
 
---- Whether the user resized a window between two moments.
----@param earlier gemini_bridge.Layout
----@param later gemini_bridge.Layout
-local function resized(earlier, later)
-  return not vim.deep_equal(earlier.screen, later.screen)
-    or vim.iter(earlier.windows):any(function(win, was)
-      local is = later.windows[win]
-      return is ~= nil and (was.width ~= is.width or was.height ~= is.height)
-    end)
-end
-
----@param layout gemini_bridge.Layout
-local function restore_sizes(layout)
-  local order = place.windows(layout.tab)
+--- A size that has not changed while the review was shown is again what it was before; others are the user's choice.
+---@param before gemini_bridge.Layout
+---@param shown gemini_bridge.Layout
+---@param ended gemini_bridge.Layout
+local function restore_sizes(before, shown, ended)
+  local order = place.windows(before.tab)
+  local function size(win, dimension)
+    local was, is = shown.windows[win], ended.windows[win]
+    local chosen = was and is and was[dimension] ~= is[dimension]
+    return chosen and is[dimension] or before.windows[win][dimension]
+  end
   -- Within the tab page, or the frames of another are measured; twice, as one size moves the next.
   vim.api.nvim_win_call(order[1], function()
     for _ = 1, 2 do
       for _, win in ipairs(order) do
-        vim.api.nvim_win_set_width(win, layout.windows[win].width)
-        vim.api.nvim_win_set_height(win, layout.windows[win].height)
+        vim.api.nvim_win_set_width(win, size(win, "width"))
+        vim.api.nvim_win_set_height(win, size(win, "height"))
       end
     end
   end)
@@ -63,8 +60,8 @@ function M.restore(before, shown, ended)
   if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
     return
   end
-  if not resized(shown, ended) then
-    restore_sizes(before)
+  if vim.deep_equal(ended.screen, before.screen) then
+    restore_sizes(before, shown, ended)
   end
   for win, was in pairs(before.windows) do
     local at_first, at_last = shown.windows[win], ended.windows[win]

@@ -173,26 +173,47 @@ function M.add_window(view)
   return vim.api.nvim_open_win(replacement(view), false, { win = beside, split = "above" })
 end
 
+---@param view gemini_bridge.View
+---@param win integer
+local function shows_ours(view, win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  return buf == view.buffers.original or buf == view.buffers.proposal
+end
+
+--- Closes a window of the review, unless it is the last of a tab page that was there before.
+---@param view gemini_bridge.View
+---@param win integer
+local function close_window(view, win)
+  window.stop_comparing(win)
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  local is_ours = tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
+  if is_ours or #place.windows(tab) > 1 then
+    vim.api.nvim_win_close(win, true)
+  else
+    window.show(win, replacement(view))
+  end
+end
+
 --- Closes what the review opened and leaves what has become the user's.
 ---@param view gemini_bridge.View
 local function close_windows(view)
   local directory = vim.fn.getcwd()
-  local ours = { [view.buffers.original] = true, [view.buffers.proposal] = true }
   for _, win in ipairs(view.made) do
-    if vim.api.nvim_win_is_valid(win) then
+    if vim.api.nvim_win_is_valid(win) and shows_ours(view, win) then
+      close_window(view, win)
+    elseif vim.api.nvim_win_is_valid(win) then
       window.stop_comparing(win)
-      local is_last = #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1
-      local tab_is_ours = view.tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
-      if ours[vim.api.nvim_win_get_buf(win)] and (not is_last or tab_is_ours) then
-        vim.api.nvim_win_close(win, true)
-      end
     end
   end
-  -- Windows that the user has split off, or that are the last of a tab page.
+  -- Windows that the user has split off go only with a tab page that shows nothing else.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      window.stop_comparing(win)
-      window.show(win, replacement(view))
+      if #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
+        close_window(view, win)
+      else
+        window.stop_comparing(win)
+        window.show(win, replacement(view))
+      end
     end
   end
   window.stay_in(directory)
@@ -205,7 +226,7 @@ function M.close(view, decided)
   local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
   local ended = is_open and layout.save(view.before.tab) or view.shown
   local here = focus.here()
-  if view.left or vim.list_contains(view.made, here.win) then
+  if view.left or vim.list_contains(view.made, here.win) and shows_ours(view, here.win) then
     -- First, or closing the window would choose where the focus goes.
     focus.back(view.origin)
   elseif decided and here.win == view.origin.win and here.mode == "nt" then

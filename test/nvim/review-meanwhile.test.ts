@@ -1,0 +1,98 @@
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
+
+async function start(t: Test, layout = "auto") {
+  const reviewer = await Reviewer.start(t, {
+    files: FILES,
+    args: ["b.txt", "-O", "c.txt"],
+    init: `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`,
+  });
+  await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
+  return reviewer;
+}
+/** What each window shows, by tab page. */
+const TABS = `return vim.tbl_map(function(tab)
+  return vim.tbl_map(function(win)
+    return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
+  end, vim.api.nvim_tabpage_list_wins(tab))
+end, vim.api.nvim_list_tabpages())`;
+const LEFT_OVER = `return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+  return vim.wo[win].diff or vim.wo[win].scrollbind or vim.wo[win].cursorbind or vim.wo[win].winbar ~= ''
+end)`;
+
+const CHANGES: [name: string, keys: string, after: string[][]][] = [
+  ["a split of their own", "<C-w>t:split c.txt<CR>", [["c.txt", "b.txt", "c.txt"]]],
+  ["a tab page of their own", ":tabedit a.txt<CR>", [["b.txt", "c.txt"], ["a.txt"]]],
+  ["a window of theirs closed", "<C-w>t:q<CR>", [["c.txt"]]],
+  ["another buffer in the file's window", "FILE:edit b.txt<CR>", [["b.txt", "b.txt"]]],
+  ["the file's window closed", "FILE:q<CR>", [["b.txt"]]],
+  ["windows exchanged", "<C-w>t<C-w>x", [["c.txt", "b.txt"]]],
+  ["windows moved", "<C-w>t<C-w>J", [["c.txt", "b.txt"]]],
+  ["the proposal alone", "PROPOSAL:only<CR>", [["c.txt"]]],
+  ["the proposal moved to a tab page", "PROPOSAL<C-w>T", [["b.txt", "c.txt"]]],
+  ["the proposal split", "PROPOSAL:split<CR>", [["b.txt", "c.txt", "c.txt"]]],
+];
+for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
+  for (const [name, keys, after] of CHANGES) {
+    t.test(`${name}, then ${end}: nothing of theirs is closed, nothing of ours stays`, async (t) => {
+      const reviewer = await start(t);
+      const { nvim } = reviewer;
+      const [proposal] = await reviewer.proposals();
+      const file = await nvim.lua(
+        `return vim.iter(vim.api.nvim_list_wins()):find(function(win)
+        return win ~= ... and vim.wo[win].diff
+      end)`.replace("...", String(proposal)),
+      );
+      if (keys.startsWith("FILE")) await nvim.lua("vim.api.nvim_set_current_win(...)", file);
+      if (keys.startsWith("PROPOSAL")) await nvim.lua("vim.api.nvim_set_current_win(...)", proposal);
+      await nvim.input(keys.replace(/^(FILE|PROPOSAL)/, ""));
+      t.same(await reviewer.outcomes(), []);
+      if (end === "CLI") await reviewer.close(1);
+      else await nvim.command(`${end} a.txt`);
+      await reviewer.outcomes();
+      const sorted = z
+        .array(z.array(z.string()))
+        .parse(await nvim.lua(TABS))
+        .map((tab) => [...tab].sort());
+      t.same(
+        sorted,
+        after.map((tab) => [...tab].sort()),
+      );
+      t.equal(await nvim.lua(LEFT_OVER), false);
+      t.same(
+        await nvim.lua(`return vim.tbl_filter(function(buf)
+        return vim.api.nvim_buf_get_name(buf):find('^gemini') ~= nil
+      end, vim.api.nvim_list_bufs())`),
+        [],
+      );
+    });
+  }
+}
+
+t.test("sizes that the user changed meanwhile stay", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt", "-O", "c.txt"] });
+  const { nvim } = reviewer;
+  await nvim.lua(`vim.cmd('botright split | resize 12')`);
+  const id = await reviewer.open(nvim.path("a.txt"), "x\n");
+  await nvim.input(":resize 20<CR>");
+  await reviewer.close(id);
+  t.equal(await nvim.lua("return vim.api.nvim_win_get_height(0)"), 20);
+});
+
+t.test("the windows of a review moved into the tab page of another are told apart", async (t) => {
+  const reviewer = await start(t, "tab");
+  const { nvim } = reviewer;
+  await reviewer.open(nvim.path("c.txt"), "x\n");
+  await nvim.input(":tabonly<CR>");
+  const outcomes = await reviewer.outcomes();
+  t.same(
+    outcomes.map(({ name, payload }) => [name, payload.id]),
+    [
+      ["diff_rejected", 1],
+      ["diff_rejected", 2],
+    ],
+  );
+});

@@ -1,0 +1,191 @@
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "a\n", "b.txt": "b\n", "d/a.txt": "da\n", "other.txt": "other\n" };
+
+async function start(t: Test, init = "") {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["other.txt"], init });
+  return { reviewer, nvim: reviewer.nvim, path: (name: string) => reviewer.nvim.path(name) };
+}
+/** Answers every vim.ui.select with the item that its text names, and remembers what it was asked. */
+const SELECT = `
+_G.asked = {}
+vim.ui.select = function(items, opts, choose)
+  local texts = vim.tbl_map(opts.format_item, items)
+  table.insert(asked, texts)
+  for index, text in ipairs(texts) do
+    if text:find(_G.answer, 1, true) then return choose(items[index], index) end
+  end
+  choose(nil)
+end`;
+const SHOWN = `return vim.tbl_map(function(win)
+  return vim.fn.fnamemodify(vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff.filePath, ':.')
+end, vim.tbl_filter(function(win)
+  return vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff ~= nil
+end, vim.api.nvim_list_wins()))`;
+
+t.test("one pair of windows at a time, the others in turn, none lost", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const before = await reviewer.layout();
+  const ids: number[] = [];
+  for (const name of ["a.txt", "b.txt", "d/a.txt"])
+    ids.push(await reviewer.open(path(name), `${name} new\n`));
+  t.same(await nvim.lua(SHOWN), ["a.txt"]);
+  t.same(
+    await nvim.lua(`return vim.tbl_map(function(d) return d.filePath end, require('gemini-bridge').diffs())`),
+    [path("a.txt"), path("b.txt"), path("d/a.txt")],
+  );
+  await nvim.input(":GeminiAccept a.txt<CR>");
+  t.same(await reviewer.outcome(), {
+    name: "diff_accepted",
+    payload: { id: ids[0], content: "a.txt new\n" },
+  });
+  await reviewer.outcomes();
+  t.same(await nvim.lua(SHOWN), ["b.txt"]);
+  await nvim.lua(`vim.api.nvim_set_current_win(...)`, (await reviewer.proposals())[0]);
+  await nvim.input(":q<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } });
+  await reviewer.outcomes();
+  t.same(await nvim.lua(SHOWN), ["d/a.txt"]);
+  t.equal(await reviewer.close(ids[2] ?? 0), "d/a.txt new\n");
+  t.same(await reviewer.layout(), before);
+});
+
+t.test("a review that waits can be decided, closed and replaced", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const first = await reviewer.open(path("a.txt"), "first\n");
+  const second = await reviewer.open(path("b.txt"), "second\n");
+  const third = await reviewer.open(path("d/a.txt"), "third\n");
+  await reviewer.call("diff_open", {
+    id: third,
+    filePath: path("d/a.txt"),
+    newContent: "third again\n",
+    client: "x",
+  });
+  t.equal(await reviewer.close(third), "third again\n");
+  await nvim.input(":GeminiReject b.txt<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: second } });
+  t.same(await nvim.lua(SHOWN), ["a.txt"]);
+  await nvim.input(":GeminiAccept<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id: first, content: "first\n" } });
+});
+
+t.test("each tab page shows a review of its own", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  await reviewer.open(path("a.txt"), "new a\n");
+  await reviewer.open(path("b.txt"), "new b\n");
+  await nvim.input(":tabnew<CR>");
+  await reviewer.open(path("d/a.txt"), "new da\n");
+  t.same(await nvim.lua(SHOWN), ["a.txt", "b.txt"], "in the order in which they came");
+});
+
+t.test("layout tab shows each in a tab page, and nothing waits", async (t) => {
+  const { reviewer, nvim, path } = await start(
+    t,
+    `require('gemini-bridge').setup({ diff = { layout = 'tab' } })`,
+  );
+  const before = await reviewer.layout();
+  const ids = [await reviewer.open(path("a.txt"), "new a\n"), await reviewer.open(path("b.txt"), "new b\n")];
+  t.same(await nvim.lua(SHOWN), ["a.txt", "b.txt"]);
+  for (const id of ids) await reviewer.close(id);
+  t.same(await reviewer.layout(), before);
+});
+
+t.test("several: the one in the current window, else the user chooses", async (t) => {
+  const { reviewer, nvim, path } = await start(t, SELECT);
+  const a = await reviewer.open(path("a.txt"), "new a\n", "one");
+  const b = await reviewer.open(path("b.txt"), "new b\n", "two");
+  const c = await reviewer.open(path("b.txt"), "newer b\n", "three");
+  await nvim.lua(`_G.answer = 'nobody'`);
+  await nvim.input(":GeminiAccept<CR>");
+  t.same(await reviewer.outcomes(), [], "a choice that is refused decides nothing");
+  t.same(await nvim.lua("return asked"), [["a.txt (one)", "b.txt (two)", "b.txt (three)"]]);
+  await nvim.lua(`_G.answer, _G.asked = 'a.txt', {}`);
+  await nvim.input(":GeminiReview<CR>");
+  t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
+  await nvim.input(":GeminiAccept<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id: a, content: "new a\n" } });
+  await nvim.lua(`_G.answer, _G.asked = 'three', {}`);
+  await nvim.input(":GeminiReject b.txt<CR>");
+  t.same(await nvim.lua("return asked"), [["b.txt (two)", "b.txt (three)"]]);
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: c } });
+  await nvim.input(":GeminiReject<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: b } });
+  await nvim.input(":GeminiReject<CR>:GeminiAccept b.txt<CR>");
+  t.match(await nvim.messages(), /No proposal is waiting.*No proposal for b\.txt is waiting/s);
+});
+
+t.test("commands complete the files of pending proposals", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  await reviewer.open(path("a.txt"), "x\n");
+  await reviewer.open(path("b b.txt"), "x\n");
+  for (const command of ["GeminiAccept", "GeminiReject", "GeminiReview"]) {
+    t.same(await nvim.lua(`return vim.fn.getcompletion(... .. ' ', 'cmdline')`, command), [
+      path("a.txt"),
+      path("b b.txt"),
+    ]);
+    t.same(await nvim.lua(`return vim.fn.getcompletion(...)`, `${command} ${path("b")}`, "cmdline"), [
+      path("b b.txt"),
+    ]);
+  }
+});
+
+t.test("the same file proposed again replaces the text in the open view", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const id = await reviewer.open(path("a.txt"), "first\n");
+  const windows = await nvim.lua("return vim.api.nvim_list_wins()");
+  await reviewer.review();
+  await nvim.input("Aedited<Esc>");
+  await reviewer.call("diff_open", { id, filePath: path("a.txt"), newContent: "second\r\n", client: "x" });
+  t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows);
+  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["second"]);
+  await nvim.input(":w<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
+});
+
+t.test("one CLI goes: its reviews close, those of others stay", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const gone = await reviewer.open(path("a.txt"), "x\n");
+  await reviewer.open(path("b.txt"), "y\n");
+  await reviewer.close(gone, "disconnected");
+  await reviewer.outcomes();
+  t.same(await nvim.lua(SHOWN), ["b.txt"]);
+  t.match(await nvim.messages(), /Gemini CLI is gone: the review of a\.txt was closed/);
+});
+
+t.test("openDiff succeeds where no window can be opened, and shows the review afterwards", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  await nvim.input("q:");
+  await reviewer.open(path("a.txt"), "x\n");
+  t.same(await nvim.lua(SHOWN), []);
+  await nvim.input(":q<CR>");
+  await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+  await reviewer.review();
+  t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
+});
+
+t.test("another buffer in the window of the proposal parks the review", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const id = await reviewer.open(path("a.txt"), "x\n");
+  await reviewer.review();
+  await nvim.input(":edit b.txt<CR>");
+  t.same(await reviewer.outcomes(), []);
+  t.match(await nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/, "the window is the user's now");
+  t.same(
+    await nvim.lua(`return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+    return vim.wo[win].diff or vim.wo[win].scrollbind or vim.wo[win].cursorbind or vim.wo[win].winbar ~= ''
+  end)`),
+    false,
+  );
+  await nvim.input(":GeminiReview<CR>");
+  t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
+  await nvim.input(":w<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "x\n" } });
+});
+
+t.test("what cannot be shown is refused with a sentence", async (t) => {
+  const { reviewer, path } = await start(t);
+  await t.rejects(reviewer.open(path("d"), "x\n"), { message: /is a directory/ });
+  await t.rejects(reviewer.open("relative.txt", "x\n"), { message: /must be absolute/ });
+  t.same(await reviewer.proposals(), []);
+});
