@@ -167,6 +167,9 @@ function M.open(opts)
       terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
       terminal.guard = process.guard(terminal.pid)
       vim.b[buf].gemini_terminal = name
+      if vim.bo[buf].filetype == "" then
+        vim.bo[buf].filetype = "gemini_terminal"
+      end
       watch(terminal)
     else
       -- Outside of Neovim: nothing to toggle.

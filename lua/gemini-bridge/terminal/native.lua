@@ -103,6 +103,10 @@ end
 --- Shows it in the current tab.
 ---@param enter boolean Move the focus there.
 function View:show(enter)
+  if enter and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    -- Visual mode would come along, and keep Neovim 0.10 from going on to terminal mode.
+    vim.cmd.normal({ "\27", bang = true })
+  end
   local win = self:window()
   if win then
     if enter then

@@ -82,12 +82,13 @@ local PANES = table.concat({
   "#{pane_current_path}",
 }, "\t")
 
+--- Whether a CLI in that directory would find this Neovim.
 ---@param path string
----@return boolean # Whether it is one of the bridge's directories or below one: only there a CLI finds it.
+---@return boolean
 local function in_workspace(path)
-  return vim.iter(require("gemini-bridge.status").get().workspace):any(function(root)
-    return path == root or vim.startswith(path, root:gsub("/*$", "/"))
-  end)
+  local roots = vim.list_slice(require("gemini-bridge.status").get().workspace)
+  vim.list_extend(roots, require("gemini-bridge.workspace").get().directories)
+  return require("gemini-bridge.doctor.discovery").holds(table.concat(roots, ":"), path)
 end
 
 --- The nearest pane: in Neovim's own window, else in its session, else anywhere.

@@ -1,0 +1,67 @@
+import t from "tap";
+import { layout, shows, startWithAgent } from "../support/agent.ts";
+
+const places: [position: string, expected: object][] = [
+  ["position = 'left', size = 50", { column: 0, width: 50, float: false }],
+  ["position = 'top', size = 0.5", { row: 0, height: 25, width: 160, float: false }],
+  ["position = 'bottom'", { height: 15, width: 160, float: false }],
+  ["position = 'float'", { width: 128, height: 38, float: true }],
+];
+for (const [options, expected] of places) {
+  t.test(options, async (t) => {
+    const nvim = await startWithAgent(t, options);
+    await nvim.command("Gemini");
+    await shows(nvim, /child/);
+    const { windows } = await layout(nvim);
+    t.match(
+      windows.find(({ terminal }) => terminal),
+      expected,
+    );
+    t.equal(windows.length, 2);
+    await nvim.command("Gemini");
+    t.equal((await layout(nvim)).windows.length, 1);
+  });
+}
+
+t.test("position = 'tab'", async (t) => {
+  const nvim = await startWithAgent(t, "position = 'tab'");
+  await nvim.command("edit a.txt");
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  t.same(await nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.winnr('$'), vim.b.gemini_terminal }"), [
+    2,
+    1,
+    "gemini",
+  ]);
+  await nvim.command("tabprevious");
+  await nvim.command("Gemini");
+  t.same(await nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.tabpagenr() }"), [2, 2], "goes to its tab");
+  await nvim.command("Gemini");
+  t.same(await nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.expand('%:t') }"), [1, "a.txt"]);
+});
+
+t.test("hiding the only window leaves another buffer in it", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.command("only");
+  await nvim.command("Gemini");
+  t.match(await layout(nvim), { windows: [{}], mode: "n" });
+  t.notOk((await layout(nvim)).current);
+});
+
+t.test("global options stay as they are", async (t) => {
+  const nvim = await startWithAgent(t);
+  const options = `local all = {}
+    for name, info in pairs(vim.api.nvim_get_all_options_info()) do
+      local known, value = pcall(vim.api.nvim_get_option_value, name, { scope = 'global' })
+      if known and info.scope ~= 'buf' then all[name] = value end
+    end
+    return all`;
+  const before = await nvim.lua(options);
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.command("Gemini");
+  await nvim.command("Gemini");
+  t.same(await nvim.lua(options), before);
+});

@@ -1,0 +1,88 @@
+import t from "tap";
+import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { isAlive } from "../support/processes.ts";
+
+t.test("what cannot run is told", async (t) => {
+  const missing = await startWithAgent(t, "cmd = { 'no-such-cli' }");
+  await missing.input(":Gemini<CR>");
+  t.match(await missing.messages(), /no-such-cli cannot be run: install it, or set the option terminal\.cmd/);
+  t.equal((await layout(missing)).windows.length, 1);
+  t.match(
+    await missing.lua("return require('gemini-bridge').status()"),
+    { state: "stopped" },
+    "nothing was started",
+  );
+
+  const nowhere = await startWithAgent(t, "cwd = '/no/such/directory'");
+  await nowhere.input(":Gemini<CR>");
+  t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is no directory/);
+
+  const hostless = await startNvim(t, {
+    init: "require('gemini-bridge').setup({ node = 'no-such-node', terminal = { cmd = { 'sh' } } })",
+  });
+  await hostless.input(":Gemini<CR>");
+  await hostless.waitFor("#vim.api.nvim_list_wins() == 1", "the window to close");
+  t.match(await hostless.messages(), /cannot run no-such-node/);
+});
+
+t.test("the first one tells of /ide enable, once", async (t) => {
+  const fake = { "bin/gemini": "#!/bin/sh\nexec cat\n" };
+  const init = `
+    vim.uv.fs_chmod(vim.fn.getcwd() .. '/bin/gemini', 448)
+    vim.env.PATH = vim.fn.getcwd() .. '/bin:' .. vim.env.PATH`;
+  const reminders = async (nvim: Nvim) => (await nvim.messages()).match(/\/ide enable/g)?.length ?? 0;
+  const ready = "vim.api.nvim_get_mode().mode == 't'";
+
+  const unset = await startNvim(t, { files: fake, init });
+  await unset.command("Gemini");
+  await unset.waitFor(ready, "the terminal");
+  await unset.command("Gemini!");
+  await unset.waitFor("(require('gemini-bridge.terminal').last() or {}).pid", "the second terminal");
+  t.equal(await reminders(unset), 1);
+
+  const set = await startNvim(t, {
+    files: {
+      ...fake,
+      "../home/.gemini/settings.json": '{ /* on */ "ide": { "enabled": true } } // "x": "http://"',
+    },
+    init,
+  });
+  await set.command("Gemini");
+  await set.waitFor(ready, "the terminal");
+  t.equal(await reminders(set), 0);
+});
+
+t.test("a user's function opens the terminal", async (t) => {
+  const open = `provider = function(spec)
+    _G.spec = spec
+    if _G.outside then return end
+    local buf = vim.api.nvim_create_buf(false, true)
+    vim.api.nvim_buf_call(buf, function()
+      local run = vim.fn.has('nvim-0.11') == 1 and function(cmd, o) o.term = true; vim.fn.jobstart(cmd, o) end or vim.fn.termopen
+      run(spec.cmd, { cwd = spec.cwd, env = spec.env })
+    end)
+    vim.cmd.vsplit()
+    vim.api.nvim_set_current_buf(buf)
+    return buf
+  end`;
+  const nvim = await startWithAgent(t, open);
+  await nvim.command("Gemini -x");
+  const child = childPid(await shows(nvim, /child <\d+>/));
+  t.match(await nvim.lua("return spec"), { name: "gemini", cwd: nvim.dirs.workspace, cmd: { 2: "-x" } });
+  await nvim.command("Gemini");
+  t.equal((await layout(nvim)).windows.length, 1, "hides");
+  await nvim.command("Gemini");
+  t.match(await layout(nvim), { current: "gemini", windows: { length: 2 } }, "shows");
+  await nvim.command("bwipeout!");
+  await nvim.waitFor(() => !isAlive(child), "the child to end");
+
+  await nvim.lua("_G.outside, _G.spec = true, nil");
+  await nvim.command("Gemini");
+  await nvim.waitFor("spec", "the function to be called");
+  t.equal(
+    await nvim.lua("return #require('gemini-bridge.terminal').list()"),
+    0,
+    "outside of Neovim there is none",
+  );
+});

@@ -1,0 +1,80 @@
+import type { Test } from "tap";
+import { z } from "zod";
+import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
+import { waitFor } from "./wait.ts";
+
+/** A program in the role of a CLI: tells what it got, starts a child that a hangup does not end, then echoes. */
+const AGENT = `
+trap '' HUP
+echo "args <$*> in <$(pwd)>"
+env | grep -iE '^(GEMINI_CLI_IDE_|no_proxy|REMOTE_CONTAINERS|EXTRA)' | sort
+sh -c 'trap "" HUP TERM; while :; do sleep 1; done' &
+echo "child <$!>"
+stty raw -echo
+printf '\\033[?2004h'
+exec cat -v
+`;
+
+/** Where everything is: windows by column and row with what they show, the focus and the mode. */
+const LAYOUT = `
+local windows = {}
+for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
+  local buf = vim.api.nvim_win_get_buf(win)
+  windows[#windows + 1] = {
+    terminal = vim.b[buf].gemini_terminal,
+    width = vim.api.nvim_win_get_width(win),
+    height = vim.api.nvim_win_get_height(win),
+    column = vim.api.nvim_win_get_position(win)[2],
+    row = vim.api.nvim_win_get_position(win)[1],
+    float = vim.api.nvim_win_get_config(win).relative ~= '',
+  }
+end
+return { windows = windows, current = vim.b.gemini_terminal, mode = vim.api.nvim_get_mode().mode }
+`;
+const Layout = z.object({
+  windows: z.array(
+    z.object({
+      terminal: z.string().optional(),
+      width: z.int(),
+      height: z.int(),
+      column: z.int(),
+      row: z.int(),
+      float: z.boolean(),
+    }),
+  ),
+  current: z.string().optional(),
+  mode: z.string(),
+});
+
+/** What the current tab shows. */
+export async function layout(nvim: Nvim): Promise<z.infer<typeof Layout>> {
+  return Layout.parse(await nvim.lua(LAYOUT));
+}
+
+/** A Neovim in which the agent is the CLI. `terminal` is Lua: more options of that group. */
+export async function startWithAgent(t: Test, terminal = "", options: NvimOptions = {}): Promise<Nvim> {
+  const init = `require('gemini-bridge').setup({ terminal = { cmd = { 'sh', vim.fn.getcwd() .. '/agent.sh' }, ${terminal} } })`;
+  return startNvim(t, {
+    ...options,
+    init,
+    files: { "agent.sh": AGENT, "a.txt": "one\ntwo\nthree\n", ...options.files },
+  });
+}
+
+/** Waits until the terminal shows a text, and returns all of it. */
+export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promise<string> {
+  const read = async () => {
+    const text = String(
+      await nvim.lua(
+        `local terminal = require('gemini-bridge.terminal').get(...)
+         return table.concat(vim.api.nvim_buf_get_lines(terminal.buf, 0, -1, false), '')`,
+        name,
+      ),
+    );
+    return pattern.test(text) ? text : "";
+  };
+  return waitFor(read, `${pattern} in the terminal ${name}`, 10_000);
+}
+
+/** The child that the agent told of. */
+export const childPid = (text: string) => Number(/child <(\d+)>/.exec(text)?.[1]);
