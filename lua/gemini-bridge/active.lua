@@ -24,7 +24,7 @@ local function cursor_of(active)
   end
   local left = vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"')
     or { 1, 0 }
-  return { math.max(left[1], 1), left[2] }
+  return left
 end
 
 --- The active file in the terms of the wire: line and character 1-based, the character in UTF-16 units.
@@ -33,15 +33,13 @@ end
 ---@return { bufnr: integer, line: integer, character: integer, selection?: string }
 function M.describe(active, limit)
   local cursor = cursor_of(active)
-  local row = cursor[1] - 1
-  local before = ""
-  if cursor[2] > 0 then
-    before = vim.api.nvim_buf_get_text(active.buf, row, 0, row, cursor[2], {})[1]
-  end
+  -- A position that was remembered may be behind what is left of the text by now.
+  local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
+  local ok, before = pcall(vim.api.nvim_buf_get_text, active.buf, line - 1, 0, line - 1, cursor[2], {})
   return {
     bufnr = active.buf,
-    line = cursor[1],
-    character = utf16_length(before) + 1,
+    line = line,
+    character = ok and before[1] and utf16_length(before[1]) + 1 or 1,
     selection = selection.text(active.buf, limit),
   }
 end

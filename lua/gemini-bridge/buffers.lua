@@ -15,7 +15,7 @@ local function as_given(buf, name)
   if given:sub(1, 1) ~= "/" then
     given = vim.fn.getcwd() .. "/" .. given
   end
-  given = given:gsub("/%./", "/")
+  given = given:gsub("/%./", "/"):gsub("//+", "/")
   -- Behind a link ".." is not where the text says: Neovim knows.
   return given:find("/../", 1, true) and name or given
 end

@@ -131,6 +131,10 @@ function M.track(on_change)
     end
   end)
   on("CmdlineEnter", "*", function()
+    -- An expression that is asked for within a command line is another one.
+    if vim.v.event.cmdlevel > 1 then
+      return
+    end
     command_line = {
       win = vim.api.nvim_get_current_win(),
       cursor = vim.api.nvim_win_get_cursor(0),
@@ -138,7 +142,9 @@ function M.track(on_change)
     }
   end)
   on("CmdlineLeave", "*", function()
-    command_line = nil
+    if vim.v.event.cmdlevel == 1 then
+      command_line = nil
+    end
   end)
 end
 
@@ -200,7 +206,8 @@ end
 ---@return string?
 function M.text(buf, limit)
   local highlighted = M.highlighted()
-  if highlighted and highlighted.buf == buf then
+  -- What was remembered as a command line opened may have been changed since, by a timer for instance.
+  if highlighted and highlighted.buf == buf and highlighted.tick == vim.api.nvim_buf_get_changedtick(buf) then
     return region.read(highlighted, limit)
   end
   if kept and kept.region.buf == buf then

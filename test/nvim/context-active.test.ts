@@ -33,8 +33,19 @@ t.test("the cursor counts lines from 1 and characters from 1 in UTF-16 units, in
     { line: 1, character: 1 },
     "a search that is being typed does not move the cursor",
   );
+  await host.nvim.input("<C-r>=1+");
+  await host.nvim.command("bdelete c.txt");
+  await host.until(t, () => host.paths().length, 1, "a snapshot while an expression is asked for");
+  t.same(host.active()?.cursor, { line: 1, character: 1 }, "nor does an expression within");
+  await host.nvim.input("<C-c><C-u>日");
   await step("<CR>", 1, 4);
   await step("d", 1, 4);
+  await host.nvim.input("<Esc>G:");
+  await host.nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, false, { 'x' })");
+  await host.nvim.command("badd c.txt");
+  await host.until(t, () => host.paths().length, 2, "a snapshot after the text has gone");
+  t.same(host.active()?.cursor, { line: 1, character: 1 });
+  t.notMatch(await host.nvim.messages(), /rror executing|traceback/);
 });
 
 t.test("what is no file does not take the place of the active one", async (t) => {
