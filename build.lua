@@ -16,6 +16,7 @@ build.run(function(message)
   messages[#messages + 1] = message
   if not managed then
     vim.api.nvim_echo({ { message } }, true, {})
+    vim.cmd.redraw()
   end
 end, function(failure)
   finished, problem = true, failure

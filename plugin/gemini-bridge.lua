@@ -60,5 +60,8 @@ command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this N
   nargs = "?",
   complete = lazy("complete_env"),
 })
-command("GeminiDoctor", "doctor", "Say why a CLI does not connect", { nargs = "?" })
+command("GeminiDoctor", "doctor", "Say why a CLI does not connect", {
+  nargs = "?",
+  complete = lazy("complete_doctor"),
+})
 command("GeminiBuild", "build", "Build the Node part of the bridge")

@@ -50,6 +50,16 @@ function M.doctor(args)
   require("gemini-bridge.health").doctor(pid)
 end
 
+function M.complete_doctor(lead)
+  local name = vim.fs.basename(require("gemini-bridge.doctor.program").name())
+  return starting_with(
+    vim.tbl_map(function(cli)
+      return tostring(cli.pid)
+    end, require("gemini-bridge.doctor.processes").find(name)),
+    lead
+  )
+end
+
 function M.log()
   local path = require("gemini-bridge.host").log_file()
   if not vim.uv.fs_stat(path) then

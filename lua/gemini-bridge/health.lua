@@ -80,6 +80,24 @@ local function check_running(pid, bridge)
   }, bridge)
 end
 
+--- All CLIs of this machine.
+---@param bridge gemini_bridge.HostStatus
+local function list_running(bridge)
+  local processes = require("gemini-bridge.doctor.processes")
+  local running = processes.find(vim.fs.basename(require("gemini-bridge.doctor.program").name()))
+  if #running == 0 then
+    vim.health.info("none")
+  end
+  for _, cli in ipairs(running) do
+    local text = ("process %d: %s"):format(cli.pid, cli.command)
+    if bridge.state == "running" and processes.is_connected(cli.pid, bridge.port) then
+      vim.health.ok(text .. ", connected to this Neovim")
+    else
+      vim.health.info(("%s, not connected to this Neovim; why: :GeminiDoctor %d"):format(text, cli.pid))
+    end
+  end
+end
+
 --- Called by `:checkhealth`.
 function M.check()
   local bridge = require("gemini-bridge.status").get()
@@ -93,6 +111,8 @@ function M.check()
   require("gemini-bridge.doctor.bridge").check_installation()
   vim.health.start("Bridge")
   require("gemini-bridge.doctor.bridge").check(bridge)
+  vim.health.start("Running CLIs")
+  list_running(bridge)
   vim.health.start("A CLI started in :terminal")
   check_future(bridge)
 end

@@ -46,7 +46,7 @@ async function examine(nvim: Nvim, pid?: number): Promise<Record<string, string>
     .parse(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"));
   await nvim.command("bwipeout!");
   const text = lines.join("\n").replace(/\n +- ADVICE:\n +- /g, " -> ");
-  const sections = text.split(/^(?=Installation|Bridge|A CLI started|Gemini CLI, process)/m);
+  const sections = text.split(/^(?=Installation|Bridge|Running CLIs|A CLI started|Gemini CLI, process)/m);
   return Object.fromEntries(sections.map((section) => [/^[A-Za-z ]+\w/.exec(section)?.[0], section]));
 }
 
@@ -197,7 +197,12 @@ t.test("the real CLI", async (t) => {
     .array(z.int())
     .min(1)
     .parse(await nvim.lua("return vim.api.nvim_get_proc_children(...)", cli.place.shell))[0];
-  const { "Gemini CLI": report } = await examine(nvim, pid);
+  const offered = z
+    .array(z.string())
+    .parse(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"));
+  t.ok(offered.includes(String(pid)), "completion offers it");
+  const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
+  t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
   t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
   t.match(report, /OK It is connected to this Neovim/);
   t.notMatch(report, /ERROR|WARNING/);

@@ -176,7 +176,8 @@ function M.check(bridge)
   check_environment(bridge)
   vim.health.info("Workspace: " .. table.concat(bridge.workspace, ", "))
   for _, client in ipairs(bridge.clients) do
-    vim.health.ok(("Connected: %s %s"):format(client.name, client.version))
+    local name = client.name == "streamable-http-client" and "Gemini CLI" or client.name
+    vim.health.ok(("Connected: %s %s"):format(name, client.version))
   end
   check_others(files, bridge)
 end

@@ -70,6 +70,28 @@ function M.above(pid)
   return parent > 1 and parent or pid
 end
 
+--- The processes that run a program, by its name or as a script of Node's. Of one that started itself anew, as
+--- Gemini CLI does, only the first.
+---@param name string Such as "gemini".
+---@return { pid: integer, command: string }[]
+function M.find(name)
+  local found, parents = {}, {} ---@type table<integer, string>, table<integer, integer>
+  for line in run("ps", "-A", "-ww", "-o", "pid=,ppid=,command="):gmatch("[^\n]+") do
+    local pid, parent, command = line:match("^%s*(%d+)%s+(%d+)%s+(.*)$")
+    local words = vim.tbl_map(vim.fs.basename, vim.split(command or "", "%s+"))
+    if words[1] == name or words[1] == "node" and vim.list_contains(words, name) then
+      found[tonumber(pid)], parents[tonumber(pid)] = command, tonumber(parent)
+    end
+  end
+  local list = {}
+  for pid, command in vim.spairs(found) do
+    if not found[parents[pid]] then
+      list[#list + 1] = { pid = pid, command = command }
+    end
+  end
+  return list
+end
+
 --- The environment a process was started with.
 ---@param pid integer
 ---@return table<string, string>? environment `nil` when it cannot be read.
