@@ -1,6 +1,8 @@
+import type { IdeContext } from "@google/gemini-cli-core/dist/src/ide/types.js";
 import t from "tap";
 import { z } from "zod";
 import { layout, shows, startWithAgent } from "../support/agent.ts";
+import { connectClient, readDiscovery } from "../support/client.ts";
 
 t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", async (t) => {
   const nvim = await startWithAgent(t, "env = { EXTRA = 'yes' }", {
@@ -130,4 +132,21 @@ t.test("from Insert mode and back, and from Visual mode", async (t) => {
   await nvim.input("0vw<F5>");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode, from a selection");
   t.equal(await nvim.lua("return vim.fn.getbufline('a.txt', 1)[1]"), "one two three!", "no key went astray");
+});
+
+t.test("a selection goes along to the terminal of :Gemini", async (t) => {
+  const nvim = await startWithAgent(t, "", { files: { "a.txt": "one two three\n" }, args: ["a.txt"] });
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
+  const [file] = readDiscovery(nvim.dirs.tmp);
+  if (!file) throw new Error("no discovery file");
+  const client = await connectClient(t, { port: file.port, token: file.content.authToken });
+  await nvim.lua("vim.keymap.set({ 'n', 'x' }, '<F5>', '<Cmd>Gemini<CR>')");
+  await nvim.input("0wviw<F5>");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+  await nvim.input("what is this");
+  await shows(nvim, /what is this/);
+  const selected = ({ workspaceState }: IdeContext) => workspaceState?.openFiles?.[0]?.selectedText === "two";
+  await t.resolves(client.waitForNotification("ide/contextUpdate", selected));
+  t.ok(client.received["ide/contextUpdate"].slice(-1).every(selected), "and it stays");
 });
