@@ -1,5 +1,4 @@
 --- Starts, watches and restarts the Node host; the only file that talks to it.
-local config = require("gemini-bridge.config")
 local decisions = require("gemini-bridge.decisions")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.process")
@@ -209,23 +208,7 @@ function M.attached(params)
   require("gemini-bridge.workspace").watch()
   require("gemini-bridge.context").track()
   require("gemini-bridge.diff.reload").start()
-  local last = status.get()
-  local server = config.get().server
-  local parent = vim.uv.os_getppid()
-  return {
-    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
-    -- is init, as in a container that runs Neovim, it stays with the parent.
-    idePid = parent > 1 and parent or vim.fn.getpid(),
-    logFile = M.log_file(),
-    logLevel = config.get().log.level,
-    workspace = require("gemini-bridge.workspace").get(),
-    port = last.port,
-    token = last.token,
-    lastDiffId = require("gemini-bridge.diff").last_id(),
-    server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
-    memory = decisions.memory(),
-    decisions = decisions.list(),
-  }
+  return require("gemini-bridge.boot").make(M.log_file())
 end
 
 ---@param new gemini_bridge.HostStatus

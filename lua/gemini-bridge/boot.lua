@@ -1,0 +1,27 @@
+--- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
+local M = {}
+
+---@param log_file string
+function M.make(log_file)
+  local options = require("gemini-bridge.config").get()
+  local decisions = require("gemini-bridge.decisions")
+  local last = require("gemini-bridge.status").get()
+  local server = options.server
+  local parent = vim.uv.os_getppid()
+  return {
+    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
+    -- is init, as in a container that runs Neovim, it stays with the parent.
+    idePid = parent > 1 and parent or vim.fn.getpid(),
+    logFile = log_file,
+    logLevel = options.log.level,
+    workspace = require("gemini-bridge.workspace").get(),
+    port = last.port,
+    token = last.token,
+    lastDiffId = require("gemini-bridge.diff").last_id(),
+    server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
+    memory = decisions.memory(),
+    decisions = decisions.list(),
+  }
+end
+
+return M
