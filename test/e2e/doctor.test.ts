@@ -93,6 +93,22 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.notMatch(cli, /ERROR/);
   });
 
+  await t.test("an environment as ps prints it, for systems without /proc", async (t) => {
+    const client = await startClient(nvim, {
+      prefix: "env TMPDIR='/a b' GEMINI_CLI_IDE_PID=7 EMPTY= LAST='x  y'",
+    });
+    const printed = z
+      .record(z.string(), z.string())
+      .parse(
+        await nvim.lua(
+          "return require('gemini-bridge.doctor.processes').printed_environment(...)",
+          client.pid,
+        ),
+      );
+    t.match(printed, { TMPDIR: "/a b", GEMINI_CLI_IDE_PID: "7", LAST: "x  y", HOME: nvim.dirs.home });
+    t.equal(printed["EMPTY"], "");
+  });
+
   await t.test("shells upon shells", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",

@@ -92,22 +92,27 @@ function M.find(name)
   return list
 end
 
+--- The environment of a process as `ps` prints it: one line, the command first. What looks like a variable inside
+--- a value cuts that value short.
+---@param pid integer
+---@return table<string, string>
+function M.printed_environment(pid)
+  local environment = {}
+  local text = run("ps", "eww", "-o", "command=", "-p", tostring(pid))
+  for name, rest in text:gmatch("%s([%a_][%w_]*)=()") do
+    environment[name] = text:match("^(.-)%s+[%a_][%w_]*=", rest) or vim.trim(text:sub(rest))
+  end
+  return environment
+end
+
 --- The environment a process was started with.
 ---@param pid integer
 ---@return table<string, string>? environment `nil` when it cannot be read.
 function M.environment(pid)
-  local environment = {}
   local text = read(("/proc/%d/environ"):format(pid))
-  if text then
-    for name, value in text:gmatch("([^=%z]+)=([^%z]*)") do
-      environment[name] = value
-    end
-    return environment
-  end
-  -- One line, the command first: a value with a space and an equals sign in it is cut short.
-  text = run("ps", "eww", "-o", "command=", "-p", tostring(pid))
-  for word, rest in text:gmatch("%s([%a_][%w_]*)=()") do
-    environment[word] = text:match("^(.-)%s+[%a_][%w_]*=", rest) or vim.trim(text:sub(rest))
+  local environment = text and {} or M.printed_environment(pid)
+  for name, value in (text or ""):gmatch("([^=%z]+)=([^%z]*)") do
+    environment[name] = value
   end
   return next(environment) and environment or nil
 end
