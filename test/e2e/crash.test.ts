@@ -1,0 +1,35 @@
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { startCliInNvim } from "../support/cli.ts";
+import { startModel } from "../support/model.ts";
+import { waitFor } from "../support/wait.ts";
+
+t.test("the real CLI gets a decision that was taken while the host was down", async (t) => {
+  const bridge = await startBridge(t, { files: { "greet.js": "Hello\n" }, args: ["greet.js"] });
+  const { nvim } = bridge;
+  const path = nvim.path("greet.js");
+  const model = await startModel(t);
+  const cli = await startCliInNvim(t, nvim, { model });
+  await nvim.waitFor(
+    async () => /Connected to Neovim/.test(await cli.slash("/ide status")),
+    "the CLI to connect",
+    15_000,
+  );
+  model.say(
+    [{ functionCall: { name: "write_file", args: { file_path: path, content: "Good day\n" } } }],
+    [{ text: "The greeting is new." }],
+  );
+  await cli.type("Please greet more formally.");
+  await cli.waitForScreen(/Apply this change\?/);
+  await nvim.waitFor(async () => (await bridge.status()).diffs.length === 1, "the review");
+
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.is("starting");
+  await nvim.command("GeminiAccept");
+  await bridge.nextHost(host);
+  await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file", 15_000);
+  await cli.waitForScreen(/The greeting is new\./);
+  await nvim.waitFor("#require('gemini-bridge.decisions').list() == 0", "the decision to be settled");
+});
