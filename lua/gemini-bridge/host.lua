@@ -17,6 +17,7 @@ local STOP_GRACE = 1500
 
 ---@class gemini_bridge.Host
 ---@field job? integer The private process.
+---@field unwatch? fun() Of the standard host, which cannot be waited for.
 ---@field channel? integer Where events go: set when the host has attached.
 ---@field stopping boolean The end was asked for.
 ---@field started_at number Milliseconds.
@@ -93,6 +94,9 @@ local function on_end(ended, reason)
     return
   end
   host = nil
+  if ended.unwatch then
+    ended.unwatch()
+  end
   local last = status.get()
   clean_up()
   if vim.v.exiting ~= vim.NIL then
@@ -189,15 +193,7 @@ function M.notify(event, payload)
   if not (host and host.channel) then
     return false
   end
-  local this = host
-  local ok, problem = process.send(host.channel, event, payload)
-  if not ok and not host.job then
-    -- The standard host has no exit event: a call that fails is how its death shows (E475).
-    vim.schedule(function()
-      on_end(this, problem)
-    end)
-  end
-  return ok
+  return process.send(host.channel, event, payload)
 end
 
 --- A host has attached: tells it what it needs to know.
@@ -205,6 +201,12 @@ end
 function M.attached(params)
   host = host or { stopping = false, started_at = vim.uv.now() }
   host.channel = params.channel
+  if not host.job then
+    local this = host
+    host.unwatch = process.watch(params.pid, function()
+      on_end(this, "the standard Node host is gone")
+    end)
+  end
   require("gemini-bridge.workspace").watch()
   require("gemini-bridge.context").track()
   require("gemini-bridge.diff.reload").start()

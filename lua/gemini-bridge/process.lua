@@ -6,6 +6,9 @@ local M = {}
 --- Lines of standard error that are kept, to say why a process ended.
 local MAX_STDERR = 40
 
+--- Between two looks at the standard host (milliseconds).
+local WATCH_INTERVAL = 500
+
 local root =
   vim.fs.dirname(vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))))
 --- The remote plugin's entry: the same file in both kinds of host.
@@ -67,7 +70,29 @@ local function spawn_shared()
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
   end
-  return not ok and tostring(err) or nil
+  if not ok then
+    return "the standard Node host has ended; restart Neovim, or set host = 'private'"
+  end
+end
+
+--- Looks now and then whether the standard host lives: no event tells of its end.
+---@param pid integer
+---@param on_exit fun() Called once.
+---@return fun() stop May run twice.
+function M.watch(pid, on_exit)
+  local timer = assert(vim.uv.new_timer())
+  local function stop()
+    if not timer:is_closing() then
+      timer:close()
+    end
+  end
+  timer:start(WATCH_INTERVAL, WATCH_INTERVAL, function()
+    if vim.uv.kill(pid, 0) ~= 0 then
+      stop()
+      vim.schedule(on_exit)
+    end
+  end)
+  return stop
 end
 
 --- Starts a host. It attaches by itself, or `on_exit` is called, later and once.
@@ -90,12 +115,11 @@ end
 ---@param event string
 ---@param payload table
 ---@return boolean ok
----@return string? problem
 function M.send(channel, event, payload)
   if config.get().host == "shared" then
-    return pcall(vim.fn.GeminiBridgeEvent, event, payload)
+    return (pcall(vim.fn.GeminiBridgeEvent, event, payload))
   end
-  return pcall(vim.rpcnotify, channel, "gemini_bridge", event, payload)
+  return (pcall(vim.rpcnotify, channel, "gemini_bridge", event, payload))
 end
 
 return M
