@@ -38,6 +38,7 @@ command("GeminiReview", "review", "Go to a proposed change", { nargs = "?", comp
 command("Gemini", "terminal", "Open, focus or hide Gemini CLI", {
   nargs = "*",
   bang = true,
+  range = true, -- which ":" in Visual mode puts there
   complete = lazy("complete_terminal"),
 })
 command("GeminiSend", "send", "Type a prompt with what is here into Gemini CLI", {

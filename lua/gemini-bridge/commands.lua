@@ -102,6 +102,11 @@ function M.terminal(args)
   if name then
     table.remove(words, 1)
   end
+  -- What is selected goes along, also when this is what starts the bridge.
+  require("gemini-bridge.context").track()
+  if args.range > 0 then
+    require("gemini-bridge.selection").take_along()
+  end
   bridge().terminal({ name = name, args = words, new = args.bang })
 end
 

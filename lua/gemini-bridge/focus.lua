@@ -9,7 +9,7 @@ local MAX_PENDING = 64
 
 ---@class gemini_bridge.Focus
 ---@field buf integer
----@field win integer
+---@field win integer Where it was last; another one if it is not there any more.
 
 ---@type (gemini_bridge.Focus|{ float: boolean, time: integer })[]
 local pending = {}
@@ -64,21 +64,36 @@ local function settle()
   end
 end
 
+---@param buf integer
+---@param win integer
+local function record(buf, win)
+  local float = vim.fn.win_gettype(win) == "popup"
+  pending[#pending + 1] = { buf = buf, win = win, float = float, time = now() }
+end
+
+--- What most likely had the focus before the record starts: when it starts from a terminal, the file beside it.
+local function record_past()
+  local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
+  if alternate > 0 then
+    record(alternate, 0)
+  end
+  if before > 0 then
+    record(vim.api.nvim_win_get_buf(before), before)
+  end
+  record(vim.api.nvim_get_current_buf(), vim.api.nvim_get_current_win())
+end
+
 --- Starts recording. A record that is being kept goes on.
 function M.track()
   if group then
     return
   end
   group = vim.api.nvim_create_augroup("gemini-bridge.focus", {})
+  record_past()
   vim.api.nvim_create_autocmd({ "BufEnter", "WinEnter" }, {
     group = group,
     callback = function(args)
-      pending[#pending + 1] = {
-        buf = args.buf,
-        win = vim.api.nvim_get_current_win(),
-        float = vim.fn.win_gettype() == "popup",
-        time = now(),
-      }
+      record(args.buf, vim.api.nvim_get_current_win())
       if #pending > MAX_PENDING then
         settle()
       end

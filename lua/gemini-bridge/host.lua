@@ -138,6 +138,7 @@ function M.start()
     return
   end
   status.set({ state = "starting", workspace = {}, clients = {} })
+  require("gemini-bridge.context").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
     -- A host that hangs would leave its file behind.

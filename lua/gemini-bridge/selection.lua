@@ -1,6 +1,7 @@
 --- Which selection counts: the one that is highlighted; the one left behind on the way to a terminal, until the user
 --- moves or edits in a file again; the one that was pinned.
 local buffers = require("gemini-bridge.buffers")
+local pins = require("gemini-bridge.selection.pins")
 local region = require("gemini-bridge.region")
 
 local M = {}
@@ -27,9 +28,6 @@ local changed = function() end
 local ending
 ---@type gemini_bridge.Kept?
 local kept
---- Pinned regions by buffer; marks follow the text.
----@type table<integer, { region: gemini_bridge.Region, first: integer, last: integer }>
-local pins = {}
 --- The cursor and what was highlighted when a command line opened: incremental search moves them until it closes.
 ---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
 local command_line
@@ -92,16 +90,9 @@ local function on_start(args)
   end or nil, block_namespace)
 end
 
-local function on_end(args)
-  if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) then
-    return
-  end
-  visual = nil
-  vim.on_key(nil, block_namespace)
-  local selected = vim.bo.buftype == "" and region.ended(to_end)
-  if not selected then
-    return
-  end
+--- Holds on to a selection that has ended, until the next key.
+---@param selected gemini_bridge.Region
+local function hold(selected)
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
     -- Keys that a mapping makes belong to the key before; a command line, to the command that may leave.
@@ -109,6 +100,27 @@ local function on_end(args)
       forget_ending()
     end
   end, namespace)
+end
+
+local function on_end(args)
+  if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) then
+    return
+  end
+  visual = nil
+  vim.on_key(nil, block_namespace)
+  local selected = vim.bo.buftype == "" and region.ended(to_end)
+  if selected then
+    hold(selected)
+  end
+end
+
+--- A command with the range of the last selection leaves for the terminal: that selection counts, even if it was made
+--- before anything followed it.
+function M.take_along()
+  local selected = not ending and vim.bo.buftype == "" and region.ended(false)
+  if selected then
+    hold(selected)
+  end
 end
 
 --- Starts following the selection. What is followed already stays.
@@ -177,29 +189,6 @@ function M.cursor(win)
   return command_line and command_line.win == win and command_line.cursor or vim.api.nvim_win_get_cursor(win)
 end
 
----@param buf integer
----@return gemini_bridge.Region?
-local function pinned(buf)
-  local pin = pins[buf]
-  if not pin then
-    return nil
-  end
-  local function place(mark)
-    local at = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark, {})
-    return { at[1], at[2] }
-  end
-  local first, last = place(pin.first), place(pin.last)
-  -- The mark of a line that was deleted is at the start of the one after it, if there is one.
-  if last[2] == 0 and pin.region.last[2] > 0 then
-    last[1] = last[1] - 1
-    last[2] = #(vim.api.nvim_buf_get_lines(buf, last[1], last[1] + 1, false)[1] or "")
-  end
-  if last[1] < first[1] or last[1] == first[1] and last[2] <= first[2] then
-    return nil
-  end
-  return vim.tbl_extend("force", pin.region, { first = first, last = last })
-end
-
 --- The selected text of a buffer: the beginning of it when it is longer than the limit.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
@@ -216,7 +205,7 @@ function M.text(buf, limit)
     end
     return kept.text
   end
-  local pin = pinned(buf)
+  local pin = pins.region(buf)
   return pin and region.read(pin, limit)
 end
 
@@ -235,31 +224,13 @@ function M.pin(lines)
   then
     selected = before
   end
-  M.unpin()
-  local function mark(at, right_gravity)
-    return vim.api.nvim_buf_set_extmark(
-      selected.buf,
-      namespace,
-      at[1],
-      at[2],
-      { right_gravity = right_gravity }
-    )
-  end
-  selected.last = { region.finish(selected) }
-  selected.through = nil
-  pins[selected.buf] =
-    { region = selected, first = mark(selected.first, true), last = mark(selected.last, false) }
+  pins.set(selected)
   changed()
 end
 
 --- Drops every selection that is not highlighted: those pinned and the one kept.
 function M.unpin()
-  for buf in pairs(pins) do
-    if vim.api.nvim_buf_is_valid(buf) then
-      vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-    end
-  end
-  pins = {}
+  pins.clear()
   forget_kept()
   changed()
 end

@@ -131,6 +131,15 @@ t.test("what has the focus before a CLI connects is known", async (t) => {
   await host.until(t, () => host.active()?.path, host.nvim.path("a.txt"), "the last file");
 });
 
+t.test("a bridge that is started from a terminal knows the file beside it", async (t) => {
+  for (const commands of ["botright vnew | terminal sh", "terminal sh"]) {
+    const init = `vim.cmd.edit('b.txt') vim.cmd.edit('a.txt') vim.cmd('silent ${commands}')`;
+    const host = await startContext(t, { files, init });
+    await host.until(t, () => host.active()?.path, host.nvim.path("a.txt"), commands);
+    t.same(host.paths(), ["a.txt", "b.txt"]);
+  }
+});
+
 t.test("the CLI's own store keeps every context as it is", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   for (const keys of [

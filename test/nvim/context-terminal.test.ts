@@ -1,4 +1,6 @@
 import t from "tap";
+import { shows, startWithAgent } from "../support/agent.ts";
+import { connectClient, readDiscovery } from "../support/client.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
 import type { Scope } from "../support/scope.ts";
 
@@ -117,4 +119,21 @@ t.test(":GeminiSelect pins a selection, :GeminiSelect! drops it", async (t) => {
   await host.until(t, selected(host), undefined, "dropped");
   await nvim.input("gg0jwvl:GeminiSelect<CR>");
   await host.until(t, selected(host), "tw", "exactly what was highlighted");
+});
+
+t.test(":Gemini takes along what is selected, also when it is what starts the bridge", async (t) => {
+  for (const keys of [":Gemini<CR>", "<Plug>(Gemini)"]) {
+    const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
+    await nvim.lua("vim.keymap.set('x', 'Q', '<Plug>(Gemini)')");
+    await nvim.input(`lvj${keys.startsWith(":") ? keys : "Q"}`);
+    await shows(nvim, /child/);
+    const [discovery] = readDiscovery(nvim.dirs.tmp);
+    const client = await connectClient(t, {
+      port: discovery?.port ?? 0,
+      token: discovery?.content.authToken ?? "",
+    });
+    const context = await client.waitForNotification("ide/contextUpdate");
+    t.match(context.workspaceState?.openFiles, [{ path: nvim.path("a.txt"), selectedText: "ne\ntw" }], keys);
+    t.equal(await nvim.messages(), "");
+  }
 });
