@@ -6,7 +6,7 @@ local selection = require("gemini-bridge.selection")
 local M = {}
 
 --- So many buffers are read in one go: well under a millisecond.
-local SLICE = 50
+local SLICE = 25
 --- Pause between two slices of the first list (milliseconds), in which the editor goes on.
 local SLICE_PAUSE = 1
 local MS = 1e6 -- nanoseconds
