@@ -179,6 +179,9 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
   await nvim.input(":GeminiLog<CR>");
   t.match(await nvim.messages(), /There is no log yet/);
   await startBridge(nvim);
+  // The first line is written just after the bridge has said that it runs.
+  const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.host").log_file())):find("listening", 1, true)`;
+  await nvim.waitFor(logged, "the first line of the log");
   await nvim.command("GeminiLog");
   t.match(
     await nvim.lua("return vim.api.nvim_buf_get_name(0)"),
