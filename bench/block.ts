@@ -1,0 +1,32 @@
+/** How long the editor is kept from its event loop at one go. */
+import type { Nvim } from "../test/support/nvim.ts";
+
+/**
+ * Turns the loop without a pause and notes the longest turn in processor time, so that the turns of other programs on
+ * the machine are not counted.
+ */
+const WATCH = `
+local function now()
+  local usage = vim.uv.getrusage()
+  return (usage.utime.sec + usage.stime.sec) * 1e3 + (usage.utime.usec + usage.stime.usec) / 1e3
+end
+local idle, last = assert(vim.uv.new_idle()), now()
+bench_longest = 0
+idle:start(function()
+  local turn = now()
+  bench_longest = math.max(bench_longest, turn - last)
+  last = turn
+end)
+bench_stop = function()
+  idle:close()
+  return bench_longest
+end
+`;
+
+/** The longest block while `run` goes on, in milliseconds. */
+export async function longestBlock(nvim: Nvim, run: () => Promise<unknown>): Promise<number> {
+  await nvim.lua(WATCH);
+  await nvim.lua("bench_longest = 0");
+  await run();
+  return Number(await nvim.lua("return bench_stop()"));
+}

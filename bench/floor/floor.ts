@@ -1,0 +1,52 @@
+/** Builds the floor's host as this plugin's is built, and runs it. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { type CompanionClient, connectClient } from "../../test/support/client.ts";
+import type { Nvim } from "../../test/support/nvim.ts";
+import type { Scope } from "../../test/support/scope.ts";
+import { waitFor } from "../../test/support/wait.ts";
+
+/** @returns the path of the bundle */
+export async function buildFloor(scope: Scope): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), "gb-floor-"));
+  scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  const outfile = join(directory, "floor.cjs");
+  await build({
+    entryPoints: [join(import.meta.dirname, "host.ts")],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    target: "node20",
+    minify: true,
+    legalComments: "none",
+  });
+  return outfile;
+}
+
+/** Lua: starts the floor's host, and answers the milliseconds until it has attached. */
+export const START_FLOOR = `
+local floor, argument = ...
+local port
+floor_attached = function(given) port = given end
+local start = vim.uv.hrtime()
+floor_job = vim.fn.jobstart({ 'node', floor, argument }, { rpc = true })
+vim.wait(20000, function() return port ~= nil end, 1)
+local took = (vim.uv.hrtime() - start) / 1e6
+return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
+`;
+
+/** Starts the floor's server in this Neovim and connects the client that the figures are taken with. */
+export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
+  const started = await nvim.lua(START_FLOOR, floor, "serve");
+  const { port } = started as { port: number };
+  const client = await connectClient(scope, { port, token: "any" });
+  // The client's stream is opened after its first request is answered.
+  await waitFor(async () => {
+    await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");
+    return client.received["ide/contextUpdate"].length > 0;
+  }, "the floor's event stream");
+  return client;
+}

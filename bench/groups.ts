@@ -1,0 +1,34 @@
+/** The groups of rows, in the order of the table. */
+import { diffRows } from "./rows/diffs.ts";
+import { eventRows, snapshotRows } from "./rows/events.ts";
+import { broadcastRows, latencyRows } from "./rows/latency.ts";
+import { memoryRows, resourceRows } from "./rows/resources.ts";
+import { sizeRows } from "./rows/sizes.ts";
+import { startRows } from "./rows/start.ts";
+import { startupRows } from "./rows/startup.ts";
+import type { Subject } from "./subject.ts";
+import type { Row } from "./table.ts";
+
+export type Group = (subject: Subject, floor: string) => Promise<Row[]> | Row[];
+
+export const groups: Readonly<Record<string, Group>> = {
+  startup: startupRows,
+  start: startRows,
+  events: eventRows,
+  snapshot: snapshotRows,
+  latency: latencyRows,
+  broadcast: broadcastRows,
+  diffs: diffRows,
+  resources: resourceRows,
+  sizes: sizeRows,
+};
+
+/** What makes sense for any plugin that implements the protocol. */
+export const comparable: Readonly<Record<string, Group>> = {
+  startup: startupRows,
+  start: startRows,
+  events: eventRows,
+  snapshot: snapshotRows,
+  diffs: diffRows,
+  memory: memoryRows,
+};

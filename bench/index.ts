@@ -1,0 +1,66 @@
+/** `make bench`: measures, prints the table, and writes bench/results.json and bench/results.md. */
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { cpus, release, totalmem, type } from "node:os";
+import { join } from "node:path";
+import { root } from "../test/support/nvim.ts";
+import { buildFloor } from "./floor/floor.ts";
+import { groups } from "./groups.ts";
+import { comparePeer } from "./peers/index.ts";
+import { ours, within } from "./subject.ts";
+import { formatMarkdown, formatTerminal, isMissed, type Results } from "./table.ts";
+
+/** The groups named on the command line, or all. */
+const named = process.argv.slice(2);
+const wanted = Object.entries(groups).filter(([name]) => named.length === 0 || named.includes(name));
+
+const machine = [
+  `${cpus().length} × ${cpus()[0]?.model.trim() ?? "processor"}`,
+  `${Math.round(totalmem() / 1e9)} GB`,
+  `${type()} ${release()}`,
+  `Node ${process.version}`,
+].join(", ");
+
+function write(all: readonly Results[]): void {
+  const date = new Date().toISOString().slice(0, 10);
+  const file = (name: string) => join(import.meta.dirname, name);
+  writeFileSync(file("results.json"), `${JSON.stringify({ date, machine, results: all }, null, 1)}\n`);
+  const head = [
+    "# Results",
+    "",
+    `Made by \`make bench\` on ${date}: ${machine}.`,
+    "The [README](README.md) says what each row means.",
+    "",
+  ];
+  writeFileSync(file("results.md"), [...head, ...all.map(formatMarkdown)].join("\n"));
+}
+
+async function measure(floor: string, nvim: string): Promise<Results> {
+  const results: Results = { nvim, rows: [] };
+  for (const [name, rows] of wanted) {
+    const start = performance.now();
+    results.rows.push(...(await rows(ours, floor)));
+    console.error(`${nvim}: ${name}, ${((performance.now() - start) / 1000).toFixed(0)} s`);
+  }
+  console.log(formatTerminal(results));
+  return results;
+}
+
+// The client of a thousand requests has as many listeners, and would say so of each.
+process.removeAllListeners("warning");
+
+const binaries = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
+const peer = process.env["PEER"];
+const all: Results[] = [];
+await within(async (scope) => {
+  const floor = await buildFloor(scope);
+  for (const binary of binaries) {
+    process.env["NVIM_BIN"] = binary; // which Neovim the harness starts
+    const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
+    if (peer) await comparePeer(peer, floor, nvim, named);
+    else all.push(await measure(floor, nvim));
+  }
+});
+const rows = all.flatMap((results) => results.rows);
+if (!peer) console.log(`\n${rows.filter(isMissed).length} of ${rows.length} rows miss their goal`);
+if (!peer && named.length === 0) write(all);

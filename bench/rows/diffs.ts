@@ -1,0 +1,165 @@
+/** A review from the CLI's request to its answer, and from the user's word to the CLI. */
+import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import * as z from "zod";
+import type { CompanionClient } from "../../test/support/client.ts";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { longestBlock } from "../block.ts";
+import { connectFloor } from "../floor/floor.ts";
+import { type Summary, summarize, takeTurns, time } from "../stats.ts";
+import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const RUNS = 11;
+
+const SIZES = { "1 KB": 1_000, "1 MB": 1_000_000, "10 MB": 10_000_000 };
+
+/** A text of about so many bytes, and a proposal that changes every hundredth line. */
+function texts(size: number): { before: string; after: string } {
+  const lines = Array.from({ length: Math.ceil(size / 50) }, (_, i) => `line ${i} `.padEnd(49, "abc def "));
+  const changed = lines.map((line, i) => (i % 100 === 0 ? line.toUpperCase() : line));
+  return { before: `${lines.join("\n")}\n`, after: `${changed.join("\n")}\n` };
+}
+
+/** What a proposal needs in Neovim, and nothing else: a buffer with its lines, beside the file, in diff mode. */
+const SHOW = `
+local text = ...
+local start = vim.uv.hrtime()
+local lines = vim.split(text, '\\n', { plain = true })
+local buf = vim.api.nvim_create_buf(false, true)
+vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+local win = vim.api.nvim_open_win(buf, false, { split = 'right', win = 0 })
+for _, window in ipairs({ vim.api.nvim_get_current_win(), win }) do
+  vim.api.nvim_set_option_value('diff', true, { win = window, scope = 'local' })
+end
+local took = (vim.uv.hrtime() - start) / 1e6
+vim.api.nvim_win_close(win, true)
+vim.api.nvim_buf_delete(buf, { force = true })
+vim.cmd.diffoff()
+return took
+`;
+
+const READ = `
+local start = vim.uv.hrtime()
+bench_text = table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+/** A request that carries the text and is refused as soon as it is parsed. */
+function refuse(client: CompanionClient, filePath: string, newContent: string): Promise<unknown> {
+  const params = { name: "noSuchTool", arguments: { filePath, newContent } };
+  return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
+}
+
+/** What is answered differs from plugin to plugin. */
+export function closeDiff(client: CompanionClient, filePath: string): Promise<unknown> {
+  const params = { name: "closeDiff", arguments: { filePath, suppressNotification: true } };
+  return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
+}
+
+function sum(...parts: Summary[]): Summary {
+  const add = (key: keyof Summary) => parts.reduce((total, part) => total + part[key], 0);
+  return {
+    runs: parts[0]?.runs ?? 0,
+    median: add("median"),
+    low: add("low"),
+    high: add("high"),
+    min: add("min"),
+    p99: add("p99"),
+  };
+}
+
+async function openRows(subject: Subject, name: string, size: number): Promise<Row[]> {
+  const { before, after } = texts(size);
+  const open = { files: { "a.txt": before }, args: ["a.txt"] };
+  return within(async (scope) => {
+    const { nvim, clients } = await startBridge(scope, subject, open);
+    const bare = await startSubject(scope, plain, open);
+    const [client] = clients;
+    if (!client) throw new Error("no client");
+    const path = nvim.path("a.txt");
+    const close = () => closeDiff(client, path);
+    const carry = () => bare.lua("return #...", after);
+    const [opened, refused, carried, shown, blocked, carryBlock] = await takeTurns(RUNS, [
+      async () => {
+        const took = await time(() => client.openDiff(path, after));
+        await close();
+        return took;
+      },
+      () => time(() => refuse(client, path, after)),
+      () => time(carry),
+      async () => z.number().parse(await bare.lua(SHOW, after)),
+      async () => {
+        const block = await longestBlock(nvim, () => client.openDiff(path, after));
+        await close();
+        return block;
+      },
+      () => longestBlock(bare, carry),
+    ]);
+    const show = summarize(shown);
+    return [
+      {
+        name: `openDiff answered, ${name}`,
+        unit: "ms",
+        figure: summarize(opened),
+        floor: sum(summarize(refused), summarize(carried), show),
+        goal: { ratio: 1.5 },
+      },
+      {
+        name: `openDiff blocks the editor, ${name}`,
+        unit: "ms",
+        figure: summarize(blocked),
+        floor: sum(summarize(carryBlock), show),
+        goal: { ratio: 1.5 },
+      },
+    ];
+  });
+}
+
+/** Milliseconds from what the Lua code starts with until the client has the notification. */
+async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string): Promise<number> {
+  const list = client.received["ide/diffAccepted"];
+  list.length = 0;
+  const arrived = client
+    .waitForNotification("ide/diffAccepted", undefined, 30_000)
+    .then(() => process.hrtime.bigint());
+  const at = await nvim.lua(`local at = vim.uv.hrtime() ${code} return tostring(at)`);
+  return Number((await arrived) - BigInt(z.string().parse(at))) / 1e6;
+}
+
+async function acceptRow(subject: Subject, name: string, size: number, floor: string): Promise<Row> {
+  const { before, after } = texts(size);
+  const open = { files: { "a.txt": before }, args: ["a.txt"] };
+  return within(async (scope) => {
+    const { nvim, clients } = await startBridge(scope, subject, open);
+    const bare = await startSubject(scope, plain, open);
+    const floorClient = await connectFloor(scope, bare, floor);
+    const [client] = clients;
+    if (!client) throw new Error("no client");
+    await bare.lua(READ);
+    await bare.lua(
+      "vim.rpcnotify(floor_job, 'hold', 'ide/diffAccepted', { filePath = 'a.txt', content = bench_text })",
+    );
+    const [accepted, transferred, read] = await takeTurns(RUNS, [
+      async () => {
+        await client.openDiff(nvim.path("a.txt"), after);
+        return untilAccepted(client, nvim, subject.accept);
+      },
+      () => untilAccepted(floorClient, bare, "vim.rpcnotify(floor_job, 'release')"),
+      async () => z.number().parse(await bare.lua(READ)),
+    ]);
+    return {
+      name: `:GeminiAccept until the client has it, ${name}`,
+      unit: "ms",
+      figure: summarize(accepted),
+      floor: sum(summarize(transferred), summarize(read)),
+      goal: { ratio: 1.3 },
+    };
+  });
+}
+
+export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [name, size] of Object.entries(SIZES)) rows.push(...(await openRows(subject, name, size)));
+  for (const [name, size] of Object.entries(SIZES)) rows.push(await acceptRow(subject, name, size, floor));
+  return rows;
+}

@@ -1,0 +1,116 @@
+/** What each movement of the cursor and each change of buffer costs, and the snapshot that follows. */
+import * as z from "zod";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { longestBlock } from "../block.ts";
+import { summarize, takeTurns } from "../stats.ts";
+import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const RUNS = 15;
+const SNAPSHOTS = 20;
+
+/** Microseconds of one event, from a thousand. */
+const FIRE = `
+local event = ...
+local start = vim.uv.hrtime()
+for _ = 1, 1000 do vim.api.nvim_exec_autocmds(event, { modeline = false }) end
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+const EMPTY = `
+for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
+  vim.api.nvim_create_autocmd(event, { callback = function() end })
+end
+`;
+
+const BUFFERS = `
+for i = 2, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
+`;
+
+const SELECTION = `
+vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.fn['repeat']({ 'a line of ordinary length, as they are' }, 200000))
+vim.cmd('normal! ggVG')
+`;
+
+interface Situation {
+  name: string;
+  clients: number;
+  prepare: (nvim: Nvim) => Promise<unknown>;
+}
+
+const buffers = (count: number) => (nvim: Nvim) => nvim.lua(BUFFERS, count);
+
+const situations: Situation[] = [0, 3].flatMap((clients) => [
+  { name: `10 buffers, ${clients} clients`, clients, prepare: buffers(10) },
+  { name: `1,000 buffers, ${clients} clients`, clients, prepare: buffers(1000) },
+  { name: `200,000 lines selected, ${clients} clients`, clients, prepare: (nvim) => nvim.lua(SELECTION) },
+]);
+
+const FILES = { "a.txt": "one\ntwo\nthree\n" };
+const OPEN = { files: FILES, args: ["a.txt"] };
+
+function fire(nvim: Nvim, event: string): () => Promise<number> {
+  return async () => z.number().parse(await nvim.lua(FIRE, event));
+}
+
+async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situation): Promise<Row[]> {
+  return within(async (scope) => {
+    const { nvim } = await startBridge(scope, subject, { ...OPEN, clients });
+    const empty = await startSubject(scope, plain, { ...OPEN, init: EMPTY });
+    await Promise.all([prepare(nvim), prepare(empty)]);
+    const rows: Row[] = [];
+    for (const event of ["CursorMoved", "CursorMovedI", "BufEnter"]) {
+      const [figures, floors] = await takeTurns(RUNS, [fire(nvim, event), fire(empty, event)]);
+      rows.push({
+        name: `${event}, ${name}`,
+        unit: "us",
+        figure: summarize(figures),
+        floor: summarize(floors),
+        goal: { ratio: 1.5 },
+      });
+    }
+    return rows;
+  });
+}
+
+export async function eventRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const situation of situations) rows.push(...(await eventRowsOf(subject, situation)));
+  return rows;
+}
+
+/** Moves the cursor as typed keys do. */
+const MOVE = "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
+
+export async function snapshotRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const [name, prepare] of [
+    ["10 buffers", buffers(10)],
+    ["1,000 buffers", buffers(1000)],
+    ["200,000 lines selected", (nvim: Nvim) => nvim.lua(SELECTION)],
+  ] as const) {
+    const samples = await within(async (scope) => {
+      const { nvim, clients } = await startBridge(scope, subject, OPEN);
+      await prepare(nvim);
+      const taken: number[] = [];
+      for (let i = 0; i < SNAPSHOTS; i += 1) {
+        const list = clients[0]?.received["ide/contextUpdate"] ?? [];
+        list.length = 0;
+        taken.push(
+          await longestBlock(nvim, async () => {
+            await nvim.lua(MOVE, 2 - (i % 2));
+            await clients[0]?.waitForNotification("ide/contextUpdate");
+          }),
+        );
+      }
+      return taken.slice(1); // the first one is of the buffers just made
+    });
+    rows.push({
+      name: `longest block while a snapshot is taken, ${name}`,
+      unit: "ms",
+      figure: summarize(samples),
+      goal: { most: 1 },
+    });
+  }
+  return rows;
+}

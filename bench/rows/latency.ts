@@ -1,0 +1,111 @@
+/** From an event in the editor until the clients know. */
+import * as z from "zod";
+import { CONTEXT_EVENTS } from "../../src/ide/context.ts";
+import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import type { CompanionClient } from "../../test/support/client.ts";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { connectFloor } from "../floor/floor.ts";
+import { summarize, takeTurns } from "../stats.ts";
+import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const RUNS = 300;
+
+/** The pause that gathers events is no part of the figure. */
+const NO_PAUSE = `require('gemini-bridge.context').subscribe({
+  events = ..., debounce = 0, maxWait = 0, maxSelection = ${MAX_SELECTED_TEXT} })`;
+
+/** The clocks of Neovim and of Node's hrtime are the same one. */
+const MOVE = `
+vim.api.nvim_win_set_cursor(0, { ..., 0 })
+local now = vim.uv.hrtime()
+vim.api.nvim_exec_autocmds('CursorMoved', {})
+return tostring(now)
+`;
+
+const SEND = `
+local now = vim.uv.hrtime()
+vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', ...)
+return tostring(now)
+`;
+
+/** Milliseconds from an event in the editor until all clients have its notification. */
+async function delay(clients: readonly CompanionClient[], trigger: () => Promise<unknown>): Promise<number> {
+  for (const client of clients) client.received["ide/contextUpdate"].length = 0;
+  const arrived = Promise.all(
+    clients.map(async (client) => {
+      await client.waitForNotification("ide/contextUpdate");
+      return process.hrtime.bigint();
+    }),
+  );
+  const at = BigInt(z.string().parse(await trigger()));
+  const latest = (await arrived).reduce((a, b) => (a > b ? a : b));
+  return Number(latest - at) / 1e6;
+}
+
+const LINES = Array.from({ length: 100 }, (_, i) => `line ${i}\n`).join("");
+const OPEN = { files: { "a.txt": LINES }, args: ["a.txt"] };
+
+function move(nvim: Nvim): () => Promise<unknown> {
+  let line = 1; // the cursor is on the first one
+  return () => nvim.lua(MOVE, (line++ % 100) + 1);
+}
+
+async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
+  if (subject !== ours) return;
+  await nvim.lua(NO_PAUSE, [...CONTEXT_EVENTS]);
+}
+
+export async function latencyRows(subject: Subject, floor: string): Promise<Row[]> {
+  return within(async (scope) => {
+    const { nvim, clients } = await startBridge(scope, subject, OPEN);
+    await withoutPause(nvim, subject);
+    const bare = await startSubject(scope, plain, OPEN);
+    const floorClient = await connectFloor(scope, bare, floor);
+    const context = clients[0]?.received["ide/contextUpdate"].at(-1);
+    const next = move(nvim);
+    const [figures, floors] = await takeTurns(RUNS, [
+      () => delay(clients, next),
+      () => delay([floorClient], () => bare.lua(SEND, context)),
+    ]);
+    const [figure, least] = [summarize(figures.slice(20)), summarize(floors.slice(20))];
+    const p99 = (summary: typeof figure) => ({
+      ...summary,
+      median: summary.p99,
+      low: summary.p99,
+      high: summary.p99,
+    });
+    return [
+      { name: "event to notification at the client", unit: "ms", figure, floor: least, goal: { ratio: 1.5 } },
+      {
+        name: "event to notification at the client, 99th of 100",
+        unit: "ms",
+        figure: p99(figure),
+        floor: p99(least),
+        goal: { ratio: 3 },
+      },
+    ];
+  });
+}
+
+/** Until the last of many clients has the context, against as many times one client. */
+export async function broadcastRows(subject: Subject): Promise<Row[]> {
+  const times = new Map<number, number[]>();
+  for (const count of [1, 10, 100]) {
+    await within(async (scope) => {
+      const { nvim, clients } = await startBridge(scope, subject, { ...OPEN, clients: count });
+      await withoutPause(nvim, subject);
+      const next = move(nvim);
+      const [samples] = await takeTurns(40, [() => delay(clients, next)]);
+      times.set(count, samples.slice(10));
+    });
+  }
+  const one = times.get(1) ?? [];
+  return [...times].map(([count, samples]) => ({
+    name: `one context to ${count} ${count === 1 ? "client" : "clients"}, against ${count} × one`,
+    unit: "ms",
+    figure: summarize(samples),
+    floor: summarize(one.map((ms) => ms * count)),
+    goal: { ratio: 1 },
+  }));
+}

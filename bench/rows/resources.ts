@@ -1,0 +1,139 @@
+/** Memory of the host, and what a bridge that nobody uses takes of the processor. */
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { START_FLOOR } from "../floor/floor.ts";
+import { processorTime, residentMemory, sumBelow } from "../process.ts";
+import { summarize, takeTurns } from "../stats.ts";
+import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+import { closeDiff } from "./diffs.ts";
+
+const RUNS = 10;
+const DIFFS = 1000;
+/** Milliseconds. */
+const SETTLE = 1_000;
+const IDLE = { settle: 10_000, measure: 60_000 };
+
+const TEXT = "a line of ordinary length, as they are\n".repeat(100);
+const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
+
+const Floor = z.object({ pid: z.number() });
+
+export async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
+  const memory = async (nvim: Nvim) => {
+    await delay(SETTLE);
+    return sumBelow(nvim.pid, residentMemory);
+  };
+  const [figures, floors] = await takeTurns(RUNS, [
+    () =>
+      within(async (scope) => {
+        const { nvim, clients } = await startBridge(scope, subject, OPEN);
+        const [client] = clients;
+        if (!client) throw new Error("no client");
+        const path = nvim.path("a.txt");
+        const idle = await memory(nvim);
+        const review = async () => {
+          for (let i = 0; i < DIFFS / 2; i += 1) {
+            await client.openDiff(path, `${TEXT}change ${i}\n`);
+            await closeDiff(client, path);
+          }
+          return memory(nvim);
+        };
+        return { idle, half: await review(), whole: await review() };
+      }),
+    () =>
+      within(async (scope) => {
+        const nvim = await startSubject(scope, plain);
+        const { pid } = Floor.parse(await nvim.lua(START_FLOOR, floor, "idle"));
+        await delay(SETTLE);
+        return residentMemory(pid);
+      }),
+  ]);
+  const least = summarize(floors);
+  return [
+    {
+      name: "resident memory of the host, idle, 1 client",
+      unit: "MB",
+      figure: summarize(figures.map(({ idle }) => idle)),
+      floor: least,
+      goal: { ratio: 1.4 },
+    },
+    {
+      name: "resident memory of the host after 1,000 diffs",
+      unit: "MB",
+      figure: summarize(figures.map(({ whole }) => whole)),
+      floor: least,
+      goal: { ratio: 1.4 },
+    },
+    {
+      name: "the same against after 500 diffs",
+      unit: "MB",
+      figure: summarize(figures.map(({ whole }) => whole)),
+      floor: summarize(figures.map(({ half }) => half)),
+      goal: { ratio: 1.05 },
+    },
+  ];
+}
+
+/** All runs at the same time, as none of them does anything. */
+async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
+  return within(async (scope) => {
+    const figures: Nvim[] = [];
+    const floors: Nvim[] = [];
+    for (let run = 0; run < RUNS; run += 1) {
+      figures.push((await startBridge(scope, subject, OPEN)).nvim);
+      const bare = await startSubject(scope, plain, OPEN);
+      await bare.lua(START_FLOOR, floor, "idle");
+      floors.push(bare);
+    }
+    const measures = [
+      ...figures.map(
+        ({ pid }) =>
+          () =>
+            processorTime(pid),
+      ),
+      ...figures.map(
+        ({ pid }) =>
+          () =>
+            sumBelow(pid, processorTime),
+      ),
+      ...floors.map(
+        ({ pid }) =>
+          () =>
+            processorTime(pid),
+      ),
+      ...floors.map(
+        ({ pid }) =>
+          () =>
+            sumBelow(pid, processorTime),
+      ),
+    ];
+    await delay(IDLE.settle);
+    const before = measures.map((measure) => measure());
+    await delay(IDLE.measure);
+    const used = measures.map((measure, i) => measure() - (before[i] ?? 0));
+    const part = (index: number) => summarize(used.slice(index * RUNS, (index + 1) * RUNS));
+    return [
+      {
+        name: "processor time of the editor in 60 idle seconds, 1 client",
+        unit: "ms",
+        figure: part(0),
+        floor: part(2),
+        goal: { more: 5 },
+      },
+      {
+        name: "processor time of the host in 60 idle seconds, 1 client",
+        unit: "ms",
+        figure: part(1),
+        floor: part(3),
+        goal: { more: 5 },
+      },
+    ];
+  });
+}
+
+/** Both at the same time: neither is changed by what else the machine does. */
+export async function resourceRows(subject: Subject, floor: string): Promise<Row[]> {
+  return (await Promise.all([memoryRows(subject, floor), idleRows(subject, floor)])).flat();
+}

@@ -1,0 +1,55 @@
+/** How much there is to install. */
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { root } from "../../test/support/nvim.ts";
+import { summarize } from "../stats.ts";
+import type { Row } from "../table.ts";
+
+/** Bytes of a file, or of all files below a folder. */
+function size(path: string): number {
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (!found) return 0;
+  if (!found.isDirectory()) return found.size;
+  return readdirSync(path, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .reduce((total, entry) => total + statSync(join(entry.parentPath, entry.name)).size, 0);
+}
+
+const Lock = z.object({ packages: z.record(z.string(), z.looseObject({ dev: z.boolean().optional() })) });
+
+/** What `npm ci --omit=dev` installs, for the build. */
+function packages(): number {
+  const { packages } = Lock.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
+  return Object.entries(packages)
+    .filter(
+      ([path, { dev }]) =>
+        path !== "" &&
+        !dev &&
+        !Object.keys(packages).some((p) => path.startsWith(`${p}/node_modules/`) && p !== ""),
+    )
+    .reduce((total, [path]) => total + size(join(root, path)), 0);
+}
+
+function row(name: string, bytes: number): Row {
+  return { name, unit: "KB", figure: summarize([bytes / 1000]) };
+}
+
+export function sizeRows(): Row[] {
+  const dist = join(root, "dist");
+  const files = execFileSync("git", ["ls-files", "-z"], { cwd: root, encoding: "utf8" }).split("\0");
+  const sources = files.filter(Boolean).reduce((total, file) => total + size(join(root, file)), 0);
+  const built = readdirSync(dist);
+  return [
+    row("size of the bundle", size(join(dist, "gemini-bridge.cjs"))),
+    row(
+      "size of its code cache",
+      built
+        .filter((name) => name.endsWith(".cache"))
+        .reduce((total, name) => total + size(join(dist, name)), 0),
+    ),
+    row("size of an installation: sources, bundle and cache", sources + size(dist)),
+    row("size of the packages that the build needs", packages()),
+  ];
+}

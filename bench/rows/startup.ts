@@ -1,0 +1,60 @@
+/** What the installed plugin costs a Neovim that does not use it. */
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { nvimBinary, root } from "../../test/support/nvim.ts";
+import { makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "../../test/support/sandbox.ts";
+import { summarize, takeTurns } from "../stats.ts";
+import { ours, plain, type Subject, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const RUNS = 60;
+
+const SETUP = `
+local start = vim.uv.hrtime()
+require('gemini-bridge').setup()
+vim.fn.writefile({ tostring((vim.uv.hrtime() - start) / 1e6) }, 'setup')
+`;
+
+/** Milliseconds of a whole start, as \`--startuptime\` has them, and of setup() in it if it is called. */
+function start(dirs: ReturnType<typeof makeDirs>, init: string): { whole: number; setup: number } {
+  writeFiles(dirs.config, { "nvim/init.lua": init });
+  const log = join(dirs.workspace, "startup");
+  const command = [nvimBinary(), "--headless", "--startuptime", log, "+qall"];
+  const [file = "", ...words] = withEnv(makeEnv(dirs), command);
+  writeFiles(dirs.workspace, { startup: "", setup: "" });
+  execFileSync(file, words, { cwd: dirs.workspace });
+  const started = readFileSync(log, "utf8")
+    .split("\n")
+    .filter((line) => line.includes("NVIM STARTED"))
+    .map((line) => Number.parseFloat(line));
+  return {
+    whole: Math.max(...started), // Neovim 0.12 writes one for each of its processes
+    setup: Number.parseFloat(readFileSync(join(dirs.workspace, "setup"), "utf8")),
+  };
+}
+
+export async function startupRows(subject: Subject): Promise<Row[]> {
+  return within(async (scope) => {
+    const dirs = makeDirs();
+    scope.teardown(() => removeDirs(dirs));
+    const isOurs = subject === ours;
+    const path = `vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n`;
+    const [with_, without, setup] = await takeTurns(RUNS, [
+      async () => start(dirs, isOurs ? path : subject.init).whole,
+      async () => start(dirs, plain.init).whole,
+      async () => (isOurs ? start(dirs, path + SETUP).setup : 0),
+    ]);
+    const rows: Row[] = [
+      {
+        name: "start of Neovim, plugin installed",
+        unit: "ms",
+        figure: summarize(with_),
+        floor: summarize(without),
+        goal: { more: 0.3 },
+      },
+    ];
+    if (isOurs) rows.push({ name: "setup()", unit: "ms", figure: summarize(setup), goal: { most: 1 } });
+    return rows;
+  });
+}

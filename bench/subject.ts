@@ -1,0 +1,96 @@
+/** What is measured: this plugin, another one, or a Neovim without any. */
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import * as z from "zod";
+import { type CompanionClient, connectClient } from "../test/support/client.ts";
+import { type Nvim, type NvimOptions, root, startNvim } from "../test/support/nvim.ts";
+import type { Scope } from "../test/support/scope.ts";
+import { waitFor } from "../test/support/wait.ts";
+
+export interface Subject {
+  name: string;
+  /** Lua that puts the plugin on 'runtimepath' and sets it up, for init.lua. */
+  init: string;
+  /** Lua that starts the bridge. */
+  start: string;
+  /** Lua that answers `{ port, token }` once it listens, where there is no discovery file. */
+  endpoint?: string;
+  /** Lua that accepts the only proposal. */
+  accept: string;
+  /** The variables it needs. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** Of Neovim's own plugins these also follow the cursor and the buffers. */
+const QUIET = "vim.g.loaded_matchparen, vim.g.loaded_netrwPlugin = 1, 1\n";
+
+export const ours: Subject = {
+  name: "gemini-bridge.nvim",
+  init: "require('gemini-bridge').setup()",
+  start: "vim.cmd.GeminiStart()",
+  accept: "vim.cmd.GeminiAccept()",
+};
+
+/** Neovim as it is. */
+export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
+
+/** A scope that ends when its owner says so. */
+export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
+  const disposals: (() => unknown)[] = [];
+  try {
+    return await run({ teardown: (dispose) => void disposals.push(dispose) });
+  } finally {
+    for (const dispose of disposals.reverse()) await dispose();
+  }
+}
+
+export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
+  // The harness puts this plugin on the path, whoever is measured.
+  const remove = subject === ours ? "" : `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
+  return startNvim(scope, {
+    ...options,
+    env: { ...subject.env, ...options.env },
+    init: QUIET + remove + subject.init + (options.init ?? ""),
+  });
+}
+
+const Discovery = z.looseObject({ port: z.number(), authToken: z.string().default("") });
+const Endpoint = z.object({ port: z.number(), token: z.string() });
+type Endpoint = z.infer<typeof Endpoint>;
+
+/** The newest discovery file, as loosely as Gemini CLI reads it: a peer may have put more into it. */
+function readDiscovery(tmpdir: string): Endpoint | undefined {
+  const directory = join(tmpdir, "gemini", "ide");
+  if (!statSync(directory, { throwIfNoEntry: false })) return undefined;
+  for (const name of readdirSync(directory)) {
+    if (!/^gemini-ide-server-\d+-\d+\.json$/.test(name)) continue;
+    const { port, authToken } = Discovery.parse(JSON.parse(readFileSync(join(directory, name), "utf8")));
+    return { port, token: authToken };
+  }
+  return undefined;
+}
+
+export interface Running {
+  nvim: Nvim;
+  clients: CompanionClient[];
+}
+
+/** A Neovim with the bridge running and clients that have been told the first context. */
+export async function startBridge(
+  scope: Scope,
+  subject: Subject,
+  { clients = 1, ...options }: NvimOptions & { clients?: number } = {},
+): Promise<Running> {
+  const nvim = await startSubject(scope, subject, options);
+  await nvim.lua(subject.start);
+  const { endpoint } = subject;
+  const { port, token } = await waitFor(
+    async () => (endpoint ? Endpoint.parse(await nvim.lua(endpoint)) : readDiscovery(nvim.dirs.tmp)),
+    "where to connect",
+    20_000,
+  );
+  const connected: CompanionClient[] = [];
+  for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
+  for (const client of connected) await client.waitForNotification("ide/contextUpdate", undefined, 20_000);
+  return { nvim, clients: connected };
+}

@@ -1,0 +1,120 @@
+/** The rows of the result, on the terminal and as Markdown. */
+import type { Summary } from "./stats.ts";
+
+/** What a figure is held against: its ratio to the floor, its difference from the floor, or the figure itself. */
+export type Goal = { ratio: number } | { more: number } | { most: number };
+
+export interface Row {
+  name: string;
+  unit: "ms" | "us" | "MB" | "KB";
+  figure: Summary;
+  floor?: Summary;
+  goal?: Goal;
+  /** Why the goal is missed, where that is known. */
+  reason?: string;
+}
+
+export interface Results {
+  /** `NVIM v0.10.4`. */
+  nvim: string;
+  rows: Row[];
+}
+
+/** What is held against the goal. */
+function held({ figure, floor, goal }: Row): number | undefined {
+  if (!floor) return figure.median;
+  return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;
+}
+
+function limit(goal: Goal): number {
+  return "ratio" in goal ? goal.ratio : "more" in goal ? goal.more : goal.most;
+}
+
+export function isMissed(row: Row): boolean {
+  const value = held(row);
+  return row.goal !== undefined && value !== undefined && value > limit(row.goal);
+}
+
+function number(value: number): string {
+  if (Number.isNaN(value)) return "–";
+  return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2);
+}
+
+function spread({ median, low, high }: Summary): string {
+  return low === high ? number(median) : `${number(median)} (${number(low)}–${number(high)})`;
+}
+
+function goalText(row: Row): string {
+  if (!row.goal) return "";
+  if ("ratio" in row.goal) return `≤ ${row.goal.ratio} ×`;
+  return "more" in row.goal ? `≤ ${row.goal.more} ${row.unit} more` : `≤ ${row.goal.most} ${row.unit}`;
+}
+
+function heldText(row: Row): string {
+  const value = held(row);
+  if (!row.floor || value === undefined) return "";
+  return row.goal && "more" in row.goal ? `${value < 0 ? "" : "+"}${number(value)}` : `${number(value)} ×`;
+}
+
+const HEADERS = ["row", "figure", "floor", "ratio", "goal", ""];
+
+function cells(row: Row): string[] {
+  return [
+    row.name,
+    `${spread(row.figure)} ${row.unit}`,
+    row.floor ? spread(row.floor) : "",
+    heldText(row),
+    goalText(row),
+    row.goal ? (isMissed(row) ? "missed" : "met") : "",
+  ];
+}
+
+function align(lines: readonly string[][]): string[] {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) =>
+    line
+      .map((cell, column) => cell.padEnd(widths?.[column] ?? 0))
+      .join("  ")
+      .trimEnd(),
+  );
+}
+
+export function formatTerminal({ nvim, rows }: Results): string {
+  return [`\n${nvim}`, ...align([HEADERS, ...rows.map(cells)])].join("\n");
+}
+
+export function formatMarkdown({ nvim, rows }: Results): string {
+  const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
+  const reasons = new Set(
+    rows.flatMap((row) => (isMissed(row) && row.reason ? [`- ${row.name}: ${row.reason}`] : [])),
+  );
+  return [
+    `## ${nvim}`,
+    "",
+    line(HEADERS),
+    line(HEADERS.map(() => "---")),
+    ...rows.map((row) => line(cells(row))),
+    ...(reasons.size > 0 ? ["", "Missed:", "", ...reasons] : []),
+    "",
+  ].join("\n");
+}
+
+/** The figures of two plugins, row by row. */
+export function formatComparison(
+  nvim: string,
+  name: string,
+  ours: readonly Row[],
+  theirs: readonly Row[],
+): string {
+  const lines = ours.map((row) => {
+    const other = theirs.find((candidate) => candidate.name === row.name);
+    const ratio = other ? `${number(other.figure.median / row.figure.median)} ×` : "";
+    return [
+      row.name,
+      `${spread(row.figure)} ${row.unit}`,
+      other ? `${spread(other.figure)} ${row.unit}` : "–",
+      ratio,
+    ];
+  });
+  return [`\n${nvim}`, ...align([["row", "gemini-bridge.nvim", name, "theirs / ours"], ...lines])].join("\n");
+}
