@@ -52,7 +52,7 @@ function M.close(params)
   if not review then
     error("this review is closed already", 0)
   end
-  local content = text.read(review.buffers.proposal)
+  local content = outcome.content(review)
   outcome.close(review)
   if params.reason == "disconnected" then
     notify(("Gemini CLI is gone: the review of %s was closed."):format(path.display(review.filePath, 24)))

@@ -3,14 +3,21 @@ import { Reviewer } from "../support/review.ts";
 
 const PROPOSED = "one\n2\n";
 
-async function start(t: Test, init = "", edited = false) {
-  const files = { "a.txt": "one\ntwo\n", "b.txt": "b\n" };
-  const reviewer = await Reviewer.start(t, { files, args: ["b.txt"], init });
-  const before = await reviewer.layout();
+const prepare = (t: Test, init: string) =>
+  Reviewer.start(t, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" }, args: ["b.txt"], init });
+
+/** Opens a review and goes to it. */
+async function propose(reviewer: Reviewer, edited: boolean) {
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.review();
   if (edited) await reviewer.nvim.input("Gothree<Esc>");
-  return { reviewer, id, before, content: edited ? `${PROPOSED}three\n` : PROPOSED };
+  return { id, content: edited ? `${PROPOSED}three\n` : PROPOSED };
+}
+
+async function start(t: Test, init = "", edited = false) {
+  const reviewer = await prepare(t, init);
+  const before = await reviewer.layout();
+  return { reviewer, before, ...(await propose(reviewer, edited)) };
 }
 
 const MAPS = `
@@ -47,14 +54,14 @@ const ACCEPTS = [
 ];
 for (const edited of [false, true]) {
   t.test(`accepting ${edited ? "an edited" : "an untouched"} proposal`, async (t) => {
+    const reviewer = await prepare(t, MAPS);
+    const before = await reviewer.layout();
     for (const keys of ACCEPTS) {
-      t.test(keys, async (t) => {
-        const { reviewer, id, before, content } = await start(t, MAPS, edited);
-        await reviewer.nvim.input(keys);
-        t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
-        t.same(await reviewer.outcomes(), [], "and nothing else");
-        t.same(await reviewer.layout(), before);
-      });
+      const { id, content } = await propose(reviewer, edited);
+      await reviewer.nvim.input(keys);
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } }, keys);
+      t.same(await reviewer.outcomes(), [], "and nothing else");
+      t.same(await reviewer.layout(), before, "all is as before");
     }
   });
 }
@@ -71,25 +78,33 @@ const REJECTS = [
   ":bd!<CR>",
   ":bw!<CR>",
   ":bunload!<CR>",
-  "<C-w>t:only<CR>",
 ];
 for (const edited of [false, true]) {
   for (const hidden of [true, false]) {
     const name = `rejecting ${edited ? "an edited" : "an untouched"} proposal, ${hidden ? "" : "no"}hidden`;
     t.test(name, async (t) => {
+      const reviewer = await prepare(t, `vim.o.hidden = ${hidden}`);
+      const before = await reviewer.layout();
       for (const keys of edited ? REJECTS : [...REJECTS, ":bd<CR>", ":bw<CR>"]) {
-        t.test(keys, async (t) => {
-          const { reviewer, id, before } = await start(t, `vim.o.hidden = ${hidden}`, edited);
-          await reviewer.nvim.input(keys);
-          t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
-          t.same(await reviewer.outcomes(), [], "and nothing else");
-          if (keys === "<C-w>t:only<CR>") t.same(await reviewer.proposals(), []);
-          else t.same(await reviewer.layout(), before);
-        });
+        const { id } = await propose(reviewer, edited);
+        await reviewer.nvim.input(keys);
+        t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } }, keys);
+        t.same(await reviewer.outcomes(), [], "and nothing else");
+        t.same(await reviewer.layout(), before, "all is as before");
       }
     });
   }
 }
+
+t.test(":only in another window rejects", async (t) => {
+  for (const edited of [false, true]) {
+    const { reviewer, id } = await start(t, "", edited);
+    await reviewer.nvim.input(":new<CR>:only<CR>");
+    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+    t.same(await reviewer.outcomes(), []);
+    t.equal(await reviewer.nvim.lua("return #vim.api.nvim_list_wins()"), 1);
+  }
+});
 
 t.test("closing the tab page rejects", async (t) => {
   const { reviewer, id } = await start(t);
@@ -176,6 +191,22 @@ for (const [name, init] of Object.entries(AUTOSAVE)) {
     );
   });
 }
+
+t.test("a mapping to a Lua function or to :wall does not accept, and the user is told", async (t) => {
+  const { reviewer, id, content } = await start(
+    t,
+    `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! wall') end)
+     vim.keymap.set('n', '<C-q>', '<Cmd>wall<CR>')`,
+    true,
+  );
+  await reviewer.nvim.input("<C-q>");
+  await reviewer.nvim.lua("vim.bo.modified = true");
+  await reviewer.nvim.input("<C-s>");
+  t.same(await reviewer.outcomes(), []);
+  t.match(await reviewer.nvim.messages(), /This key does not accept the proposal: use :w or :GeminiAccept/);
+  await reviewer.nvim.input(":w<CR>");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
+});
 
 const NO_DECISION = [
   ":wall<CR>",

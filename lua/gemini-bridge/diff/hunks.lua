@@ -63,6 +63,21 @@ function M.list(original, proposal)
   end, indices)
 end
 
+--- Whether what differs reaches the end of both texts. The final newline, which is no line, belongs to that hunk.
+---@param hunks gemini_bridge.Hunk[]
+---@param original integer Buffer.
+---@param proposal integer Buffer.
+---@return boolean
+function M.reach_end(hunks, original, proposal)
+  local last = hunks[#hunks]
+  local function ends(buf, from, count)
+    return from + math.max(count, 1) - 1 == (text.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
+  end
+  return last ~= nil
+    and ends(proposal, last.from, last.count)
+    and ends(original, last.original_from, last.original_count)
+end
+
 --- The hunk at a line of the proposal.
 ---@param hunks gemini_bridge.Hunk[]
 ---@param line integer 1-based.

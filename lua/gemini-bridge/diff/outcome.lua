@@ -46,12 +46,20 @@ function M.dismiss(review, decided)
   vim.schedule(pending.show_next)
 end
 
+--- What the proposal holds now.
+---@param review gemini_bridge.Review
+---@return string
+function M.content(review)
+  review.refresh()
+  return text.read(review.buffers.proposal)
+end
+
 --- The user accepts what the proposal holds now. The windows stay for `dismiss`.
 ---@param review gemini_bridge.Review
 ---@param force? boolean Although the file's buffer has unsaved changes.
 ---@return boolean accepted
 function M.accept(review, force)
-  local content = text.read(review.buffers.proposal)
+  local content = M.content(review)
   if content == "" and review.proposed ~= "" then
     notify("Gemini CLI cannot take an empty file: the review stays open.", "warn")
     return false

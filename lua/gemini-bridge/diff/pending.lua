@@ -66,7 +66,7 @@ end
 
 --- Tries again when Neovim allows windows again: in the command-line window and in expressions it does not.
 local function retry()
-  vim.api.nvim_create_autocmd({ "CmdwinLeave", "SafeState" }, {
+  vim.api.nvim_create_autocmd({ "CmdwinLeave", "CmdlineLeave" }, {
     group = vim.api.nvim_create_augroup("gemini-bridge.pending", {}),
     once = true,
     callback = vim.schedule_wrap(M.show_next),
@@ -76,20 +76,23 @@ end
 ---@param review gemini_bridge.Review
 ---@return boolean shown
 function M.show(review)
-  if vim.fn.getcmdwintype() ~= "" then
-    retry()
-    return false
+  local ok, opened = false, nil
+  if vim.fn.getcmdwintype() == "" then
+    ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
+    if not ok then
+      -- Where windows are small there may be room for no more of them.
+      ok, opened = pcall(view.open, review.buffers, "tab")
+    end
   end
-  local ok, result = pcall(view.open, review.buffers)
   if not ok then
     retry()
     return false
   end
-  review.view, review.parked = result, false
+  review.view, review.parked = opened, false
   review.refresh()
   local first = review.hunks[1]
   if first then
-    view.scroll_to(result, first.original_from, first.from)
+    view.scroll_to(opened, first.original_from, first.from)
   end
   return true
 end

@@ -1,4 +1,5 @@
 --- One review from its first moment: its buffers, its keys and everything that may end it.
+local closing = require("gemini-bridge.diff.closing")
 local config = require("gemini-bridge.config")
 local focus = require("gemini-bridge.diff.focus")
 local hunks = require("gemini-bridge.diff.hunks")
@@ -9,7 +10,6 @@ local pending = require("gemini-bridge.diff.pending")
 local proposal = require("gemini-bridge.diff.proposal")
 local stale = require("gemini-bridge.diff.stale")
 local text = require("gemini-bridge.diff.text")
-local view = require("gemini-bridge.diff.view")
 local window = require("gemini-bridge.diff.window")
 local winbar = require("gemini-bridge.diff.winbar")
 local write = require("gemini-bridge.diff.write")
@@ -18,14 +18,6 @@ local M = {}
 
 --- How long changes of the text are collected before hunks are counted again (milliseconds).
 local COUNT_AFTER = 50
-
---- Takes the review off the screen once the command that ended it is over.
----@param review gemini_bridge.Review
-local function dismiss_later(review)
-  vim.schedule(function()
-    outcome.dismiss(review, true)
-  end)
-end
 
 --- `:w` and its like.
 ---@param review gemini_bridge.Review
@@ -39,87 +31,9 @@ local function accept_by_write(review, force)
   return outcome.accept(review, force)
 end
 
---- Rejects when the proposal's last window or its buffer goes.
----@param review gemini_bridge.Review
----@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
-local function reject_on_close(review, on)
-  local buf = review.buffers.proposal
-
-  local function reject()
-    -- Neovim that quits decides nothing.
-    if vim.v.exiting == vim.NIL and outcome.reject(review) then
-      dismiss_later(review)
-    end
-  end
-
-  on("WinClosed", function(args)
-    local closing = tonumber(args.match)
-    if not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
-      return
-    elseif review.view then
-      review.view.left = closing == vim.api.nvim_get_current_win()
-    end
-    reject()
-  end, true)
-
-  on("BufUnload", function()
-    -- `:edit!` unloads, too, and is answered by BufReadCmd.
-    vim.schedule(function()
-      if not vim.api.nvim_buf_is_loaded(buf) then
-        reject()
-      end
-    end)
-  end)
-
-  on("BufReadCmd", function()
-    text.write(buf, review.proposed)
-  end)
-
-  -- The user has put another buffer into the window: it is theirs now, and :GeminiReview brings the review back.
-  on("BufHidden", function()
-    vim.schedule(function()
-      if pending.has(review) and review.view and #vim.fn.win_findbuf(buf) == 0 then
-        review.parked = true
-        view.close(review.view)
-        review.view = nil
-        pending.show_next()
-      end
-    end)
-  end)
-end
-
---- `:qall` and its like must not stop at a proposal that was edited, and `:q` in the last window must not end Neovim.
----@param review gemini_bridge.Review
----@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
-local function quit_freely(review, on)
-  local buf = review.buffers.proposal
-
-  on("ExitPre", function()
-    local modified = vim.bo[buf].modified
-    vim.bo[buf].modified = false
-    vim.schedule(function()
-      if pending.has(review) then
-        vim.bo[buf].modified = modified
-      end
-    end)
-  end, true)
-
-  on("QuitPre", function()
-    if not (review.view and view.is_alone(review.view)) then
-      return
-    end
-    local spare = view.add_window(review.view)
-    vim.schedule(function()
-      if pending.has(review) and vim.api.nvim_win_is_valid(spare) then
-        vim.api.nvim_win_close(spare, true)
-      end
-    end)
-  end)
-end
-
 --- Counts the hunks again, soon.
 ---@param review gemini_bridge.Review
----@param on fun(event: string|string[], callback: fun(args: table), anywhere?: boolean)
+---@param on gemini_bridge.On
 local function follow_text(review, on)
   local waiting = false
   local function changed()
@@ -170,11 +84,25 @@ function M.create(params)
     parked = false,
   }
 
+  --- Whether the final newline goes with the last hunk, so that dropping that drops it, too.
+  local newline_follows ---@type boolean?
+
   function review.refresh()
-    if pending.has(review) and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_is_loaded(original) then
-      review.hunks = hunks.list(original, buf)
-      winbar.update(review)
+    if
+      not (pending.has(review) and vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_is_loaded(original))
+    then
+      return
     end
+    review.hunks = hunks.list(original, buf)
+    local reach_end = hunks.reach_end(review.hunks, original, buf)
+    if newline_follows == nil then
+      newline_follows = reach_end and vim.bo[buf].endofline ~= vim.bo[original].endofline
+    end
+    if newline_follows then
+      local proposed = text.decode(review.proposed).endofline
+      vim.bo[buf].endofline = reach_end and proposed or not reach_end and vim.bo[original].endofline
+    end
+    winbar.update(review)
   end
 
   local function on(event, callback, anywhere)
@@ -190,8 +118,8 @@ function M.create(params)
   end
 
   pending.add(review)
-  reject_on_close(review, on)
-  quit_freely(review, on)
+  review.refresh()
+  closing.watch(review, on)
   follow_text(review, on)
   keys.map(review, {
     accept = function()
@@ -207,7 +135,9 @@ function M.create(params)
   local stop_writes = write.watch(buf, group, function(force)
     local accepted = accept_by_write(review, force)
     if accepted then
-      dismiss_later(review)
+      vim.schedule(function()
+        outcome.dismiss(review, true)
+      end)
     end
     return accepted
   end)

@@ -1,5 +1,4 @@
 --- The two windows of a review: opened and closed without moving the focus.
-local config = require("gemini-bridge.config")
 local focus = require("gemini-bridge.diff.focus")
 local layout = require("gemini-bridge.diff.layout")
 local place = require("gemini-bridge.diff.place")
@@ -86,9 +85,9 @@ end
 
 --- Shows a review. Raises, and leaves nothing behind, when Neovim has no room or allows no window now.
 ---@param buffers { original: integer, proposal: integer, copied: boolean }
+---@param kind "auto"|"vertical"|"horizontal"|"tab"
 ---@return gemini_bridge.View
-function M.open(buffers)
-  local kind = config.get().diff.layout
+function M.open(buffers, kind)
   local tab = vim.api.nvim_get_current_tabpage()
   local view = { ---@type gemini_bridge.View
     tab = tab,

@@ -27,9 +27,14 @@ function M.note(review)
   end
 end
 
+--- The first part stays when there is no room for both.
 ---@param parts string[]
-local function bar(parts)
-  return (" " .. table.concat(parts, " · ") .. " "):gsub("%%", "%%%%")
+---@param last? string
+local function bar(parts, last)
+  local function escape(text)
+    return (text:gsub("%%", "%%%%"))
+  end
+  return " " .. escape(table.concat(parts, " · ")) .. (last and " · %<" .. escape(last) or "") .. " "
 end
 
 --- Shows the state of a review that is on the screen.
@@ -41,11 +46,8 @@ function M.update(review)
   end
   local keys = config.get().diff.write_accepts and ":w accepts, :q rejects" or ":GeminiAccept, :q rejects"
   local name = path.display(review.filePath, math.floor(vim.o.columns / 4))
-  local proposal = { "Proposal for " .. name, hunks(review), M.note(review) or "", keys }
   local bars = {
-    [view.proposal] = bar(vim.tbl_filter(function(part)
-      return part ~= ""
-    end, proposal)),
+    [view.proposal] = bar({ "Proposal for " .. name, hunks(review), M.note(review) }, keys),
     -- Also above the other side, or its lines would stand one row higher.
     [view.original] = bar({ name }),
   }

@@ -108,17 +108,20 @@ function M.open_tab(buf)
     relative = "editor",
     row = 0,
     col = 0,
-    width = 1,
-    height = 1,
+    width = 9,
+    height = 9, -- room for a winbar
     noautocmd = true,
   })
   local tab, win
-  vim.api.nvim_win_call(float, function()
+  local ok, problem = pcall(vim.api.nvim_win_call, float, function()
     vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   vim.api.nvim_win_close(float, true)
   M.stay_in(directory)
+  if not ok then
+    error(problem, 0)
+  end
   return tab, win
 end
 

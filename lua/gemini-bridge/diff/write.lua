@@ -3,9 +3,13 @@
 --- A write counts as the user's when a command line that asks for it has just been left in the proposal, or when a
 --- mapping to such a command was typed there. Auto-save runs in an autocommand, a function or a timer: nothing of that
 --- kind comes before it, or |<stack>| shows more than the write itself.
+local notify = require("gemini-bridge.notify")
 local text = require("gemini-bridge.diff.text")
 
 local M = {}
+
+--- What |vim.on_key()| sees of a mapping to a Lua function: K_LUA of Neovim's keycodes.h.
+local LUA = "\128\253g"
 
 --- Commands that accept, by their full names.
 local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
@@ -87,10 +91,19 @@ function M.watch(buf, group, accept)
     end)
   end
 
+  --- A mapping to a Lua function was typed: what it writes, and whether it is all buffers, cannot be known.
+  local in_function = false
   local command = vim.keycode("<Cmd>")
   local keys = vim.on_key(function(key, typed)
-    if key == command and typed ~= "" and vim.api.nvim_get_current_buf() == buf then
+    if typed == "" or vim.api.nvim_get_current_buf() ~= buf then
+      return
+    elseif key == command then
       expect(parse_mapping(typed))
+    elseif key == LUA then
+      in_function = true
+      vim.schedule(function()
+        in_function = false
+      end)
     end
   end)
 
@@ -113,6 +126,9 @@ function M.watch(buf, group, accept)
     -- A proposal that stays modified tells Neovim that the write failed, so that `:wq` does not go on to close it.
     if not this or accept(this.bang) then
       vim.bo[buf].modified = false
+    end
+    if not this and in_function then
+      notify("This key does not accept the proposal: use :w or :GeminiAccept.")
     end
   end)
 

@@ -1,0 +1,169 @@
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const FILE = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+/** Three hunks: a changed line, a removed line, two added lines. */
+const PROPOSED = "one\n2\nthree\nfour\nsix\nseven\neight\nnine\n";
+
+async function start(t: Test, options = "", args = ["a.txt"], proposed = PROPOSED) {
+  const init = `require('gemini-bridge').setup({ diff = { ${options} } })`;
+  const reviewer = await Reviewer.start(t, { files: { "a.txt": FILE, "b.txt": "b\n" }, args, init });
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
+  await reviewer.review();
+  const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
+  return { reviewer, nvim: reviewer.nvim, id, winbar };
+}
+const TEXT = `return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n') .. '\\n'`;
+
+for (const args of [["a.txt"], ["b.txt"]]) {
+  t.test(`dropping and keeping, ${args[0] === "a.txt" ? "file open" : "file not open"}`, async (t) => {
+    const { reviewer, nvim, id, winbar } = await start(t, "", args);
+    t.match(await nvim.lua(`return ${winbar}`), /Proposal for a\.txt · 3 hunks · %<:w accepts, :q rejects/);
+    t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 2, "on the first hunk");
+    await nvim.input("\\k");
+    t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
+    t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 4, "on the next hunk");
+    t.equal(await nvim.lua(TEXT), PROPOSED, "keeping changes no text");
+    await nvim.input("\\d");
+    t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
+    t.match(await nvim.lua(`return ${winbar}`), /2 hunks, 1 kept/);
+    await nvim.input("\\d");
+    t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
+    t.match(await nvim.lua(`return ${winbar}`), /1 hunk, 1 kept/);
+    await nvim.input(":w<CR>");
+    t.same(await reviewer.outcome(), {
+      name: "diff_accepted",
+      payload: { id, content: FILE.replace("two", "2") },
+    });
+  });
+}
+
+t.test("each step can be undone", async (t) => {
+  const { nvim, winbar } = await start(t);
+  await nvim.input("\\k\\d\\d");
+  t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
+  await nvim.input("\\u");
+  t.equal(await nvim.lua(TEXT), "one\n2\nthree\nfour\nfive\nsix\nseven\neight\nnine\n");
+  await nvim.input("\\u");
+  t.equal(await nvim.lua(TEXT), PROPOSED);
+  t.match(await nvim.lua(`return ${winbar}`), /3 hunks, 1 kept/);
+  await nvim.input("\\u");
+  t.match(await nvim.lua(`return ${winbar}`), /3 hunks · %</);
+  await nvim.input("gg]h\\d");
+  await nvim.input("u");
+  t.equal(await nvim.lua(TEXT), PROPOSED, "with u, too");
+  await nvim.waitFor(`${winbar}:find('3 hunks', 1, true)`, "the count to follow");
+  await nvim.input("<C-r>");
+  await nvim.waitFor(`${winbar}:find('2 hunks', 1, true)`, "the count to follow");
+  await nvim.input("uu");
+  t.equal(await nvim.lua(TEXT), PROPOSED, "there is nothing before the proposal");
+});
+
+t.test("next and previous hunk, with a count", async (t) => {
+  const { nvim } = await start(t);
+  const line = "return vim.api.nvim_win_get_cursor(0)[1]";
+  for (const [keys, at] of [
+    ["gg]h", 2],
+    ["]h", 4],
+    ["]h", 7],
+    ["]h", 7],
+    ["[h", 4],
+    ["2[h", 4],
+    ["gg3]h", 7],
+    ["2[h", 2],
+  ] as const) {
+    await nvim.input(keys);
+    t.equal(await nvim.lua(line), keys === "2[h" && at === 4 ? 2 : at, keys);
+  }
+});
+
+t.test("other keys, none, and <Plug> maps", async (t) => {
+  const { nvim } = await start(t, `keys = { drop = 'gX', keep = false }`);
+  await nvim.lua(
+    `vim.keymap.set('n', 'gK', '<Plug>(gemini-keep)') vim.keymap.set('n', 'gN', '<Plug>(gemini-next)')`,
+  );
+  await nvim.input("gX");
+  t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
+  t.equal(await nvim.lua(`return vim.fn.maparg('\\\\k', 'n')`), "");
+  await nvim.input("gggNgK");
+  t.match(await nvim.lua("return vim.wo.winbar"), /2 hunks, 1 kept/);
+  for (const name of ["accept", "reject", "keep", "drop", "undo", "next", "prev"]) {
+    t.not(await nvim.lua(`return vim.fn.mapcheck('<Plug>(gemini-' .. ... .. ')', 'n')`, name), "", name);
+  }
+});
+
+t.test("default keys shadow nothing that Neovim has", async (t) => {
+  const { nvim } = await start(t);
+  const shadowed = await nvim.lua(`
+    local keys = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))
+    local found = {}
+    for _, key in ipairs(keys) do
+      local global = vim.fn.maparg(key, 'n', false, true)
+      local help = vim.fn.getcompletion(key, 'help')
+      if not key:find('^<Plug>') and key ~= 'ZZ' and vim.list_contains(help, key) then found[#found + 1] = key end
+    end
+    return found`);
+  t.same(shadowed, []);
+});
+
+t.test("do, dp, ]c and [c work as always", async (t) => {
+  const { reviewer, nvim, id, winbar } = await start(t);
+  await nvim.input("gg]cdo");
+  t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
+  await nvim.waitFor(`${winbar}:find('2 hunks', 1, true)`, "the count to follow");
+  await nvim.input("u");
+  await nvim.input("gg]c]c]c[c");
+  t.equal(await nvim.lua("return vim.api.nvim_win_get_cursor(0)[1]"), 5);
+  await nvim.input("<C-w>p");
+  t.match(await nvim.lua("return vim.api.nvim_buf_get_name(0)"), /a\.txt$/);
+  await nvim.input("gg]cdp");
+  await nvim.waitFor(`${winbar}:find('2 hunks', 1, true)`, "the count to follow");
+  await nvim.input("<C-w>w:w<CR>");
+  t.same(await reviewer.outcome(), {
+    name: "diff_accepted",
+    payload: { id, content: PROPOSED.replace("2", "two") },
+  });
+});
+
+t.test("all dropped is the file as it was", async (t) => {
+  for (const [file, proposed] of [
+    [FILE, PROPOSED],
+    ["a\nb\n", "a\nB"],
+    ["a\nb", "a\nB\n"],
+    ["a\n", "x\na\n"],
+    ["a\nb\n", "b\n"],
+    ["a\nb", "a\nb\nc\n"],
+    ["", "new\n"],
+    ["a\r\nb\r\n", "a\r\nB\r\n"],
+  ] as const) {
+    const reviewer = await Reviewer.start(t, { files: { "a.txt": file } });
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
+    await reviewer.review();
+    await reviewer.nvim.input(`gg\\d${"gg]h\\d".repeat(3)}`);
+    t.equal(await reviewer.close(id), file, JSON.stringify([file, proposed]));
+    await reviewer.nvim.close();
+  }
+});
+
+t.test("without a winbar there is none", async (t) => {
+  const { nvim, winbar } = await start(t, "winbar = false");
+  t.equal(await nvim.lua(`return ${winbar}`), "");
+});
+
+t.test("a bad option is named, the others count", async (t) => {
+  const { nvim } = await start(
+    t,
+    `layout = 'diagonal', write_accepts = 1, keys = { keep = 3, drop = 'gX', kepe = 'x' }`,
+  );
+  const messages = await nvim.messages();
+  for (const name of [
+    "diff.layout must be",
+    "diff.write_accepts must be",
+    "diff.keys.keep must be",
+    "diff.keys.kepe, did you mean diff.keys.keep",
+  ]) {
+    t.match(messages, name);
+  }
+  await nvim.input("gX");
+  t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
+});
