@@ -129,6 +129,8 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
     port = await listen(app, boot.port);
     goOn();
 
+    log.info(`listening on port ${port} for process ${boot.idePid}`);
+
     const file = createDiscoveryFile(boot.idePid, port, token);
     disposals.push(() => file.remove());
     // Before it is written, so that Lua can remove it should this process be killed meanwhile.
@@ -155,7 +157,6 @@ export function createCompanion({ version, bridge, channel, stopped }: Companion
     };
     await publish(boot.workspace.directories);
     void prepare();
-    log.info(`listening on port ${port} for process ${boot.idePid}`);
 
     let published = Promise.resolve();
     ready({

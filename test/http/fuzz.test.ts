@@ -113,7 +113,7 @@ t.test("raw requests", { timeout: 3_600_000 }, async (t) => {
       if (sessions.known().length > 15) for (const { id } of sessions.known().slice(1)) await end(port, id);
     },
   );
-  await fc.assert(property, { ...fuzz(t, "raw requests", 150), interruptAfterTimeLimit: 3_000_000 });
+  await fc.assert(property, { ...fuzz(t, "raw requests", 100), interruptAfterTimeLimit: 3_000_000 });
   await serves();
 });
 

@@ -115,7 +115,7 @@ t.test("two hundred clients that come and go leave nothing behind", async (t) =>
     await waitFor(() => sessions.known().length === 0, "all sessions to be freed");
     calls.length = 0;
   };
-  await come(100); // what is compiled, cached and pooled once is there after these
+  await come(60); // what is compiled, cached and pooled once is there after these
   const before = measure();
   await come(200);
   await waitFor(() => measure().handles <= before.handles + 2, "connections and timers to be gone");
