@@ -57,10 +57,23 @@ end
 function M.list(original, proposal)
   local indices = diff(joined(original), joined(proposal), options()) --[[@as integer[][] ]]
   return vim.tbl_map(function(index)
-    local hunk = { original_from = index[1], original_count = index[2], from = index[3], count = index[4] }
-    hunk.kept = #marks(proposal, hunk) > 0
-    return hunk
+    return {
+      original_from = index[1],
+      original_count = index[2],
+      from = index[3],
+      count = index[4],
+      kept = false,
+    }
   end, indices)
+end
+
+--- Brings up to date which hunks are kept.
+---@param proposal integer Buffer.
+---@param hunks gemini_bridge.Hunk[]
+function M.update_kept(proposal, hunks)
+  for _, hunk in ipairs(hunks) do
+    hunk.kept = #marks(proposal, hunk) > 0
+  end
 end
 
 --- Whether what differs reaches the end of both texts. The final newline, which is no line, belongs to that hunk.

@@ -4,6 +4,9 @@ local text = require("gemini-bridge.diff.text")
 
 local M = {}
 
+--- A larger text has no file type: highlighting may parse all of it at once, which stops Neovim for seconds (bytes).
+local MAX_HIGHLIGHTED = 1024 * 1024
+
 --- Set again after the file type's plugins have run, which may think that this is a file.
 ---@param buf integer
 ---@param options table<string, any>
@@ -46,7 +49,9 @@ local function create(name, file, bytes, options)
   text.write(buf, bytes)
   vim.bo[buf].undolevels = levels
   vim.api.nvim_buf_set_name(buf, name)
-  set_filetype(buf, file)
+  if #bytes <= MAX_HIGHLIGHTED then
+    set_filetype(buf, file)
+  end
   set_options(buf, options)
   return buf
 end

@@ -86,6 +86,8 @@ function M.create(params)
 
   --- Whether the final newline goes with the last hunk, so that dropping that drops it, too.
   local newline_follows ---@type boolean?
+  --- The state of both texts for which hunks were counted: that takes long for long ones.
+  local counted ---@type integer[]?
 
   function review.refresh()
     if
@@ -93,7 +95,11 @@ function M.create(params)
     then
       return
     end
-    review.hunks = hunks.list(original, buf)
+    local ticks = { vim.b[original].changedtick, vim.b[buf].changedtick }
+    if not vim.deep_equal(ticks, counted) then
+      counted, review.hunks = ticks, hunks.list(original, buf)
+    end
+    hunks.update_kept(buf, review.hunks)
     local reach_end = hunks.reach_end(review.hunks, original, buf)
     if newline_follows == nil then
       newline_follows = reach_end and vim.bo[buf].endofline ~= vim.bo[original].endofline
