@@ -46,24 +46,27 @@ export function createPublisher({ bridge, log, sessions, shared }: PublisherOpti
   /** To those of the connected that `wants` picks. */
   function publish(wants: (session: Session) => boolean): void {
     if (!subscribed) return;
-    for (const session of sessions().open()) if (wants(session)) send(session);
+    send(sessions().open().filter(wants));
     tell(context.shared());
   }
 
-  function send(session: Session): void {
+  function send(to: readonly Session[]): void {
+    if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
     // One message that the CLI's schema refuses disconnects it for good: better the previous one.
     if (!current.success) {
       log.error("a context was not sent:", current.error.issues);
       return;
     }
-    waiting.delete(session.id);
-    session.notify("ide/contextUpdate", current.data);
+    for (const session of to) {
+      waiting.delete(session.id);
+      session.notify("ide/contextUpdate", current.data);
+    }
   }
 
   return {
     opened(session) {
-      if (known) return send(session);
+      if (known) return send([session]);
       waiting.add(session.id);
       if (subscribed) return;
       subscribed = true;
