@@ -1,0 +1,23 @@
+import type { Test } from "tap";
+import { Reviewer } from "./review.ts";
+
+export const PROPOSED = "one\n2\n";
+
+/** A Neovim that shows another file than the one under review. */
+export const prepare = (t: Test, init: string) =>
+  Reviewer.start(t, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" }, args: ["b.txt"], init });
+
+/** Opens a review of a.txt and goes to it; an edit adds a line. */
+export async function propose(reviewer: Reviewer, edited: boolean) {
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+  await reviewer.review();
+  if (edited) await reviewer.nvim.input("Gothree<Esc>");
+  return { id, content: edited ? `${PROPOSED}three\n` : PROPOSED };
+}
+
+/** Opens a review in a Neovim of its own and goes to it. */
+export async function start(t: Test, init = "", edited = false) {
+  const reviewer = await prepare(t, init);
+  const before = await reviewer.layout();
+  return { reviewer, before, ...(await propose(reviewer, edited)) };
+}
