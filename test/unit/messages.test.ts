@@ -21,7 +21,12 @@ const { value } = fc.letrec((tie) => ({
         .map((length) => new ExtData(5, new Uint8Array(length))),
     ),
     fc.array(tie("value"), { maxLength: 20 }),
-    fc.dictionary(fc.string(), tie("value"), { maxKeys: 20 }),
+    // The decoder refuses this one key, whatever is in the message.
+    fc.dictionary(
+      fc.string().filter((key) => key !== "__proto__"),
+      tie("value"),
+      { maxKeys: 20 },
+    ),
     fc.constantFrom(16, 65_536).map((length) => new Array(length).fill(1)),
   ),
 }));
