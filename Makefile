@@ -64,7 +64,7 @@ notices: build ## write the licences of what the bundle holds to THIRD_PARTY_NOT
 	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES
 
 fuzz: build ## at least 10,000 cases of everything that is fuzzed; FUZZ=160 for ten times as many
-	TAP_TIMEOUT=3600 FUZZ=$${FUZZ:-16} node scripts/test.mjs $(wildcard test/*/*fuzz.test.ts) test/nvim/lifecycle.test.ts
+	TAP_TIMEOUT=3600 FUZZ=$${FUZZ:-16} node scripts/test.mjs $$(grep -l support/fuzz.ts test/*/*.test.ts)
 
 soak: build ## two clients, a moving cursor and a diff every second for MINUTES=3; fails on growth
 	$(RUN_TS) test/soak/soak.ts

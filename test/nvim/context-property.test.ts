@@ -3,6 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { z } from "zod";
 import { type ContextHost, startContext } from "../support/context.ts";
+import { fuzz } from "../support/fuzz.ts";
 
 const names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
 
@@ -120,7 +121,7 @@ t.test("any sequence of buffer commands leaves the list that a reference compute
         });
       }
     }),
-    { numRuns: 30 },
+    fuzz(t, "sequences of buffer commands", 30),
   );
   t.pass("30 sequences");
 });

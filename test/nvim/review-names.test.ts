@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
+import { fuzz } from "../support/fuzz.ts";
 import { Reviewer } from "../support/review.ts";
 
 const NAMES = [
@@ -104,7 +105,7 @@ t.test("any name", async (t) => {
       const outcome = await reviewer.outcome();
       return outcome.name === "diff_accepted" && outcome.payload.id === id;
     }),
-    { numRuns: 150 },
+    fuzz(t, "file names", 150),
   );
 });
 

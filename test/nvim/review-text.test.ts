@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
+import { fuzz } from "../support/fuzz.ts";
 import { Reviewer } from "../support/review.ts";
 
 const CASES: Record<string, string> = {
@@ -74,7 +75,7 @@ t.test("any text comes back as it came, and again when it replaces another", asy
       await reviewer.call("diff_open", { ...params, newContent: second });
       return (await reviewer.close(id)) === second;
     }),
-    { numRuns: 300 },
+    fuzz(t, "texts", 300),
   );
 });
 

@@ -3,6 +3,7 @@ import { decodeMulti, ExtData, encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import t from "tap";
 import { Messages } from "../../src/nvim/messages.ts";
+import { fuzz } from "../support/fuzz.ts";
 
 /** Everything that msgpack can say, and lengths around the borders of its forms. */
 const { value } = fc.letrec((tie) => ({
@@ -53,7 +54,7 @@ t.test("only whole messages are passed on, and all of them, however they are cut
         t.ok(Buffer.concat(passed).equals(bytes));
       },
     ),
-    { numRuns: 100 },
+    fuzz(t, "RPC messages, cut anywhere", 100),
   );
 });
 
