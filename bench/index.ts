@@ -1,6 +1,6 @@
 /** `make bench`: measures, prints the table, and writes bench/results.json and bench/results.md. */
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { root } from "../test/support/nvim.ts";
@@ -21,10 +21,24 @@ const machine = [
   `Node ${process.version}`,
 ].join(", ");
 
-function write(all: readonly Results[]): void {
+const file = (name: string) => join(import.meta.dirname, name);
+
+/** Rows that were measured before and not now stay as they were. */
+function merge(now: readonly Results[]): Results[] {
+  if (named.length === 0 || !existsSync(file("results.json"))) return [...now];
+  const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
+  return before.results.map((results) => {
+    const fresh = now.find(({ nvim }) => nvim === results.nvim)?.rows ?? [];
+    return {
+      ...results,
+      rows: results.rows.map((row) => fresh.find(({ name }) => name === row.name) ?? row),
+    };
+  });
+}
+
+function write(results: readonly Results[]): void {
   const date = new Date().toISOString().slice(0, 10);
-  const file = (name: string) => join(import.meta.dirname, name);
-  writeFileSync(file("results.json"), `${JSON.stringify({ date, machine, results: all }, null, 1)}\n`);
+  writeFileSync(file("results.json"), `${JSON.stringify({ date, machine, results }, null, 1)}\n`);
   const head = [
     "# Results",
     "",
@@ -32,7 +46,7 @@ function write(all: readonly Results[]): void {
     "The [README](README.md) says what each row means.",
     "",
   ];
-  writeFileSync(file("results.md"), [...head, ...all.map(formatMarkdown)].join("\n"));
+  writeFileSync(file("results.md"), [...head, ...results.map(formatMarkdown)].join("\n"));
 }
 
 async function measure(floor: string, nvim: string): Promise<Results> {
@@ -63,4 +77,4 @@ await within(async (scope) => {
 });
 const rows = all.flatMap((results) => results.rows);
 if (!peer) console.log(`\n${rows.filter(isMissed).length} of ${rows.length} rows miss their goal`);
-if (!peer && named.length === 0) write(all);
+if (!peer) write(merge(all));

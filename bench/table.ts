@@ -1,4 +1,5 @@
 /** The rows of the result, on the terminal and as Markdown. */
+import { reasonFor } from "./reasons.ts";
 import type { Summary } from "./stats.ts";
 
 /** What a figure is held against: its ratio to the floor, its difference from the floor, or the figure itself. */
@@ -10,8 +11,6 @@ export interface Row {
   figure: Summary;
   floor?: Summary;
   goal?: Goal;
-  /** Why the goal is missed, where that is known. */
-  reason?: string;
 }
 
 export interface Results {
@@ -85,16 +84,16 @@ export function formatTerminal({ nvim, rows }: Results): string {
 
 export function formatMarkdown({ nvim, rows }: Results): string {
   const line = (cells: string[]) => `| ${cells.join(" | ")} |`;
-  const reasons = new Set(
-    rows.flatMap((row) => (isMissed(row) && row.reason ? [`- ${row.name}: ${row.reason}`] : [])),
-  );
+  const reasons = new Set(rows.filter(isMissed).flatMap(({ name }) => reasonFor(name) ?? []));
   return [
     `## ${nvim}`,
     "",
     line(HEADERS),
     line(HEADERS.map(() => "---")),
     ...rows.map((row) => line(cells(row))),
-    ...(reasons.size > 0 ? ["", "Missed:", "", ...reasons] : []),
+    ...(reasons.size > 0
+      ? ["", "Why goals are missed:", "", ...[...reasons].map((text) => `- ${text}`)]
+      : []),
     "",
   ].join("\n");
 }
