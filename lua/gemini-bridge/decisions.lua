@@ -35,13 +35,15 @@ end
 ---@param path string
 local function tell(decision, path)
   local event, content = decision[1], decision[2].content
+  -- Short enough for one line of 80 columns: longer ones end in a prompt.
+  local shown = require("gemini-bridge.diff.path").display(path, 20)
   if event == "diff_accepted" then
-    local buf = keep(path, content)
-    local text =
-      "Gemini CLI is gone and does not know that you accepted %s. The text is kept in buffer %d (:sbuffer %d)."
-    notify(text:format(path, buf, buf), "warn")
+    notify(
+      ("Gemini CLI is gone; accepted %s is kept in buffer %d"):format(shown, keep(path, content)),
+      "warn"
+    )
   elseif event == "diff_rejected" then
-    notify(("Gemini CLI is gone and does not know that you rejected %s."):format(path), "warn")
+    notify(("Gemini CLI is gone; it missed that you rejected %s"):format(shown), "warn")
   end
 end
 

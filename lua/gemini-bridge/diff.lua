@@ -55,7 +55,7 @@ function M.close(params)
   local content = outcome.content(review)
   outcome.close(review)
   if params.reason == "disconnected" then
-    notify(("Gemini CLI is gone: the review of %s was closed."):format(path.display(review.filePath, 24)))
+    notify(("Gemini CLI is gone: the review of %s was closed."):format(path.display(review.filePath, 18)))
   end
   return { content = content }
 end

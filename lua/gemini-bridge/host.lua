@@ -52,6 +52,12 @@ local function stopped(problem)
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
 
+--- Cuts a reason to one line: the prompt after a longer message would keep the next host from attaching.
+---@param reason string
+local function short(reason)
+  return vim.fn.strcharpart(reason, 0, math.max(vim.o.columns - 60, 18))
+end
+
 --- Brings a crashed host back on the port and token that connected CLIs know.
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
@@ -71,11 +77,11 @@ local function recover(last, ended, reason)
   restarts = restarts + 1
   if restarts > MAX_RESTARTS then
     stopped(reason)
-    notify("The bridge keeps failing and was stopped. See :GeminiLog, then :GeminiStart.", "error")
+    notify("The bridge keeps failing: see :GeminiLog, then :GeminiStart", "error")
     return
   end
   if restarts == 1 then
-    notify(("The bridge's host ended unexpectedly (%s); starting it again."):format(reason), "warn")
+    notify(("Gemini's host ended unexpectedly (%s); restarting"):format(short(reason)), "warn")
   end
   local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, token = last.token }
   status.set(waiting)

@@ -93,10 +93,10 @@ t.test(
     await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
     await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
     await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
-    const found = /text is kept in buffer (\d+)/;
+    const found = /is kept in buffer (\d+)/;
     await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
     const messages = await nvim.messages();
-    t.match(messages, nvim.path("a.txt"));
+    t.match(messages, "accepted a.txt");
     const buffer = Number(found.exec(messages)?.[1]);
     await nvim.command(`sbuffer ${buffer} | write ${nvim.path("kept.txt")}`);
     t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
@@ -113,8 +113,19 @@ t.test("stopping the bridge says which decisions nobody will hear of", async (t)
   await nvim.command("GeminiAccept");
   await nvim.command("GeminiStop");
   await bridge.is("stopped");
-  t.match(await nvim.messages(), /does not know that you accepted .*a\.txt/);
+  t.match(await nvim.messages(), /accepted .*a\.txt is kept in buffer \d/);
   t.same(await nvim.lua("return require('gemini-bridge.decisions').list()"), []);
+});
+
+t.test("the notice does not ask for ENTER, which would keep the next host waiting", async (t) => {
+  const bridge = await startBridge(t, { tui: true });
+  const { nvim } = bridge;
+  await nvim.lua("vim.o.columns = 80");
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  t.same(await nvim.nvim.mode, { mode: "n", blocking: false });
+  t.match(await nvim.messages(), /ended unexpectedly/);
 });
 
 t.test("an error nobody caught, and memory run out, are crashes like any other", async (t) => {
