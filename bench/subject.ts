@@ -91,6 +91,12 @@ export async function startBridge(
   );
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
-  for (const client of connected) await client.waitForNotification("ide/contextUpdate", undefined, 20_000);
+  for (const client of connected) {
+    // Some tell nothing before the first event, or tell it before anybody listens; more events would put it off.
+    const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
+    for (let i = 0; i < 40 && !(await told()); i += 1) {
+      await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");
+    }
+  }
   return { nvim, clients: connected };
 }

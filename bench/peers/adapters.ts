@@ -11,6 +11,8 @@ type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 const adapters: Readonly<Record<string, Adapter>> = {
   // Serves from Neovim itself, as soon as it is set up; no discovery file, its own terminal is told the port.
   "nvim-gemini-companion": {
+    // Its window of news would be where the file is expected.
+    init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
     // It wants the CLI to be installed.
@@ -39,5 +41,5 @@ export function peerAt(paths: string): Subject {
   const adapter = given() ?? adapters[name];
   if (!adapter) throw new Error(`no adapter for ${name}: say how it is started in PEER_START (Lua)`);
   const init = folders.map((folder) => `vim.opt.runtimepath:prepend(${JSON.stringify(folder)})\n`).join("");
-  return { name, init, ...adapter };
+  return { name, ...adapter, init: init + (adapter.init ?? "") };
 }
