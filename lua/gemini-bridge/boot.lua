@@ -1,8 +1,8 @@
 --- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
 local M = {}
 
----@param log_file string
-function M.make(log_file)
+---@return table boot
+function M.make()
   local options = require("gemini-bridge.config").get()
   local decisions = require("gemini-bridge.decisions")
   local last = require("gemini-bridge.status").get()
@@ -12,7 +12,7 @@ function M.make(log_file)
     -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
     -- is init, as in a container that runs Neovim, it stays with the parent.
     idePid = parent > 1 and parent or vim.fn.getpid(),
-    logFile = log_file,
+    logFile = M.log_file(),
     logLevel = options.log.level,
     workspace = require("gemini-bridge.workspace").get(),
     port = last.port,
@@ -22,6 +22,11 @@ function M.make(log_file)
     memory = decisions.memory(),
     decisions = decisions.list(),
   }
+end
+
+---@return string # Where the host writes its log.
+function M.log_file()
+  return vim.fs.joinpath(vim.fn.stdpath("log"), "gemini-bridge.log")
 end
 
 return M

@@ -61,7 +61,7 @@ function M.complete_doctor(lead)
 end
 
 function M.log()
-  local path = require("gemini-bridge.host").log_file()
+  local path = require("gemini-bridge.boot").log_file()
   if not vim.uv.fs_stat(path) then
     require("gemini-bridge.notify")("There is no log yet: it starts with the bridge, in " .. path)
     return

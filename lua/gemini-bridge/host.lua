@@ -223,7 +223,7 @@ function M.attached(params)
   require("gemini-bridge.workspace").watch()
   require("gemini-bridge.context").track()
   require("gemini-bridge.diff.reload").start()
-  return require("gemini-bridge.boot").make(M.log_file())
+  return require("gemini-bridge.boot").make()
 end
 
 ---@param new gemini_bridge.HostStatus
@@ -246,11 +246,6 @@ function M.on_status(new)
   if not host.job then
     on_end(host, "stopped")
   end
-end
-
---- @return string # Where the host writes its log.
-function M.log_file()
-  return vim.fs.joinpath(vim.fn.stdpath("log"), "gemini-bridge.log")
 end
 
 return M

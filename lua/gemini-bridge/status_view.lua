@@ -129,7 +129,7 @@ function M.lines()
     { "Reviews", reviews() },
     { "Terminals", terminals() },
     { "Others", running and rivals(now.discoveryFile) or {} },
-    { "Log", { short(require("gemini-bridge.host").log_file()) } },
+    { "Log", { short(require("gemini-bridge.boot").log_file()) } },
   }
   local lines = {}
   for _, section in ipairs(sections) do

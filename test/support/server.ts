@@ -24,7 +24,7 @@ export interface ServerOptions {
 export interface Server {
   port: number;
   sessions: Sessions;
-  /** What the hooks were called with, as `<hook> <session id>`. */
+  /** What the hooks were called with: `<hook> <session id>`. */
   calls: string[];
   close(): Promise<void>;
 }
@@ -244,7 +244,7 @@ export function openStream(
             () =>
               events.find(({ message }) => message.method === method && predicate(message.params ?? {}))
                 ?.message.params,
-            `${method} in ${JSON.stringify(events)}`,
+            method,
           ),
         break: () => response.destroy(),
       });
