@@ -52,6 +52,12 @@ local function stopped(problem)
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
 
+---@param problem string
+local function failed(problem)
+  stopped(problem)
+  notify("The bridge did not start: " .. problem, "error")
+end
+
 --- Cuts a reason to one line: the prompt after a longer message would keep the next host from attaching.
 ---@param reason string
 local function short(reason)
@@ -64,12 +70,7 @@ end
 ---@param reason string
 local function recover(last, ended, reason)
   if last.state ~= "running" and restarts == 0 then
-    stopped(reason)
-    notify(
-      ("The bridge did not start: %s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason),
-      "error"
-    )
-    return
+    return failed(("%s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason))
   end
   if vim.uv.now() - ended.started_at > HEALTHY_AFTER then
     restarts = 0
@@ -126,9 +127,7 @@ function M.spawn()
     on_end(this, reason)
   end)
   if problem then
-    stopped(problem)
-    notify("The bridge did not start: " .. problem, "error")
-    return
+    return failed(problem)
   end
   this.job = job
   host = this
