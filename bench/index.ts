@@ -17,7 +17,7 @@ const wanted = Object.entries(groups).filter(([name]) => named.length === 0 || n
 const machine = [
   `${cpus().length} × ${cpus()[0]?.model.trim() ?? "processor"}`,
   `${Math.round(totalmem() / 1e9)} GB`,
-  `${type()} ${release()}`,
+  `${type()} ${release().split("-", 1)[0]}`,
   `Node ${process.version}`,
 ].join(", ");
 
