@@ -1,26 +1,15 @@
 --- Whether a CLI finds this bridge and gets through to it: each condition that the CLI sets, in its order.
+local container = require("gemini-bridge.container")
 local discovery = require("gemini-bridge.doctor.discovery")
 local settings = require("gemini-bridge.doctor.settings")
 
 local M = {}
-
---- Any of these makes a CLI in a container dial 127.0.0.1 (Gemini CLI 0.61.0, `getIdeServerHost`).
-local SAME_CONTAINER = { "SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION" }
-local CONTAINER_MARKS = { "/.dockerenv", "/run/.containerenv" }
 
 --- A CLI, or one that could be started.
 ---@class gemini_bridge.Cli
 ---@field env table<string, string>
 ---@field cwd string
 ---@field ide_pid integer The process that it takes for its editor.
-
---- Whether this machine looks like a container to the CLI.
----@return boolean
-function M.in_container()
-  return vim.iter(CONTAINER_MARKS):any(function(path)
-    return vim.uv.fs_stat(path) ~= nil
-  end)
-end
 
 ---@param cli gemini_bridge.Cli
 local function check_settings(cli)
@@ -102,8 +91,8 @@ end
 
 ---@param cli gemini_bridge.Cli
 local function check_network(cli)
-  if M.in_container() then
-    local set = vim.iter(SAME_CONTAINER):find(function(name)
+  if container.is_inside() then
+    local set = vim.iter(container.DIAL_LOOPBACK):find(function(name)
       return cli.env[name] ~= nil and cli.env[name] ~= ""
     end)
     if set then

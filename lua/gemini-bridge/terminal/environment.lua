@@ -1,12 +1,9 @@
 --- Variables that a CLI needs beside those that lead it to the bridge.
+local container = require("gemini-bridge.container")
+
 local M = {}
 
 local LOOPBACK = { "127.0.0.1", "localhost" }
-
---- In a container the CLI dials `host.docker.internal` instead of 127.0.0.1, unless one of these is set (Gemini CLI
---- 0.61.0, `getIdeServerHost`).
-local SAME_CONTAINER = { "SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION" }
-local CONTAINER_MARKS = { "/.dockerenv", "/run/.containerenv" }
 
 ---@param value? string What the variable holds.
 ---@return string
@@ -23,13 +20,6 @@ local function with_loopback(value)
   return table.concat(hosts, ",")
 end
 
----@return boolean
-local function in_container()
-  return vim.iter(CONTAINER_MARKS):any(function(path)
-    return vim.uv.fs_stat(path) ~= nil
-  end)
-end
-
 --- What a CLI on this machine needs: no proxy between it and the bridge, and no way around through a container's host.
 ---@param extra? table<string, string> The user's own, which win.
 ---@return table<string, string>
@@ -43,7 +33,7 @@ function M.get(extra)
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   }
-  if in_container() and not vim.iter(SAME_CONTAINER):any(value) then
+  if container.is_inside() and not vim.iter(container.DIAL_LOOPBACK):any(value) then
     additions.REMOTE_CONTAINERS = "true"
   end
   return vim.tbl_extend("force", env, additions)
