@@ -16,6 +16,8 @@ local pending = {}
 --- The last ordinary file buffer that had the focus.
 ---@type gemini_bridge.Focus?
 local active
+--- The last ordinary buffer with a name that had the focus: one that is not listed now may be listed later.
+local entered ---@type integer?
 --- When files had the focus last, in Unix milliseconds.
 ---@type table<integer, integer>
 local times = {}
@@ -39,9 +41,12 @@ local function enter(seen)
   if not vim.api.nvim_buf_is_valid(seen.buf) or seen.float and not same then
     return
   end
-  if not same then
+  if not same or entered ~= seen.buf then
     times[seen.buf] = seen.time
     changes[#changes + 1] = { bufnr = seen.buf, time = seen.time }
+  end
+  if vim.bo[seen.buf].buftype == "" and vim.api.nvim_buf_get_name(seen.buf) ~= "" then
+    entered = seen.buf
   end
   if buffers.is_file(seen.buf) then
     active = { buf = seen.buf, win = seen.win }
@@ -120,7 +125,7 @@ function M.untrack()
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
-  pending, active, times, changes = {}, nil, {}, {}
+  pending, active, entered, times, changes = {}, nil, nil, {}, {}
   buffers.forget()
 end
 
