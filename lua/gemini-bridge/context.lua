@@ -178,6 +178,8 @@ local function watch()
       { group = group, pattern = options.pattern, callback = options.callback }
     )
   end
+  -- The list tells what had the focus until now.
+  focus.take()
   listing = true
   list(vim.api.nvim_list_bufs(), 1, subscription)
 end
@@ -197,12 +199,13 @@ end
 
 --- Keeps the record from which the first snapshot is made, while the bridge runs.
 function M.track()
-  focus.track()
-  selection.track(function()
+  local function changed()
     if subscription and not paused then
       touch()
     end
-  end)
+  end
+  focus.track(changed)
+  selection.track(changed)
 end
 
 --- Ends everything. May run twice.

@@ -26,6 +26,8 @@ local changed = function() end
 --- Visual mode has just ended. Whether the user leaves with it or drops it, the next key tells.
 ---@type gemini_bridge.Kept?
 local ending
+--- The autocommand that sees them leave: there for no longer than `ending`, as BufEnter is an event that others feel.
+local leaving ---@type integer?
 ---@type gemini_bridge.Kept?
 local kept
 --- The cursor and what was highlighted when a command line opened: incremental search moves them until it closes.
@@ -35,6 +37,10 @@ local command_line
 local function forget_ending()
   ending = nil
   vim.on_key(nil, namespace)
+  if leaving then
+    vim.api.nvim_del_autocmd(leaving)
+    leaving = nil
+  end
 end
 
 local function forget_kept()
@@ -93,6 +99,15 @@ end
 --- Holds on to a selection that has ended, until the next key.
 ---@param selected gemini_bridge.Region
 local function hold(selected)
+  forget_ending()
+  leaving = vim.api.nvim_create_autocmd("BufEnter", {
+    callback = function(args)
+      if args.buf ~= selected.buf then
+        keep()
+        forget_ending()
+      end
+    end,
+  })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
     -- Keys that a mapping makes belong to the key before; a command line, to the command that may leave.
@@ -136,12 +151,6 @@ function M.track(on_change)
   end
   on("ModeChanged", "[vVsS\22\19]*:*", on_end)
   on("ModeChanged", "*:[vVsS\22\19]*", on_start)
-  on("BufEnter", "*", function(args)
-    if ending and args.buf ~= ending.region.buf then
-      keep()
-      forget_ending()
-    end
-  end)
   on("CmdlineEnter", "*", function()
     -- An expression that is asked for within a command line is another one.
     if vim.v.event.cmdlevel > 1 then

@@ -8,11 +8,10 @@ import { describe } from "./open-files.ts";
 import { createFileWatch } from "./watch.ts";
 import { type IdeContext, MAX_OPEN_FILES } from "./wire.ts";
 
-/** After these events of Neovim's the context may be another one. */
+/** After these events of Neovim's the context may be another one, and after each change of the focus, which is recorded. */
 export const CONTEXT_EVENTS = [
   "BufAdd",
   "BufDelete",
-  "BufEnter",
   "BufFilePost",
   "BufWipeout",
   "BufWritePost",
@@ -24,7 +23,6 @@ export const CONTEXT_EVENTS = [
   "OptionSet",
   "ShellCmdPost",
   "TextChangedP",
-  "WinEnter",
 ] as const;
 
 /** More files than are listed are held against the disk when some of those focused last are not there. */

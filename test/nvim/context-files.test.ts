@@ -20,6 +20,37 @@ t.test("files are listed by last focus, with timestamps that tell", async (t) =>
   t.equal(host.files().filter(({ isActive }) => isActive).length, 1);
 });
 
+t.test("the record from before a CLI connects knows splits that were closed, and no floats", async (t) => {
+  const names = ["a.txt", "split.txt", "float.txt", ...Array.from({ length: 100 }, (_, i) => `many${i}.txt`)];
+  const host = await startContext(t, {
+    files: Object.fromEntries(names.map((name) => [name, "x\n"])),
+    args: ["a.txt"],
+    connected: false,
+  });
+  const { nvim } = host;
+  const float =
+    "nvim_open_win(vim.fn.bufadd('float.txt'), true, { relative = 'editor', row = 1, col = 1, width = 9, height = 3 })";
+  const enter = async (...commands: string[]) => {
+    for (const command of commands) await nvim.command(command);
+  };
+  await enter("split split.txt", "close", "badd float.txt", `lua vim.api.${float}`, "close");
+  await host.subscribe();
+  await host.until(t, () => host.paths(), ["a.txt", "split.txt", "float.txt"], "one of each");
+  await host.call("context_unsubscribe", {});
+  await enter(
+    "edit split.txt",
+    `lua vim.api.${float}`,
+    "noautocmd close",
+    "for i in range(100) | execute 'edit many' .. i .. '.txt' | endfor",
+    "edit a.txt",
+  );
+  await host.subscribe();
+  const newest = Array.from({ length: 9 }, (_, i) => `many${99 - i}.txt`);
+  await host.until(t, () => host.paths(), ["a.txt", ...newest], "more than are looked at closely");
+  await enter("for i in range(100) | execute 'bwipeout many' .. i .. '.txt' | endfor");
+  await host.until(t, () => host.paths(), ["a.txt", "split.txt", "float.txt"], "those before them");
+});
+
 t.test("ten are listed, of however many", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`f${index}.txt`, "x\n"]));
   const host = await startContext(t, { files: many, args: Object.keys(many) });

@@ -1,0 +1,144 @@
+--- A record of which buffers had the focus, in which windows and when. It is written in the tick of the event and asks
+--- for no more than the window: 0.3 us beside the 1.4 us of any autocommand.
+local M = {}
+
+local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
+
+---@class gemini_bridge.Entered
+---@field buf integer
+---@field win integer
+---@field at integer When it had the focus last, by |uv.hrtime()|.
+---@field float? boolean Whether the window is, or was, a float; known when it closes or is asked for.
+
+--- The last time of each buffer in each window, by `key`.
+---@type table<number, gemini_bridge.Entered>
+local entered = {}
+--- The last one: many of these events come in pairs, and without any change.
+local last_buf, last_win ---@type integer?, integer?
+local group ---@type integer?
+
+--- One number for a buffer in a window; 0 is a window that has closed.
+---@param buf integer
+---@param win integer
+local function key(buf, win)
+  return buf + win * 0x4000000
+end
+
+--- Whether a window is a float. One that has gone without an autocommand is taken for one: they come and go most.
+---@param win integer
+local function is_float(win)
+  return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))
+end
+
+---@param buf integer
+---@param win integer
+---@param float? boolean
+local function record(buf, win, float)
+  entered[key(buf, win)] = { buf = buf, win = win, at = hrtime(), float = float }
+end
+
+--- What most likely had the focus before the record starts: when it starts from a terminal, the file beside it.
+local function record_past()
+  local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
+  if alternate > 0 then
+    record(alternate, 0, false)
+  end
+  if before > 0 then
+    record(vim.api.nvim_win_get_buf(before), before)
+  end
+  record(vim.api.nvim_get_current_buf(), get_current_win())
+end
+
+---@param changed fun()
+local function on_enter(changed)
+  return function(args)
+    local buf, win = args.buf, get_current_win()
+    if buf == last_buf and win == last_win then
+      return
+    end
+    last_buf, last_win = buf, win
+    local known = entered[key(buf, win)]
+    if known then
+      known.at = hrtime()
+    else
+      record(buf, win)
+    end
+    changed()
+  end
+end
+
+--- The last moment at which a window says what it is. Of a float nothing stays.
+local function on_close(args)
+  local win = tonumber(args.match) --[[@as integer]]
+  local shown = vim.tbl_filter(function(seen)
+    return seen.win == win
+  end, entered)
+  local float = #shown > 0 and is_float(win)
+  for _, seen in ipairs(shown) do
+    entered[key(seen.buf, win)] = nil
+    local earlier = entered[key(seen.buf, 0)]
+    if not float and not (earlier and earlier.at > seen.at) then
+      seen.float = false
+      entered[key(seen.buf, 0)] = seen
+    end
+  end
+end
+
+local function on_wipeout(args)
+  for slot, seen in pairs(entered) do
+    if seen.buf == args.buf then
+      entered[slot] = nil
+    end
+  end
+end
+
+--- Starts recording.
+---@param changed fun() Called in the tick of each change.
+function M.start(changed)
+  group = vim.api.nvim_create_augroup("gemini-bridge.focus", {})
+  record_past()
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, callback = callback })
+  end
+  on({ "BufEnter", "WinEnter" }, on_enter(changed))
+  on("WinClosed", on_close)
+  on("BufWipeout", on_wipeout)
+end
+
+--- May run twice.
+function M.stop()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  entered, last_buf, last_win = {}, nil, nil
+end
+
+--- What was recorded since the last call, in the order in which it had the focus.
+---@return gemini_bridge.Entered[]
+function M.take()
+  local floats = vim.defaulttable(is_float)
+  -- Numbers alone are sorted in a third of the time, and no two are alike.
+  local order, by_time = {}, {}
+  for _, seen in pairs(entered) do
+    order[#order + 1] = seen.at
+    by_time[seen.at] = seen
+    if seen.float == nil then
+      seen.float = floats[seen.win]
+    end
+  end
+  table.sort(order)
+  entered = {}
+  return vim.tbl_map(function(at)
+    return by_time[at]
+  end, order)
+end
+
+--- What has the focus now.
+---@return gemini_bridge.Entered
+function M.here()
+  local win = get_current_win()
+  return { buf = vim.api.nvim_get_current_buf(), win = win, at = hrtime(), float = is_float(win) }
+end
+
+return M
