@@ -6,6 +6,7 @@ local pending = require("gemini-bridge.diff.pending")
 local session = require("gemini-bridge.diff.session")
 local status = require("gemini-bridge.status")
 local text = require("gemini-bridge.diff.text")
+local turn = require("gemini-bridge.turn")
 
 local M = {}
 
@@ -29,7 +30,7 @@ function M.open(params)
   if known then
     known.proposed = params.newContent
     text.write(known.buffers.proposal, params.newContent)
-    known.refresh()
+    turn.next(known.refresh)
     return
   end
   if params.filePath:sub(1, 1) ~= "/" then

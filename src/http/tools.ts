@@ -1,6 +1,5 @@
 /** The MCP tools: openDiff and closeDiff. */
-import { constants } from "node:fs";
-import { access, stat } from "node:fs/promises";
+import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
@@ -35,7 +34,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     },
     (request) =>
       answer(async () => {
-        await checkFile(request.filePath);
+        checkFile(request.filePath);
         await diffs.open(request);
         return [];
       }),
@@ -55,15 +54,19 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
   );
 }
 
-/** Refuses what cannot be shown as a file. @throws {Refusal} */
-async function checkFile(filePath: string): Promise<void> {
+/**
+ * Refuses what cannot be shown as a file. Asked without a detour by other threads, which took 0.3 to 1.7 ms, as
+ * src/ide/files.ts does.
+ * @throws {Refusal}
+ */
+function checkFile(filePath: string): void {
   if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
   if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
   try {
-    const found = await stat(filePath);
+    const found = statSync(filePath);
     if (found.isDirectory()) throw new Refusal(`is a directory: ${filePath}`);
     if (!found.isFile()) throw new Refusal(`is not a regular file: ${filePath}`);
-    await access(filePath, constants.R_OK);
+    accessSync(filePath, constants.R_OK);
   } catch (error) {
     const code = error instanceof Error && "code" in error ? error.code : undefined;
     if (code === "ENOENT") return;

@@ -1,6 +1,8 @@
 --- The reviews that are not decided, and which of them are on the screen.
 local config = require("gemini-bridge.config")
+local turn = require("gemini-bridge.turn")
 local view = require("gemini-bridge.diff.view")
+local winbar = require("gemini-bridge.diff.winbar")
 
 local M = {}
 
@@ -11,6 +13,7 @@ local M = {}
 ---@field proposed string The text as it came.
 ---@field buffers { original: integer, proposal: integer, copied: boolean }
 ---@field hunks gemini_bridge.Hunk[]
+---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.
 ---@field stale boolean File or buffer have changed since the proposal came.
 ---@field parked boolean The user has put something else into its window.
 ---@field view? gemini_bridge.View While it is on the screen.
@@ -74,6 +77,15 @@ local function retry()
 end
 
 ---@param review gemini_bridge.Review
+local function scroll_to_first_hunk(review)
+  review.refresh()
+  local first = review.hunks[1]
+  if first then
+    view.scroll_to(review.view, first.original_from, first.from)
+  end
+end
+
+---@param review gemini_bridge.Review
 ---@return boolean shown
 function M.show(review)
   local ok, opened = false, nil
@@ -89,11 +101,12 @@ function M.show(review)
     return false
   end
   review.view, review.parked = opened, false
-  review.refresh()
-  local first = review.hunks[1]
-  if first then
-    view.scroll_to(opened, first.original_from, first.from)
-  end
+  winbar.update(review)
+  turn.next(function()
+    if review.view == opened then
+      scroll_to_first_hunk(review)
+    end
+  end)
   return true
 end
 

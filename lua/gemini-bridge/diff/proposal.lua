@@ -7,7 +7,16 @@ local M = {}
 --- A larger text has no file type: highlighting may parse all of it at once, which stops Neovim for seconds (bytes).
 local MAX_HIGHLIGHTED = 1024 * 1024
 
---- Set again after the file type's plugins have run, which may think that this is a file.
+--- What none of these is subject to.
+local OPTIONS = {
+  bufhidden = "hide",
+  swapfile = false,
+  undofile = false,
+  modeline = false,
+  modifiable = true,
+  readonly = false,
+}
+
 ---@param buf integer
 ---@param options table<string, any>
 local function set_options(buf, options)
@@ -16,43 +25,19 @@ local function set_options(buf, options)
   end
 end
 
---- By the path alone; a modeline in the text has no say.
----@param buf integer
----@param file string
-local function set_filetype(buf, file)
-  local ok, filetype = pcall(vim.filetype.match, { filename = file, buf = buf })
-  local open = path.buffer(file)
-  filetype = ok and filetype or open and vim.bo[open].filetype
-  if filetype and filetype ~= "" then
-    pcall(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
-  end
-end
-
 ---@param name string
----@param file string
 ---@param bytes string
----@param options table<string, any>
-local function create(name, file, bytes, options)
+---@param buftype "acwrite"|"nofile"
+local function create(name, bytes, buftype)
   local buf = vim.api.nvim_create_buf(false, true)
-  options = vim.tbl_extend("error", options, {
-    bufhidden = "hide",
-    swapfile = false,
-    undofile = false,
-    modeline = false,
-    modifiable = true,
-    readonly = false,
-  })
-  set_options(buf, options)
+  set_options(buf, OPTIONS)
+  vim.bo[buf].buftype = buftype
   -- Without undo, or the first `u` would empty the buffer.
   local levels = vim.bo[buf].undolevels
   vim.bo[buf].undolevels = -1
   text.write(buf, bytes)
   vim.bo[buf].undolevels = levels
   vim.api.nvim_buf_set_name(buf, name)
-  if #bytes <= MAX_HIGHLIGHTED then
-    set_filetype(buf, file)
-  end
-  set_options(buf, options)
   return buf
 end
 
@@ -61,7 +46,7 @@ end
 --- @param bytes string
 --- @return integer buf
 function M.create(id, file, bytes)
-  local buf = create(("gemini://%d/%s"):format(id, file), file, bytes, { buftype = "acwrite" })
+  local buf = create(("gemini://%d/%s"):format(id, file), bytes, "acwrite")
   vim.b[buf].gemini_diff = { filePath = file, role = "proposal" }
   return buf
 end
@@ -77,7 +62,26 @@ function M.original(id, file)
     return buf, false
   end
   local bytes = path.bytes(file) or ""
-  return create(("gemini-original://%d/%s"):format(id, file), file, bytes, { buftype = "nofile" }), true
+  return create(("gemini-original://%d/%s"):format(id, file), bytes, "nofile"), true
+end
+
+--- Gives a buffer of these the type of its file, by the path alone: a modeline in the text has no say.
+---@param buf integer
+---@param file string Absolute path.
+function M.set_filetype(buf, file)
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+    return
+  end
+  local ok, filetype = pcall(vim.filetype.match, { filename = file, buf = buf })
+  local open = path.buffer(file)
+  filetype = ok and filetype or open and vim.bo[open].filetype
+  if filetype and filetype ~= "" then
+    local buftype = vim.bo[buf].buftype
+    pcall(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
+    -- Once more: a file type's plugins may think that this is a file.
+    set_options(buf, OPTIONS)
+    vim.bo[buf].buftype = buftype
+  end
 end
 
 return M

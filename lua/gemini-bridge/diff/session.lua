@@ -10,6 +10,7 @@ local pending = require("gemini-bridge.diff.pending")
 local proposal = require("gemini-bridge.diff.proposal")
 local stale = require("gemini-bridge.diff.stale")
 local text = require("gemini-bridge.diff.text")
+local turn = require("gemini-bridge.turn")
 local window = require("gemini-bridge.diff.window")
 local winbar = require("gemini-bridge.diff.winbar")
 local write = require("gemini-bridge.diff.write")
@@ -65,7 +66,27 @@ local function follow_text(review, on)
   end, true)
 end
 
---- Creates a review that is pending but not yet on the screen.
+---@param review gemini_bridge.Review
+local function map_keys(review)
+  local function decide(ended)
+    if ended then
+      outcome.dismiss(review, true)
+    end
+  end
+  keys.map(review, {
+    accept = function()
+      decide(outcome.accept(review))
+    end,
+    reject = function()
+      decide(outcome.reject(review))
+    end,
+    write = function()
+      decide(accept_by_write(review, false))
+    end,
+  })
+end
+
+--- Creates a review that is pending but not yet on the screen. What can wait follows in the editor's next turn.
 ---@param params { id: integer, filePath: string, newContent: string, client: string }
 ---@return gemini_bridge.Review
 function M.create(params)
@@ -86,8 +107,6 @@ function M.create(params)
 
   --- Whether the final newline goes with the last hunk, so that dropping that drops it, too.
   local newline_follows ---@type boolean?
-  --- The state of both texts for which hunks were counted: that takes long for long ones.
-  local counted ---@type integer[]?
 
   function review.refresh()
     if
@@ -96,8 +115,8 @@ function M.create(params)
       return
     end
     local ticks = { vim.b[original].changedtick, vim.b[buf].changedtick }
-    if not vim.deep_equal(ticks, counted) then
-      counted, review.hunks = ticks, hunks.list(original, buf)
+    if not vim.deep_equal(ticks, review.counted) then
+      review.counted, review.hunks = ticks, hunks.list(original, buf)
     end
     hunks.update_kept(buf, review.hunks)
     local reach_end = hunks.reach_end(review.hunks, original, buf)
@@ -117,27 +136,10 @@ function M.create(params)
       { group = group, buffer = not anywhere and buf or nil, callback = callback }
     )
   end
-  local function decide(ended)
-    if ended then
-      outcome.dismiss(review, true)
-    end
-  end
 
   pending.add(review)
-  review.refresh()
   closing.watch(review, on)
   follow_text(review, on)
-  keys.map(review, {
-    accept = function()
-      decide(outcome.accept(review))
-    end,
-    reject = function()
-      decide(outcome.reject(review))
-    end,
-    write = function()
-      decide(accept_by_write(review, false))
-    end,
-  })
   local stop_writes = write.watch(buf, group, function(force)
     local accepted = accept_by_write(review, force)
     if accepted then
@@ -153,6 +155,19 @@ function M.create(params)
     stop_disk()
     pcall(vim.api.nvim_del_augroup_by_id, group)
   end
+
+  -- Not before the request is answered: a file type's plugins take a millisecond, hunks 10 ms for each MB.
+  turn.next(function()
+    if not pending.has(review) then
+      return
+    end
+    proposal.set_filetype(buf, review.filePath)
+    if copied then
+      proposal.set_filetype(original, review.filePath)
+    end
+    map_keys(review)
+    review.refresh()
+  end)
   return review
 end
 
@@ -171,6 +186,7 @@ function M.enter(review)
     review.view.origin = here
   end
   focus.go(review.view.proposal)
+  review.refresh()
   local first = review.hunks[1]
   if first and not review.view.visited then
     vim.api.nvim_win_set_cursor(review.view.proposal, { hunks.line(first), 0 })

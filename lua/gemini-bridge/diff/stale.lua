@@ -4,6 +4,7 @@ local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.diff.path")
 local pending = require("gemini-bridge.diff.pending")
 local text = require("gemini-bridge.diff.text")
+local turn = require("gemini-bridge.turn")
 local watch = require("gemini-bridge.diff.watch")
 
 local M = {}
@@ -21,7 +22,13 @@ function M.watch(review)
   local file = path.real(review.filePath)
   local disk = path.bytes(file)
   local buffers = review.buffers
-  local shown = text.read(buffers.original)
+  local shown ---@type string?
+  -- Reading it takes 3 ms for each MB, in which nobody types.
+  turn.next(function()
+    if pending.has(review) and vim.api.nvim_buf_is_loaded(buffers.original) then
+      shown = text.read(buffers.original)
+    end
+  end)
 
   --- Told once; the winbar says it for as long as it is so.
   local function update(stale)
@@ -55,7 +62,8 @@ function M.watch(review)
       group = review.group,
       buffer = buffers.original,
       callback = function()
-        update(text.read(buffers.original) ~= shown or path.bytes(file) ~= disk)
+        local edited = shown ~= nil and text.read(buffers.original) ~= shown
+        update(edited or path.bytes(file) ~= disk)
       end,
     })
     vim.api.nvim_create_autocmd("BufModifiedSet", {

@@ -78,9 +78,13 @@ function M.scroll_to(view, original, proposal)
     if win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
+      -- Of these windows only: in another one the user may have moved since the review was shown.
+      local shown = view.shown.windows[win]
+      if shown then
+        shown.view = window.view(win)
+      end
     end
   end
-  view.shown = layout.save(view.before.tab)
 end
 
 --- Shows a review. Raises, and leaves nothing behind, when Neovim has no room or allows no window now.

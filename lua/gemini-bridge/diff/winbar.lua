@@ -6,8 +6,11 @@ local window = require("gemini-bridge.diff.window")
 local M = {}
 
 ---@param review gemini_bridge.Review
----@return string
+---@return string? # nil before they have been counted.
 local function hunks(review)
+  if not review.counted then
+    return
+  end
   local kept = #vim.tbl_filter(function(hunk)
     return hunk.kept
   end, review.hunks)
@@ -46,8 +49,11 @@ function M.update(review)
   end
   local keys = config.get().diff.write_accepts and ":w accepts, :q rejects" or ":GeminiAccept, :q rejects"
   local name = path.display(review.filePath, math.floor(vim.o.columns / 4))
+  local said = { "Proposal for " .. name }
+  said[#said + 1] = hunks(review)
+  said[#said + 1] = M.note(review)
   local bars = {
-    [view.proposal] = bar({ "Proposal for " .. name, hunks(review), M.note(review) }, keys),
+    [view.proposal] = bar(said, keys),
     -- Also above the other side, or its lines would stand one row higher.
     [view.original] = bar({ name }),
   }
