@@ -1,5 +1,6 @@
 /** Carries the editor's context to every connected CLI. */
 import { isDeepStrictEqual } from "node:util";
+import { encode } from "./http/event-stream.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import { CONTEXT_EVENTS, createContext } from "./ide/context.ts";
 import { IdeContext, MAX_SELECTED_TEXT } from "./ide/wire.ts";
@@ -58,9 +59,10 @@ export function createPublisher({ bridge, log, sessions, shared }: PublisherOpti
       log.error("a context was not sent:", current.error.issues);
       return;
     }
+    const notification = encode("ide/contextUpdate", current.data);
     for (const session of to) {
       waiting.delete(session.id);
-      session.notify("ide/contextUpdate", current.data);
+      session.notify(notification);
     }
   }
 

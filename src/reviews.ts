@@ -1,4 +1,5 @@
 /** Brings together who asked for a diff, what the editor shows, and what the user decided. */
+import { encode } from "./http/event-stream.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
 import { createDiffs, type Diff } from "./ide/diffs.ts";
@@ -91,9 +92,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
     known: () => [...diffs.all(), ...leaving],
     handlers: {
       diff_accepted: ({ id, content }) =>
-        decide(id, (session, { filePath }) => session.deliver("ide/diffAccepted", { filePath, content })),
+        decide(id, (session, { filePath }) =>
+          session.deliver(encode("ide/diffAccepted", { filePath, content })),
+        ),
       diff_rejected: ({ id }) =>
-        decide(id, (session, { filePath }) => session.deliver("ide/diffRejected", { filePath })),
+        decide(id, (session, { filePath }) => session.deliver(encode("ide/diffRejected", { filePath }))),
       diff_closed({ id }) {
         if (diffs.resolve(id)) changed();
         settle(id, true, "");

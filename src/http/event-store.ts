@@ -41,7 +41,12 @@ export class BoundedEventStore implements EventStore {
     this.#bounds = bounds;
   }
 
-  async storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
+  storeEvent(streamId: string, message: JSONRPCMessage): Promise<string> {
+    return Promise.resolve(this.add(streamId, message));
+  }
+
+  /** @returns the event's id */
+  add(streamId: string, message: JSONRPCMessage): string {
     const number = ++this.#last;
     // Only the newest context counts; an older one in its place would be stale when it is replayed.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
@@ -53,10 +58,15 @@ export class BoundedEventStore implements EventStore {
       const answer = this.#events.slice(0, -1).findIndex((event) => event.streamId !== STANDALONE_STREAM);
       this.#drop(Math.max(answer, 0));
     }
-    return `${this.#origin}.${number}.${streamId}`;
+    return this.#id(number, streamId);
   }
 
   async getStreamIdForEventId(id: string): Promise<string | undefined> {
+    return this.streamOf(id);
+  }
+
+  /** @returns the stream of an event of ours, also of one that is gone by now when it was the standalone one's */
+  streamOf(id: string): string | undefined {
     const streamId = this.#parse(id)?.streamId;
     const known = streamId === STANDALONE_STREAM || this.#events.some((event) => event.streamId === streamId);
     return known ? streamId : undefined;
@@ -66,13 +76,22 @@ export class BoundedEventStore implements EventStore {
     lastId: string,
     { send }: { send: (id: string, message: JSONRPCMessage) => Promise<void> },
   ): Promise<string> {
+    const streamId = this.#parse(lastId)?.streamId;
+    if (streamId === undefined) throw new Error("unknown event id");
+    for (const { id, message } of this.after(lastId)) await send(id, message);
+    return streamId;
+  }
+
+  /** What is kept of the same stream and came after an event, the oldest first. */
+  after(lastId: string): { id: string; message: JSONRPCMessage }[] {
     const last = this.#parse(lastId);
-    if (!last) throw new Error("unknown event id");
-    for (const { number, streamId, message } of [...this.#events]) {
-      if (number > last.number && streamId === last.streamId)
-        await send(`${this.#origin}.${number}.${streamId}`, message);
-    }
-    return last.streamId;
+    return this.#events
+      .filter(({ number, streamId }) => last && number > last.number && streamId === last.streamId)
+      .map(({ number, streamId, message }) => ({ id: this.#id(number, streamId), message }));
+  }
+
+  #id(number: number, streamId: string): string {
+    return `${this.#origin}.${number}.${streamId}`;
   }
 
   #exceeds(): boolean {

@@ -1,11 +1,10 @@
-/** One connected CLI: its McpServer and transport, its event stream, and the decisions it has yet to hear of. */
-import { setImmediate } from "node:timers/promises";
+/** One connected CLI: its McpServer and transport, its event stream, and when it counts as gone. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { type JSONRPCMessage, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
+import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { IdeNotifications } from "../ide/wire.ts";
 import { BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
+import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 
 /** What a later host needs to know of a session to go on with it. */
 export interface KnownSession {
@@ -18,23 +17,12 @@ export interface KnownSession {
   readonly protocolVersion: string;
 }
 
-export interface Session {
+export interface Session extends Pick<EventStream, "isOpen" | "notify" | "deliver"> {
   readonly id: string;
   readonly known: KnownSession;
-  /** Sends the context if a stream is open. To a slow reader only the newest goes. */
-  notify(method: "ide/contextUpdate", params: IdeNotifications["ide/contextUpdate"]): void;
-  /**
-   * Sends a decision of the user's, as soon as a stream is open.
-   * @returns whether it has left; it has not when the session ended first.
-   */
-  deliver<M extends "ide/diffAccepted" | "ide/diffRejected">(
-    method: M,
-    params: IdeNotifications[M],
-  ): Promise<boolean>;
 }
 
 export interface Connection extends Session {
-  readonly isOpen: boolean;
   /** Answers a request of this session's client, which Fastify has read. */
   handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
   /** Takes the first message, for a client that has sent it to a host before this one. */
@@ -61,23 +49,9 @@ export interface ConnectionOptions {
   ended(): void;
 }
 
-/** How soon to look again whether a slow reader has taken a decision (milliseconds). */
-const RECHECK = 1_000;
-
-interface Outcome {
-  readonly message: JSONRPCMessage;
-  /** Given to a stream: it is in the event store. */
-  sent: boolean;
-  readonly settle: (delivered: boolean) => void;
-}
-
 export async function createConnection(options: ConnectionOptions): Promise<Connection> {
   const { known, server, grace } = options;
   const store = new BoundedEventStore();
-  const outcomes: Outcome[] = [];
-  let stream: FastifyReply["raw"] | undefined;
-  /** The newest context, while the reader has not yet taken what came before it. */
-  let late: JSONRPCMessage | undefined;
   let expiry: NodeJS.Timeout | undefined;
   let requests = 0;
   let ended = false;
@@ -92,81 +66,49 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     if (ended) return;
     ended = true;
     clearTimeout(expiry);
-    for (const outcome of outcomes.splice(0)) outcome.settle(false);
+    stream.close();
     options.ended();
   };
+  const stream = createEventStream({
+    store,
+    keepAlive: options.keepAlive,
+    dropped() {
+      touch();
+      options.dropped();
+    },
+  });
   /** Starts the time after which a session that shows no life ends. */
   function touch(): void {
     clearTimeout(expiry);
-    if (stream || requests > 0 || ended) return;
+    if (stream.isOpen || requests > 0 || ended) return;
     expiry = setTimeout(() => void transport.close(), grace);
     expiry.unref();
   }
 
-  function send(message: JSONRPCMessage): Promise<void> {
-    return transport.send(message).catch(() => {}); // a stream that is gone is seen at its end
-  }
-
-  /** Sends the decisions that are due, and settles them once the stream has taken them. */
-  async function flush(): Promise<void> {
-    const current = stream;
-    if (!current) return;
-    for (const outcome of outcomes) {
-      if (outcome.sent) continue;
-      outcome.sent = true;
-      await send(outcome.message);
-    }
-    await setImmediate(); // the bytes go from the transport's stream to the socket in microtasks
-    if (current !== stream || current.destroyed) return;
-    if (current.writableLength > 0) {
-      setTimeout(flush, RECHECK).unref();
-      return;
-    }
-    for (const outcome of outcomes.filter(({ sent }) => sent)) {
-      outcomes.splice(outcomes.indexOf(outcome), 1);
-      outcome.settle(true);
-    }
-  }
-
-  function sendLate(): void {
-    if (!stream || stream.writableNeedDrain || !late) return;
-    void send(late);
-    late = undefined;
+  function answer(request: FastifyRequest, body?: unknown): Promise<Response> {
+    return transport.handleRequest(webRequest(request), { parsedBody: body });
   }
 
   async function openStream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const lastEventId = request.headers["last-event-id"];
-    const resumed =
-      typeof lastEventId === "string" ? await store.getStreamIdForEventId(lastEventId) : undefined;
-    // What a host before this one has sent cannot be resumed from: a new stream is the best there is.
-    if (resumed === undefined) delete request.headers["last-event-id"];
-    const standalone = resumed === undefined || resumed === STANDALONE_STREAM;
-    const previous = stream;
-    // The SDK answers 409 to a second stream, which the CLI counts as an error; the newer one is the one that is read.
-    if (standalone && isStreamRequest(request)) transport.closeStandaloneSSEStream();
-    const response = await transport.handleRequest(webRequest(request));
-    if (response.status !== 200 || !standalone) return reply.send(response);
-    // One that nobody reads would wait to be read before it ends.
-    if (previous?.writableNeedDrain) previous.destroy();
-    const current = reply.raw;
-    stream = current;
-    late = undefined;
-    touch();
-    const drop = () => {
-      if (stream !== current) return;
-      stream = undefined;
-      touch();
-      if (!ended) options.dropped();
-    };
-    onceClosed(current, drop);
-    current.on("drain", sendLate);
-    reply.send(response);
+    const last = request.headers["last-event-id"];
+    const lastId = typeof last === "string" ? last : undefined;
+    const resumed = lastId === undefined ? undefined : store.streamOf(lastId);
+    // The SDK refuses what is no request for a stream, and goes on with the answer to a request.
+    if (!isStreamRequest(request) || (resumed !== undefined && resumed !== STANDALONE_STREAM))
+      return reply.send(await answer(request));
+    reply.hijack();
+    reply.raw.writeHead(200, {
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+      "mcp-session-id": known.id,
+    });
     // The headers of a stream without data would wait for its first event.
-    current.flushHeaders();
-    // The store replays what was sent after the last event that the client has seen, and nothing else does.
-    if (resumed === undefined) for (const outcome of outcomes) outcome.sent = false;
-    void flush();
-    if (stream === current) options.opened();
+    reply.raw.flushHeaders();
+    // What a host before this one has sent cannot be resumed from: a new stream is the best there is.
+    stream.open(reply.raw, resumed === undefined ? undefined : lastId);
+    touch();
+    if (stream.isOpen) options.opened();
     return reply;
   }
 
@@ -174,19 +116,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     id: known.id,
     known,
     get isOpen() {
-      return stream !== undefined;
+      return stream.isOpen;
     },
-    notify(method, params) {
-      if (!stream) return;
-      late = { jsonrpc: "2.0", method, params: { ...params } };
-      sendLate();
-    },
-    deliver: (method, params) =>
-      new Promise((settle) => {
-        if (ended) return settle(false);
-        outcomes.push({ message: { jsonrpc: "2.0", method, params: { ...params } }, sent: false, settle });
-        void flush();
-      }),
+    notify: stream.notify,
+    deliver: stream.deliver,
     async handle(request, reply) {
       if (request.method === "GET") return openStream(request, reply);
       requests += 1;
@@ -195,7 +128,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
         requests -= 1;
         touch();
       });
-      return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: request.body }));
+      return reply.send(await answer(request, request.body));
     },
     async initialize() {
       const { protocolVersion, name, version } = known;
@@ -213,12 +146,6 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   await server.connect(transport);
   touch();
   return connection;
-}
-
-/** Calls back when a response ends, also when it has ended by now. */
-function onceClosed(response: FastifyReply["raw"], run: () => void): void {
-  if (response.closed || response.destroyed) run();
-  else response.once("close", run);
 }
 
 /** Whether the transport will open a stream, as far as it depends on the request. */

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { encode } from "../../src/http/event-stream.ts";
 import type { Session } from "../../src/http/sessions.ts";
 import { initialize, openStream, type ServerOptions, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
@@ -13,7 +14,7 @@ async function start(t: Test, options: ServerOptions = {}) {
 }
 
 const accept = (session: Session, content: string) =>
-  session.deliver("ide/diffAccepted", { filePath: "/a", content });
+  session.deliver(encode("ide/diffAccepted", { filePath: "/a", content }));
 
 const context = (path: string) => ({ workspaceState: { openFiles: [{ path, timestamp: 1 }] } });
 
@@ -34,7 +35,10 @@ t.test("a decision taken while the stream was down arrives when it comes back, o
     const lastId = first.events.at(-1)?.id ?? "";
     first.break();
     await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
-    const delivered = [accept(session, "one"), session.deliver("ide/diffRejected", { filePath: "/b" })];
+    const delivered = [
+      accept(session, "one"),
+      session.deliver(encode("ide/diffRejected", { filePath: "/b" })),
+    ];
     const second = await open(resume ? { "last-event-id": lastId } : {});
     await second.next("ide/diffRejected");
     t.same(await Promise.all(delivered), [true, true]);
@@ -48,12 +52,12 @@ t.test("a decision taken while the stream was down arrives when it comes back, o
 t.test("a decision written to a stream that was broken already is replayed", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
-  session.notify("ide/contextUpdate", context("/a"));
+  session.notify(encode("ide/contextUpdate", context("/a")));
   await first.next("ide/contextUpdate");
   const lastId = first.events.at(-1)?.id ?? "";
   first.break(); // the server hears of it later
   void accept(session, "crossing");
-  for (let i = 0; i < 100; i++) session.notify("ide/contextUpdate", context(`/${i}`));
+  for (let i = 0; i < 100; i++) session.notify(encode("ide/contextUpdate", context(`/${i}`)));
   const second = await open({ "last-event-id": lastId });
   await second.next("ide/diffAccepted");
   await second.next("ide/contextUpdate");
@@ -126,7 +130,7 @@ t.test("a client that does not read costs no memory, and then gets what counts",
   const rounds = 5_000; // 80 MB
   const before = process.memoryUsage().rss;
   for (let time = 1; time <= rounds; time++) {
-    session.notify("ide/contextUpdate", update(time));
+    session.notify(encode("ide/contextUpdate", update(time)));
     if (time % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
   }
   const delivered = accept(session, "read at last");
