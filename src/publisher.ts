@@ -1,6 +1,6 @@
 /** Carries the editor's context to every connected CLI. */
 import { isDeepStrictEqual } from "node:util";
-import { encode } from "./http/event-stream.ts";
+import { encode } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import { CONTEXT_EVENTS, createContext } from "./ide/context.ts";
 import { IdeContext, MAX_SELECTED_TEXT } from "./ide/wire.ts";

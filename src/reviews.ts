@@ -1,5 +1,5 @@
 /** Brings together who asked for a diff, what the editor shows, and what the user decided. */
-import { encode } from "./http/event-stream.ts";
+import { encode } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
 import { createDiffs, type Diff } from "./ide/diffs.ts";

@@ -9,9 +9,13 @@ import { type Summary, summarize, takeTurns, time } from "../stats.ts";
 import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-const RUNS = 11;
-
-const SIZES = { "1 KB": 1_000, "1 MB": 1_000_000, "10 MB": 10_000_000 };
+/** What is short is measured more often, as whatever else the machine does weighs more in it. */
+const SIZES = {
+  "1 KB": { size: 1_000, runs: 61 },
+  "1 MB": { size: 1_000_000, runs: 31 },
+  "10 MB": { size: 10_000_000, runs: 11 },
+};
+type Size = (typeof SIZES)[keyof typeof SIZES];
 
 /** A text of about so many bytes, and a proposal that changes every hundredth line. */
 function texts(size: number): { before: string; after: string } {
@@ -68,7 +72,7 @@ function sum(...parts: Summary[]): Summary {
   };
 }
 
-async function openRows(subject: Subject, name: string, size: number): Promise<Row[]> {
+async function openRows(subject: Subject, name: string, { size, runs }: Size): Promise<Row[]> {
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
@@ -79,7 +83,7 @@ async function openRows(subject: Subject, name: string, size: number): Promise<R
     const path = nvim.path("a.txt");
     const close = () => closeDiff(client, path);
     const carry = () => bare.lua("return #...", after);
-    const [opened, refused, carried, shown, blocked, carryBlock] = await takeTurns(RUNS, [
+    const [opened, refused, carried, shown, blocked, carryBlock] = await takeTurns(runs, [
       async () => {
         const took = await time(() => client.openDiff(path, after));
         await close();
@@ -126,7 +130,7 @@ async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string):
   return Number((await arrived) - BigInt(z.string().parse(at))) / 1e6;
 }
 
-async function acceptRow(subject: Subject, name: string, size: number, floor: string): Promise<Row> {
+async function acceptRow(subject: Subject, name: string, { size, runs }: Size, floor: string): Promise<Row> {
   const { before, after } = texts(size);
   const open = { files: { "a.txt": before }, args: ["a.txt"] };
   return within(async (scope) => {
@@ -139,7 +143,7 @@ async function acceptRow(subject: Subject, name: string, size: number, floor: st
     await bare.lua(
       "vim.rpcnotify(floor_job, 'hold', 'ide/diffAccepted', { filePath = 'a.txt', content = bench_text })",
     );
-    const [accepted, transferred, read] = await takeTurns(RUNS, [
+    const [accepted, transferred, read] = await takeTurns(runs, [
       async () => {
         await client.openDiff(nvim.path("a.txt"), after);
         return untilAccepted(client, nvim, subject.accept);

@@ -30,6 +30,7 @@ function M.open(params)
   if known then
     known.proposed = params.newContent
     text.write(known.buffers.proposal, params.newContent)
+    known.written = text.state(known.buffers.proposal)
     turn.next(known.refresh)
     return
   end

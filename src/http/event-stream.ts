@@ -4,27 +4,8 @@
  * and a decision of 10 MB 50 ms.
  */
 import type { ServerResponse } from "node:http";
-import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import type { IdeNotifications } from "../ide/wire.ts";
 import { type BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
-
-/** A message that is encoded once, for however many sessions. */
-export interface Notification {
-  readonly message: JSONRPCMessage;
-  /** The end of its event, from the data on. */
-  readonly data: Buffer;
-}
-
-export function encode<M extends keyof IdeNotifications>(
-  method: M,
-  params: IdeNotifications[M],
-): Notification {
-  return encodeMessage({ jsonrpc: "2.0", method, params: { ...params } });
-}
-
-function encodeMessage(message: JSONRPCMessage): Notification {
-  return { message, data: Buffer.from(`data: ${JSON.stringify(message)}\n\n`) };
-}
+import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
   readonly isOpen: boolean;
@@ -69,10 +50,20 @@ export function createEventStream({ store, keepAlive, dropped }: EventStreamOpti
   let closed = false;
 
   function write(response: ServerResponse, id: string, { data }: Notification, taken?: () => void): void {
-    response.cork(); // one packet
-    response.write(`event: message\nid: ${id}\n`);
-    // Called when the socket has taken it, and with an error when it never will.
-    response.write(data, (error) => error || taken?.());
+    let left = 0;
+    // Called when the socket has taken a piece, and with an error when it never will.
+    const done = (error: unknown) => {
+      left -= 1;
+      if (!error && left === 0) taken?.();
+    };
+    response.cork();
+    response.write(`event: message\nid: ${id}\ndata: `);
+    for (const piece of data()) {
+      left += 1;
+      response.write(piece, done);
+      response.uncork(); // one packet, with what came before
+      response.cork();
+    }
     response.uncork();
   }
 

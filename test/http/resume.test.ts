@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { encode } from "../../src/http/event-stream.ts";
+import { encode } from "../../src/http/notification.ts";
 import type { Session } from "../../src/http/sessions.ts";
 import { initialize, openStream, type ServerOptions, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";

@@ -11,6 +11,7 @@ local M = {}
 ---@field filePath string As the CLI spells it.
 ---@field client string
 ---@field proposed string The text as it came.
+---@field written table The state of the proposal's buffer when it was given that text.
 ---@field buffers { original: integer, proposal: integer, copied: boolean }
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.

@@ -98,6 +98,7 @@ function M.create(params)
     filePath = params.filePath,
     client = params.client,
     proposed = params.newContent,
+    written = text.state(buf),
     buffers = { original = original, proposal = buf, copied = copied },
     group = group,
     hunks = {},

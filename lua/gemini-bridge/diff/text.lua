@@ -84,4 +84,12 @@ function M.write(buf, bytes)
   options.modified = false
 end
 
+--- What the bytes of a buffer depend on: as long as it is the same, so are they.
+---@param buf integer
+---@return table
+function M.state(buf)
+  local options = vim.bo[buf]
+  return { vim.b[buf].changedtick, options.fileformat, options.endofline, options.bomb }
+end
+
 return M

@@ -1,0 +1,59 @@
+/** What clients are told unasked, in the form in which it travels. */
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import type { IdeNotifications } from "../ide/wire.ts";
+
+export interface Notification {
+  readonly message: JSONRPCMessage;
+  /** The end of its event, from the message's JSON on: encoded once, for however many sessions. */
+  readonly data: () => Iterable<Buffer | string>;
+}
+
+/**
+ * Longer texts (UTF-16 units) are encoded in pieces, so that the client reads one while the next is encoded: it has
+ * 10 MB after 100 ms instead of 150.
+ */
+const PIECE = 128 * 1024;
+
+export function encode<M extends keyof IdeNotifications>(
+  method: M,
+  params: IdeNotifications[M],
+): Notification {
+  const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
+  const isLong = Object.values(params).some((value) => typeof value === "string" && value.length > PIECE);
+  return isLong ? { message, data: () => pieces(method, params) } : encodeMessage(message);
+}
+
+export function encodeMessage(message: JSONRPCMessage): Notification {
+  const data = [Buffer.from(`${JSON.stringify(message)}\n\n`)];
+  return { message, data: () => data };
+}
+
+function* pieces(method: string, params: object): Generator<string> {
+  let json = `{"jsonrpc":"2.0","method":"${method}","params":`;
+  let before = "{";
+  for (const [name, value] of Object.entries(params)) {
+    json += `${before}"${name}":`;
+    before = ",";
+    if (typeof value !== "string") {
+      json += JSON.stringify(value);
+      continue;
+    }
+    json += '"';
+    for (const slice of slices(value)) {
+      yield json + JSON.stringify(slice).slice(1, -1);
+      json = "";
+    }
+    json += '"';
+  }
+  yield `${json}}}\n\n`;
+}
+
+/** Never cuts a character in two: each half would be encoded as an escape. */
+function* slices(text: string): Generator<string> {
+  for (let from = 0; from < text.length; ) {
+    const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE - 1));
+    const to = from + PIECE - (isCut ? 1 : 0);
+    yield text.slice(from, to);
+    from = to;
+  }
+}
