@@ -19,7 +19,7 @@ export interface Publisher {
   opened(session: Session): void;
   /** A stream closed: without any, nothing is read from the editor. */
   dropped(): void;
-  snapshot(snapshot: Snapshot): Promise<void>;
+  snapshot(snapshot: Snapshot): void;
 }
 
 export interface PublisherOptions {
@@ -87,8 +87,8 @@ export function createPublisher({ bridge, log, sessions, shared }: PublisherOpti
       tell(undefined);
       bridge.tell("context_unsubscribe", {});
     },
-    async snapshot(snapshot) {
-      const changed = await context.apply(snapshot);
+    snapshot(snapshot) {
+      const changed = context.apply(snapshot);
       if (!subscribed || snapshot.more) return;
       known = true;
       publish(({ id }) => changed !== undefined || waiting.has(id));

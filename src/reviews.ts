@@ -61,14 +61,11 @@ export function createReviews(options: ReviewsOptions): Reviews {
     tools: (session) => ({
       async open({ filePath, newContent }) {
         const diff = diffs.open(session.id, filePath);
-        changed();
+        const client = session.known.name;
+        const shown = bridge.call("diff_open", { id: diff.id, filePath, newContent, client });
+        changed(); // in the same tick, so that no crash comes between
         try {
-          await bridge.call("diff_open", {
-            id: diff.id,
-            filePath,
-            newContent,
-            client: session.known.name,
-          });
+          await shown;
         } catch (error) {
           diffs.resolve(diff.id);
           changed();

@@ -28,9 +28,11 @@ export const CONTEXT_EVENTS = [
 /** More files than are listed are held against the disk when some of those focused last are not there. */
 const MAX_WATCHED = 3 * MAX_OPEN_FILES;
 
+type Look = ReturnType<Files["look"]>;
+
 export interface Context {
   /** @returns the new context, or `undefined` when nothing has changed. */
-  apply(snapshot: Snapshot): Promise<IdeContext | undefined>;
+  apply(snapshot: Snapshot): IdeContext | undefined;
   current(): IdeContext;
   /** The same for the user, and what is kept from the CLI. */
   shared(): Shared;
@@ -55,72 +57,60 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
   let active: Active | undefined;
   /** The active file must not be shared. */
   let excluded: string | undefined;
-  let queue: Promise<unknown> = Promise.resolve();
   const watch = createFileWatch(() => {
-    void inTurn(refresh).then((next) => next && changed());
+    if (refresh()) changed();
   });
 
-  const look = (paths: readonly string[]) => files.look(paths, history.sharing().exclude);
-
   /** @returns the file that the user looks at, when it must not be shared. */
-  async function chooseActive(): Promise<string | undefined> {
+  function chooseActive(look: Look): string | undefined {
     const wanted = history.active();
     const path = wanted && history.path(wanted.bufnr);
-    const [verdict] = path ? await look([path]) : [];
+    const verdict = path && look(path);
     if (verdict && verdict !== "absent") active = wanted;
     else if (active && (active.bufnr === wanted?.bufnr || !history.path(active.bufnr))) active = undefined;
     return verdict === "excluded" ? path : undefined;
   }
 
   /** The first buffers that are files to share. */
-  async function chooseFiles(): Promise<OpenBuffer[]> {
+  function chooseFiles(look: Look): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
-    const buffers = history.buffers();
-    let at = 0;
-    for (; at < buffers.length && chosen.length < MAX_OPEN_FILES; at += MAX_OPEN_FILES) {
-      const some = buffers.slice(at, at + MAX_OPEN_FILES);
-      const verdicts = await look(some.map(({ path }) => path));
-      chosen.push(...some.filter((_, index) => verdicts[index] === "shared"));
+    const looked: string[] = [];
+    for (const buffer of history.buffers()) {
+      if (chosen.length === MAX_OPEN_FILES) break;
+      if (look(buffer.path) === "shared") chosen.push(buffer);
+      if (looked.length < MAX_WATCHED) looked.push(buffer.path);
     }
-    const looked = buffers.slice(0, Math.min(at, MAX_WATCHED)).map(({ path }) => path);
     const rules = looked.map((path) => join(dirname(path), IGNORE_FILE));
     watch.set([...looked, ...rules, ...files.ignoreFiles()]);
-    return chosen.slice(0, MAX_OPEN_FILES);
+    return chosen;
   }
 
-  async function build(): Promise<{ next: IdeContext; keptBack?: string | undefined }> {
-    const { paused, trusted } = history.sharing();
+  function build(): { next: IdeContext; keptBack?: string | undefined } {
+    const { paused, trusted, exclude } = history.sharing();
     if (paused) {
       watch.close();
       return { next: EMPTY };
     }
-    const keptBack = await chooseActive();
-    const openFiles = describe(await chooseFiles(), active, opened);
+    const look = files.look(exclude);
+    const keptBack = chooseActive(look);
+    const openFiles = describe(chooseFiles(look), active, opened);
     const isTrusted = trusted === undefined ? {} : { isTrusted: trusted };
     return { next: { workspaceState: { openFiles, ...isTrusted } }, keptBack };
   }
 
-  async function refresh(): Promise<IdeContext | undefined> {
-    const { next, keptBack } = await build();
+  function refresh(): IdeContext | undefined {
+    const { next, keptBack } = build();
     excluded = keptBack;
     if (isDeepStrictEqual(next, current)) return undefined;
     current = next;
     return next;
   }
 
-  /** One after the other: what was seen last must be what stays. */
-  function inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const result = queue.then(task);
-    queue = result.catch(() => {});
-    return result;
-  }
-
   return {
-    apply: (snapshot) =>
-      inTurn(async () => {
-        history.add(snapshot);
-        return snapshot.more ? undefined : refresh();
-      }),
+    apply(snapshot) {
+      history.add(snapshot);
+      return snapshot.more ? undefined : refresh();
+    },
     current: () => current,
     shared() {
       const openFiles = current.workspaceState?.openFiles ?? [];

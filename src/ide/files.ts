@@ -18,11 +18,11 @@ export type Verdict = "absent" | "excluded" | "shared";
 
 export interface Files {
   /**
-   * Looks at files at one moment.
-   * @param paths absolute
+   * Looks at files at one moment: what is asked for again is answered as before.
    * @param exclude patterns of the user's, see {@link anchor}
+   * @returns a function of absolute paths
    */
-  look(paths: readonly string[], exclude: readonly string[]): Promise<Verdict[]>;
+  look(exclude: readonly string[]): (path: string) => Verdict;
   /** The ignore files that were found. */
   ignoreFiles(): string[];
 }
@@ -60,7 +60,7 @@ export function createFiles(): Files {
 
   return {
     ignoreFiles: () => [...ignoreFiles.keys()].map((folder) => join(folder, IGNORE_FILE)),
-    async look(paths, exclude) {
+    look(exclude) {
       if (exclude !== patterns) {
         patterns = exclude;
         excluded = ignore().add(exclude.map(anchor));
@@ -84,7 +84,7 @@ export function createFiles(): Files {
         return verdict;
       }
 
-      return paths.map((path): Verdict => {
+      function verdictOn(path: string): Verdict {
         try {
           if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return "absent";
           // A link must not give away what its target's name protects.
@@ -94,7 +94,14 @@ export function createFiles(): Files {
         } catch {
           return "absent";
         }
-      });
+      }
+
+      const verdicts = new Map<string, Verdict>();
+      return (path) => {
+        const verdict = verdicts.get(path) ?? verdictOn(path);
+        verdicts.set(path, verdict);
+        return verdict;
+      };
     },
   };
 }

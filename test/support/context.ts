@@ -32,7 +32,7 @@ export class ContextHost {
       if (method !== EVENT_METHOD || event !== "context") return;
       const snapshot = Snapshot.parse(payload);
       this.snapshots.push({ at: performance.now(), value: snapshot });
-      void this.context.apply(snapshot).then((changed) => changed && this.#received());
+      if (this.context.apply(snapshot)) this.#received();
     });
   }
 

@@ -22,10 +22,13 @@ end
 ---@param review gemini_bridge.Review
 ---@return string? note What the user should know before accepting.
 function M.note(review)
-  local open = path.buffer(review.filePath)
+  local open = review.buffers.original ---@type integer?
+  if review.buffers.copied then
+    open = path.buffer(review.filePath)
+  end
   if review.stale then
     return "stale: the file has changed"
-  elseif open and vim.bo[open].modified then
+  elseif open and vim.api.nvim_buf_is_valid(open) and vim.bo[open].modified then
     return "unsaved changes in the file"
   end
 end
