@@ -2,7 +2,7 @@
 import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";
 import { broadcastRows, latencyRows } from "./rows/latency.ts";
-import { memoryRows, resourceRows } from "./rows/resources.ts";
+import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { sizeRows } from "./rows/sizes.ts";
 import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
@@ -30,5 +30,6 @@ export const comparable: Readonly<Record<string, Group>> = {
   events: eventRows,
   snapshot: snapshotRows,
   diffs: diffRows,
-  memory: memoryRows,
+  memory: footprintRows,
+  growth: growthRows,
 };

@@ -20,7 +20,7 @@ const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
 
 const Floor = z.object({ pid: z.number() });
 
-export async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
+async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   const memory = async (nvim: Nvim) => {
     await delay(SETTLE);
     return sumBelow(nvim.pid, residentMemory);
@@ -74,6 +74,36 @@ export async function memoryRows(subject: Subject, floor: string): Promise<Row[]
       goal: { ratio: 1.05 },
     },
   ];
+}
+
+/** Of Neovim and all that it has started, as others serve from Neovim itself. */
+const footprint = async ({ pid }: Nvim) => {
+  await delay(SETTLE);
+  return residentMemory(pid) + sumBelow(pid, residentMemory);
+};
+
+export async function footprintRows(subject: Subject): Promise<Row[]> {
+  const [figures] = await takeTurns(RUNS, [
+    () => within(async (scope) => footprint((await startBridge(scope, subject, OPEN)).nvim)),
+  ]);
+  const name = "resident memory of Neovim and its processes, 1 client";
+  return [{ name, unit: "MB", figure: summarize(figures) }];
+}
+
+export async function growthRows(subject: Subject): Promise<Row[]> {
+  const [figures] = await takeTurns(3, [
+    () =>
+      within(async (scope) => {
+        const { nvim, clients } = await startBridge(scope, subject, OPEN);
+        const before = await footprint(nvim);
+        for (let i = 0; i < DIFFS / 2; i += 1) {
+          await clients[0]?.openDiff(nvim.path("a.txt"), `${TEXT}change ${i}\n`);
+          if (clients[0]) await closeDiff(clients[0], nvim.path("a.txt"));
+        }
+        return (await footprint(nvim)) - before;
+      }),
+  ]);
+  return [{ name: `what ${DIFFS / 2} diffs add to it`, unit: "MB", figure: summarize(figures) }];
 }
 
 /** All runs at the same time, as none of them does anything. */
