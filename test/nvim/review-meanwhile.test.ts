@@ -96,3 +96,27 @@ t.test("the windows of a review moved into the tab page of another are told apar
     ],
   );
 });
+
+t.test("whoever asks after the answer finds all of the review", async (t) => {
+  const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `local x${i} = ${word}\n`);
+  const original = lines("1");
+  const proposed = original.with(300, "local y = 2\n");
+  const reviewer = await Reviewer.start(t, {
+    files: { "a.lua": original.join(""), "b.txt": "b\n" },
+    args: ["a.lua", "+split b.txt"],
+  });
+  for (let round = 0; round < 40; round++) {
+    const id = await reviewer.open(reviewer.nvim.path("a.lua"), proposed.join(""));
+    const found = await reviewer.nvim.lua(
+      `local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)
+      local win = vim.fn.win_findbuf(buf)[1]
+      local maps = vim.iter(vim.api.nvim_buf_get_keymap(buf, 'n')):map(function(map) return map.lhs end):totable()
+      return {
+        vim.bo[buf].filetype, vim.api.nvim_win_get_cursor(win)[1], vim.wo[win].winbar:match('%d+ hunks?'),
+        vim.list_contains(maps, '<Plug>(gemini-accept)'),
+      }`,
+    );
+    t.same(found, ["lua", 301, "1 hunk", true]);
+    await reviewer.close(id);
+  }
+});

@@ -8,11 +8,28 @@ local M = {}
 ---@field tab integer
 ---@field tree table |winlayout()|
 ---@field screen integer[] Columns and lines.
----@field windows table<integer, { buf: integer, width: integer, height: integer, view: vim.fn.winsaveview.ret }>
+---@field windows table<integer, gemini_bridge.LayoutWindow>
+
+---@class gemini_bridge.LayoutWindow
+---@field buf integer
+---@field width integer
+---@field height integer
+---@field view vim.fn.winsaveview.ret
 
 ---@param tab integer
 local function tree(tab)
   return vim.fn.winlayout(vim.api.nvim_tabpage_get_number(tab))
+end
+
+---@param win integer
+---@return gemini_bridge.LayoutWindow
+function M.window(win)
+  return {
+    buf = vim.api.nvim_win_get_buf(win),
+    width = vim.api.nvim_win_get_width(win),
+    height = vim.api.nvim_win_get_height(win),
+    view = window.view(win),
+  }
 end
 
 ---@param tab integer
@@ -20,12 +37,7 @@ end
 function M.save(tab)
   local layout = { tab = tab, tree = tree(tab), screen = { vim.o.columns, vim.o.lines }, windows = {} }
   for _, win in ipairs(place.windows(tab)) do
-    layout.windows[win] = {
-      buf = vim.api.nvim_win_get_buf(win),
-      width = vim.api.nvim_win_get_width(win),
-      height = vim.api.nvim_win_get_height(win),
-      view = window.view(win),
-    }
+    layout.windows[win] = M.window(win)
   end
   return layout
 end

@@ -103,8 +103,9 @@ function M.show(review)
   end
   review.view, review.parked = opened, false
   winbar.update(review)
+  view.note_layout(opened)
   turn.next(function()
-    if review.view == opened then
+    if review.view == opened and vim.api.nvim_win_is_valid(opened.proposal) then
       scroll_to_first_hunk(review)
     end
   end)

@@ -66,6 +66,12 @@ local function open_original(view, kind)
   return win
 end
 
+--- Notes how it looks, once all is there that changes a window's size.
+---@param view gemini_bridge.View
+function M.note_layout(view)
+  view.shown = layout.save(view.before.tab)
+end
+
 --- Scrolls both windows to the same place, except one that the user is in.
 ---@param view gemini_bridge.View
 ---@param original integer 1-based line.
@@ -79,10 +85,7 @@ function M.scroll_to(view, original, proposal)
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
       -- Of these windows only: in another one the user may have moved since the review was shown.
-      local shown = view.shown.windows[win]
-      if shown then
-        shown.view = window.view(win)
-      end
+      view.shown.windows[win] = view.shown.windows[win] and layout.window(win)
     end
   end
 end
@@ -108,7 +111,6 @@ function M.open(buffers, kind)
     table.insert(view.made, 1, view.proposal)
     window.compare(view.original)
     window.compare(view.proposal)
-    view.shown = layout.save(tab)
   end)
   if not ok then
     M.close(view)
