@@ -13,7 +13,7 @@ export interface Subject {
   init: string;
   /** Lua that starts the bridge. */
   start: string;
-  /** Lua that answers `{ port, token }` once it listens, and nothing before, where there is no discovery file. */
+  /** Lua that answers `{ port, token }` once it listens, where there is no discovery file. */
   endpoint?: string;
   /** Lua that accepts the only proposal. */
   accept: string;
@@ -56,7 +56,6 @@ export function startSubject(scope: Scope, subject: Subject, options: NvimOption
 
 const Discovery = z.looseObject({ port: z.number(), authToken: z.string().default("") });
 const Endpoint = z.object({ port: z.number(), token: z.string() });
-const MaybeEndpoint = z.union([Endpoint, z.literal([null, false]).transform(() => undefined)]);
 type Endpoint = z.infer<typeof Endpoint>;
 
 /** The newest discovery file, as loosely as Gemini CLI reads it: a peer may have put more into it. */
@@ -86,7 +85,7 @@ export async function startBridge(
   await nvim.lua(subject.start);
   const { endpoint } = subject;
   const { port, token } = await waitFor(
-    async () => (endpoint ? MaybeEndpoint.parse(await nvim.lua(endpoint)) : readDiscovery(nvim.dirs.tmp)),
+    async () => (endpoint ? Endpoint.parse(await nvim.lua(endpoint)) : readDiscovery(nvim.dirs.tmp)),
     "where to connect",
     20_000,
   );

@@ -15,8 +15,12 @@ const adapters: Readonly<Record<string, Adapter>> = {
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
-    // It wants the CLI to be installed.
-    env: { PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter) },
+    env: {
+      // It wants the CLI to be installed.
+      PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
+      // What it reports of broken connections ends in a prompt, at which Neovim answers nothing.
+      NGC_LOG_LEVEL: "fatal",
+    },
     // Writing its buffer of the proposal and closing it accepts.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
@@ -26,22 +30,6 @@ const adapters: Readonly<Record<string, Adapter>> = {
         break
       end
     end`,
-  },
-  // A process beside Neovim, which its checkout must have built (dist/main.js). It answers openDiff with the decision.
-  "neovim-ide-companion": {
-    start: `local probe = vim.uv.new_tcp()
-      probe:bind('127.0.0.1', 0)
-      bench_port = probe:getsockname().port
-      probe:close()
-      local main = vim.api.nvim_get_runtime_file('dist/main.js', false)[1]
-      vim.fn.jobstart({ 'node', main, '--port=' .. bench_port }, { env = { NVIM_LISTEN_ADDRESS = vim.v.servername } })`,
-    endpoint: `local socket = vim.uv.new_tcp()
-      socket:connect('127.0.0.1', bench_port, function(problem)
-        bench_listens = bench_listens or not problem
-        socket:close()
-      end)
-      return bench_listens and { port = bench_port, token = '' }`,
-    accept: "",
   },
 };
 
