@@ -4,7 +4,6 @@ local outcome = require("gemini-bridge.diff.outcome")
 local path = require("gemini-bridge.diff.path")
 local pending = require("gemini-bridge.diff.pending")
 local session = require("gemini-bridge.diff.session")
-local status = require("gemini-bridge.status")
 local text = require("gemini-bridge.diff.text")
 local turn = require("gemini-bridge.turn")
 
@@ -43,7 +42,6 @@ function M.open(params)
   local review = session.create(params)
   pending.show_next()
   announce(review)
-  status.emit("GeminiDiffOpened", { id = review.id, filePath = review.filePath, client = review.client })
 end
 
 --- Closes a review without an outcome.

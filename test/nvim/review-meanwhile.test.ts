@@ -104,6 +104,10 @@ t.test("whoever asks after the answer finds all of the review", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.lua": original.join(""), "b.txt": "b\n" },
     args: ["a.lua", "+split b.txt"],
+    init: `vim.api.nvim_create_autocmd('User', { pattern = 'GeminiDiffOpened', callback = function()
+      local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)
+      opened_with = { vim.bo[buf].filetype, #vim.api.nvim_buf_get_keymap(buf, 'n') > 0 }
+    end })`,
   });
   for (let round = 0; round < 40; round++) {
     const id = await reviewer.open(reviewer.nvim.path("a.lua"), proposed.join(""));
@@ -117,6 +121,11 @@ t.test("whoever asks after the answer finds all of the review", async (t) => {
       }`,
     );
     t.same(found, ["lua", 301, "1 hunk", true]);
+    t.same(
+      await reviewer.nvim.lua("return opened_with"),
+      ["lua", true],
+      "so does a script that is told of it",
+    );
     await reviewer.close(id);
   }
 });

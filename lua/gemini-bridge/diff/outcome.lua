@@ -10,6 +10,21 @@ local view = require("gemini-bridge.diff.view")
 
 local M = {}
 
+---@param what "Opened"|"Accepted"|"Rejected"|"Closed"
+---@param review gemini_bridge.Review
+local function emit(what, review)
+  status.emit("GeminiDiff" .. what, { id = review.id, filePath = review.filePath, client = review.client })
+end
+
+--- Tells who wants to know that a review is there: once, and before its outcome.
+---@param review gemini_bridge.Review
+function M.opened(review)
+  if not review.told then
+    review.told = true
+    emit("Opened", review)
+  end
+end
+
 --- Takes a review out of those that are pending and tells who wants to know. The windows stay for `dismiss`.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
@@ -23,7 +38,8 @@ local function settle(review, outcome, event, content)
   if event then
     host.notify(event, { id = review.id, content = content })
   end
-  status.emit("GeminiDiff" .. outcome, { id = review.id, filePath = review.filePath, client = review.client })
+  M.opened(review)
+  emit(outcome, review)
   return true
 end
 

@@ -15,6 +15,7 @@ local M = {}
 ---@field buffers { original: integer, proposal: integer, copied: boolean }
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.
+---@field told? boolean GeminiDiffOpened has been fired.
 ---@field stale boolean File or buffer have changed since the proposal came.
 ---@field parked boolean The user has put something else into its window.
 ---@field view? gemini_bridge.View While it is on the screen.

@@ -168,6 +168,8 @@ function M.create(params)
     end
     map_keys(review)
     review.refresh()
+    -- Last, so that a script finds all of it, and its own keys and options stay.
+    outcome.opened(review)
   end)
   return review
 end
