@@ -84,32 +84,30 @@ function M.track(changed)
   if group then
     return
   end
-  record.start(changed)
-  group = vim.api.nvim_create_augroup("gemini-bridge.files", {})
-  vim.api.nvim_create_autocmd({ "BufNew", "BufFilePost" }, {
-    group = group,
-    callback = function(args)
-      buffers.path(args.buf)
-    end,
-  })
-  vim.api.nvim_create_autocmd("BufWipeout", {
-    group = group,
-    callback = function(args)
-      times[args.buf] = nil
-      buffers.forget(args.buf)
-    end,
-  })
+  group = vim.api.nvim_create_augroup("gemini-bridge.focus", {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
+  end
+  record.watch(on, changed)
+  on({ "BufNew", "BufFilePost" }, function(args)
+    buffers.path(args.buf)
+  end)
+  on("BufWipeout", function(args)
+    times[args.buf] = nil
+    buffers.forget(args.buf)
+    record.forget(args.buf)
+  end)
 end
 
 --- May run twice.
 function M.untrack()
-  record.stop()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
   active, named, times, changes = nil, nil, {}, {}
   buffers.forget()
+  record.forget()
 end
 
 --- The changes of focus since the last call, and the file that has it.

@@ -1,6 +1,5 @@
 --- The reviews that are not decided, and which of them are on the screen.
 local config = require("gemini-bridge.config")
-local turn = require("gemini-bridge.turn")
 local view = require("gemini-bridge.diff.view")
 local winbar = require("gemini-bridge.diff.winbar")
 
@@ -78,11 +77,11 @@ local function retry()
   })
 end
 
+--- Scrolls a review that is on the screen to what it changes, as far as that has been counted.
 ---@param review gemini_bridge.Review
-local function scroll_to_first_hunk(review)
-  review.refresh()
+function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
-  if first then
+  if first and review.view and vim.api.nvim_win_is_valid(review.view.proposal) then
     view.scroll_to(review.view, first.original_from, first.from)
   end
 end
@@ -103,13 +102,13 @@ function M.show(review)
     return false
   end
   review.view, review.parked = opened, false
-  winbar.update(review)
+  if review.counted then
+    review.refresh()
+  else
+    winbar.update(review)
+  end
   view.note_layout(opened)
-  turn.next(function()
-    if review.view == opened and vim.api.nvim_win_is_valid(opened.proposal) then
-      scroll_to_first_hunk(review)
-    end
-  end)
+  M.scroll_to_first_hunk(review)
   return true
 end
 

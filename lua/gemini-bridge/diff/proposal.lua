@@ -73,8 +73,10 @@ function M.set_filetype(buf, file)
     return
   end
   local ok, filetype = pcall(vim.filetype.match, { filename = file, buf = buf })
-  local open = path.buffer(file)
-  filetype = ok and filetype or open and vim.bo[open].filetype
+  if not (ok and filetype) then
+    local open = path.buffer(file)
+    filetype = open and vim.bo[open].filetype
+  end
   if filetype and filetype ~= "" then
     local buftype = vim.bo[buf].buftype
     pcall(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })

@@ -168,6 +168,7 @@ function M.create(params)
     end
     map_keys(review)
     review.refresh()
+    pending.scroll_to_first_hunk(review)
     -- Last, so that a script finds all of it, and its own keys and options stay.
     outcome.opened(review)
   end)

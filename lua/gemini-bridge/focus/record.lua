@@ -15,7 +15,6 @@ local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 local entered = {}
 --- The last one: many of these events come in pairs, and without any change.
 local last_buf, last_win ---@type integer?, integer?
-local group ---@type integer?
 
 --- One number for a buffer in a window; 0 is a window that has closed.
 ---@param buf integer
@@ -84,34 +83,27 @@ local function on_close(args)
   end
 end
 
-local function on_wipeout(args)
+--- Starts recording. The autocommands are those of `on`, and end with them.
+---@param on fun(events: string|string[], callback: fun(args: table))
+---@param changed fun() Called in the tick of each change.
+function M.watch(on, changed)
+  record_past()
+  on({ "BufEnter", "WinEnter" }, on_enter(changed))
+  on("WinClosed", on_close)
+end
+
+--- Forgets a buffer, or all.
+---@param buf? integer
+function M.forget(buf)
+  if not buf then
+    entered, last_buf, last_win = {}, nil, nil
+    return
+  end
   for slot, seen in pairs(entered) do
-    if seen.buf == args.buf then
+    if seen.buf == buf then
       entered[slot] = nil
     end
   end
-end
-
---- Starts recording.
----@param changed fun() Called in the tick of each change.
-function M.start(changed)
-  group = vim.api.nvim_create_augroup("gemini-bridge.focus", {})
-  record_past()
-  local function on(event, callback)
-    vim.api.nvim_create_autocmd(event, { group = group, callback = callback })
-  end
-  on({ "BufEnter", "WinEnter" }, on_enter(changed))
-  on("WinClosed", on_close)
-  on("BufWipeout", on_wipeout)
-end
-
---- May run twice.
-function M.stop()
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group = nil
-  end
-  entered, last_buf, last_win = {}, nil, nil
 end
 
 --- What was recorded since the last call, in the order in which it had the focus.
