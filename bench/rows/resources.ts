@@ -5,7 +5,7 @@ import type { Nvim } from "../../test/support/nvim.ts";
 import { START_FLOOR } from "../floor/floor.ts";
 import { processorTime, residentMemory, sumBelow } from "../process.ts";
 import { summarize, takeTurns } from "../stats.ts";
-import { plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
+import { plain, type Running, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 import { closeDiff } from "./diffs.ts";
 
@@ -20,6 +20,15 @@ const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
 
 const Floor = z.object({ pid: z.number() });
 
+/** Opens and closes a review, so many times. */
+async function review({ nvim, clients: [client] }: Running, count: number): Promise<void> {
+  if (!client) throw new Error("no client");
+  for (let i = 0; i < count; i += 1) {
+    await client.openDiff(nvim.path("a.txt"), `${TEXT}change ${i}\n`);
+    await closeDiff(client, nvim.path("a.txt"));
+  }
+}
+
 async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   const memory = async (nvim: Nvim) => {
     await delay(SETTLE);
@@ -28,19 +37,12 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   const [figures, floors] = await takeTurns(RUNS, [
     () =>
       within(async (scope) => {
-        const { nvim, clients } = await startBridge(scope, subject, OPEN);
-        const [client] = clients;
-        if (!client) throw new Error("no client");
-        const path = nvim.path("a.txt");
-        const idle = await memory(nvim);
-        const review = async () => {
-          for (let i = 0; i < DIFFS / 2; i += 1) {
-            await client.openDiff(path, `${TEXT}change ${i}\n`);
-            await closeDiff(client, path);
-          }
-          return memory(nvim);
-        };
-        return { idle, half: await review(), whole: await review() };
+        const running = await startBridge(scope, subject, OPEN);
+        const idle = await memory(running.nvim);
+        await review(running, DIFFS / 2);
+        const half = await memory(running.nvim);
+        await review(running, DIFFS / 2);
+        return { idle, half, whole: await memory(running.nvim) };
       }),
     () =>
       within(async (scope) => {
@@ -94,13 +96,10 @@ export async function growthRows(subject: Subject): Promise<Row[]> {
   const [figures] = await takeTurns(3, [
     () =>
       within(async (scope) => {
-        const { nvim, clients } = await startBridge(scope, subject, OPEN);
-        const before = await footprint(nvim);
-        for (let i = 0; i < DIFFS / 2; i += 1) {
-          await clients[0]?.openDiff(nvim.path("a.txt"), `${TEXT}change ${i}\n`);
-          if (clients[0]) await closeDiff(clients[0], nvim.path("a.txt"));
-        }
-        return (await footprint(nvim)) - before;
+        const running = await startBridge(scope, subject, OPEN);
+        const before = await footprint(running.nvim);
+        await review(running, DIFFS / 2);
+        return (await footprint(running.nvim)) - before;
       }),
   ]);
   return [{ name: `what ${DIFFS / 2} diffs add to it`, unit: "MB", figure: summarize(figures) }];
