@@ -27,6 +27,7 @@ lint: deps ## check format and style
 	biome check --error-on-warnings
 	stylua --check $(LUA)
 	luacheck --quiet $(LUA)
+	node scripts/check-modules.mjs
 
 format: deps ## format all sources
 	biome check --write

@@ -16,7 +16,7 @@ const EVENTS = 2000;
 /** The median round, in microseconds for each event; the two take turns, so that both see the same machine. */
 const MEASURE = `
 local rounds, events, selecting = ...
-local context = require('gemini-bridge.context')
+local context = require('gemini-bridge.context.subscription')
 local group = vim.api.nvim_create_augroup('bench', {})
 local function run()
   local start = vim.uv.hrtime()
@@ -44,13 +44,13 @@ return { empty = median(empty), plugin = median(plugin) }`;
 const SNAPSHOTS = `
 local rounds = ...
 local times = {}
-local host = require('gemini-bridge.host')
-local describe = require('gemini-bridge.active').describe
-local focus = require('gemini-bridge.focus')
+local channel = require('gemini-bridge.bridge.channel')
+local describe = require('gemini-bridge.context.active').describe
+local focus = require('gemini-bridge.context.focus')
 for round = 1, rounds do
   local start = vim.uv.hrtime()
   local changes, active = focus.take()
-  host.notify('context', {
+  channel.notify('context', {
     reset = false, more = false, focus = changes, buffers = {},
     active = active and describe(active, SUBSCRIPTION.maxSelection),
   })
@@ -94,7 +94,7 @@ async function bench(binary: string): Promise<void> {
       };
       await nvim.lua("SUBSCRIPTION = ...", subscription);
       const attach = { channel: await nvim.nvim.channelId, pid: process.pid };
-      await nvim.lua("return require('gemini-bridge.rpc').call('attach', ...)", attach);
+      await nvim.lua("return require('gemini-bridge.host.rpc').call('attach', ...)", attach);
       await measure(nvim, `${buffers} buffers`);
       for (const [keys, what] of [
         ["ggVG", "200,000 lines selected"],

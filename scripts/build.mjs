@@ -75,7 +75,7 @@ const leaveOut = {
   },
 };
 
-/** What the bundle is made of, as one hash: lua/gemini-bridge/build.lua asks it whether the bundle is stale. */
+/** What the bundle is made of, as one hash: lua/gemini-bridge/host/build.lua asks it whether the bundle is stale. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })

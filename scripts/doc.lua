@@ -153,7 +153,7 @@ end
 local outdated = {}
 local written = {
   ["doc/gemini-bridge.txt"] = with_options(read("doc/gemini-bridge.txt")),
-  ["lua/gemini-bridge/types.lua"] = types(),
+  ["lua/gemini-bridge/config/types.lua"] = types(),
 }
 for path, text in vim.spairs(written) do
   if read(path) ~= text and arg[1] == "--check" then

@@ -12,7 +12,7 @@ import type { Row } from "../table.ts";
 const RUNS = 300;
 
 /** The pause that gathers events is no part of the figure. */
-const NO_PAUSE = `require('gemini-bridge.context').subscribe({
+const NO_PAUSE = `require('gemini-bridge.context.subscription').subscribe({
   events = ..., debounce = 0, maxWait = 0, maxSelection = ${MAX_SELECTED_TEXT} })`;
 
 /** The clocks of Neovim and of Node's hrtime are the same one. */

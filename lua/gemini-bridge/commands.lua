@@ -33,11 +33,11 @@ function M.restart()
 end
 
 function M.status()
-  require("gemini-bridge.status_view").open()
+  require("gemini-bridge.report.status_view").open()
 end
 
 function M.build()
-  require("gemini-bridge.rebuild")()
+  require("gemini-bridge.host.rebuild")()
 end
 
 --- `:GeminiDoctor [pid]`
@@ -61,7 +61,7 @@ function M.complete_doctor(lead)
 end
 
 function M.log()
-  local path = require("gemini-bridge.boot").log_file()
+  local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
     require("gemini-bridge.notify")("There is no log yet: it starts with the bridge, in " .. path)
     return
@@ -103,9 +103,9 @@ function M.terminal(args)
     table.remove(words, 1)
   end
   -- What is selected goes along, also when this is what starts the bridge.
-  require("gemini-bridge.context").track()
+  require("gemini-bridge.context.subscription").track()
   if args.range > 0 then
-    require("gemini-bridge.selection").take_along()
+    require("gemini-bridge.context.selection").take_along()
   end
   bridge().terminal({ name = name, args = words, new = args.bang })
 end
@@ -114,7 +114,7 @@ function M.complete_terminal(lead)
   return starting_with(
     vim.tbl_map(function(terminal)
       return "name=" .. terminal.name:gsub("[%s\\]", "\\%0")
-    end, require("gemini-bridge.terminal").list()),
+    end, require("gemini-bridge.terminal.terminals").list()),
     lead
   )
 end
@@ -173,7 +173,7 @@ end
 
 --- `:[range]GeminiSelect[!]`
 function M.select(args)
-  local selection = require("gemini-bridge.selection")
+  local selection = require("gemini-bridge.context.selection")
   if args.bang then
     selection.unpin()
   else
@@ -187,7 +187,7 @@ function M.share(args)
     require("gemini-bridge.notify")(":GeminiShare takes on or off", "error")
     return
   end
-  require("gemini-bridge.context").share(args.args == "on")
+  require("gemini-bridge.context.subscription").share(args.args == "on")
 end
 
 function M.complete_share(lead)
@@ -203,7 +203,7 @@ function M.env(args)
     require("gemini-bridge.notify")(("%s is none of %s"):format(form, table.concat(SHELLS, ", ")), "error")
     return
   end
-  require("gemini-bridge.shell_env").show(form:sub(3))
+  require("gemini-bridge.report.shell_lines").show(form:sub(3))
 end
 
 function M.complete_env(lead)

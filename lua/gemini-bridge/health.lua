@@ -100,7 +100,7 @@ end
 
 --- Called by `:checkhealth`.
 function M.check()
-  local bridge = require("gemini-bridge.status").get()
+  local bridge = require("gemini-bridge.bridge.status").get()
   local pid = target
   target = nil
   if pid then

@@ -8,7 +8,7 @@ function M.setup(opts)
     require("gemini-bridge.notify")(problem, "warn")
   end
   -- Only what runs already has to hear of it: loading more here would slow down Neovim's start.
-  for _, name in ipairs({ "workspace", "context" }) do
+  for _, name in ipairs({ "context.workspace", "context.subscription" }) do
     local running = package.loaded["gemini-bridge." .. name]
     if running then
       running.refresh()
@@ -51,7 +51,7 @@ end
 --- What is going on, without a round trip to the host.
 ---@return gemini_bridge.Status
 function M.status()
-  local now = require("gemini-bridge.status").get()
+  local now = require("gemini-bridge.bridge.status").get()
   return {
     state = now.state,
     port = now.port,
@@ -70,37 +70,37 @@ end
 --- Accepts a pending proposal as it stands in its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.accept(opts)
-  require("gemini-bridge.diff").accept(opts or {})
+  require("gemini-bridge.review.reviews").accept(opts or {})
 end
 
 --- Rejects a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.reject(opts)
-  require("gemini-bridge.diff").reject(opts or {})
+  require("gemini-bridge.review.reviews").reject(opts or {})
 end
 
 --- Goes to a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.review(opts)
-  require("gemini-bridge.diff").review(opts or {})
+  require("gemini-bridge.review.reviews").review(opts or {})
 end
 
 --- The pending proposals.
 ---@return { filePath: string, client: string }[]
 function M.diffs()
-  return require("gemini-bridge.diff").list()
+  return require("gemini-bridge.review.reviews").list()
 end
 
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
-  require("gemini-bridge.terminal").toggle(opts)
+  require("gemini-bridge.terminal.terminals").toggle(opts)
 end
 
 --- Types a prompt into the CLI's terminal.
 ---@param opts? gemini_bridge.SendOptions
 function M.send(opts)
-  require("gemini-bridge.send").send(opts or {})
+  require("gemini-bridge.send.send").send(opts or {})
 end
 
 local drawn = false
@@ -125,7 +125,7 @@ end
 ---@return string
 function M.statusline()
   follow_events()
-  local now = require("gemini-bridge.status").get()
+  local now = require("gemini-bridge.bridge.status").get()
   if now.state ~= "running" then
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)
   end
@@ -141,9 +141,7 @@ end
 --- What connected CLIs are told now, and what is kept from them.
 ---@return gemini_bridge.Shared
 function M.shared()
-  local now = require("gemini-bridge.status").get().shared
-  local paused = require("gemini-bridge.context").is_paused()
-  return vim.tbl_extend("force", vim.deepcopy(now) or { files = {} }, { paused = paused })
+  return require("gemini-bridge.context.consent").shared()
 end
 
 return M

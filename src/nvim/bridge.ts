@@ -46,7 +46,7 @@ export function createBridge(
   const bridge: Bridge = {
     async call(name, params) {
       const answer = Answer.parse(
-        await nvim.executeLua("return require('gemini-bridge.rpc').call(...)", [name, params as never]),
+        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", [name, params as never]),
       );
       if (answer.error !== undefined) throw new EditorError(answer.error);
       return results[name].parse(answer.result) as CallResult<typeof name>;

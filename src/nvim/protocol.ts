@@ -2,8 +2,8 @@
  * CONTRACT 1: every message between Lua and Node.
  *
  * Node -> Lua: `calls`, made with one `nvim_exec_lua` each and dispatched by
- * `lua/gemini-bridge/rpc.lua`. Lua -> Node: `events`, one RPC notification
- * each, sent by `lua/gemini-bridge/host.lua`; Lua never waits for Node.
+ * `lua/gemini-bridge/host/rpc.lua`. Lua -> Node: `events`, one RPC notification
+ * each, sent by `lua/gemini-bridge/host/lifecycle.lua`; Lua never waits for Node.
  */
 import * as z from "zod";
 

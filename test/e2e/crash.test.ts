@@ -31,5 +31,5 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   await bridge.nextHost(host);
   await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file", 15_000);
   await cli.waitForScreen(/The greeting is new\./);
-  await nvim.waitFor("#require('gemini-bridge.decisions').list() == 0", "the decision to be settled");
+  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
 });

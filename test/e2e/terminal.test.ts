@@ -38,7 +38,7 @@ const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.i
 /** The CLI in the terminal of `:Gemini`. */
 async function cli(nvim: Nvim): Promise<Cli> {
   const terminal = `(function()
-    local terminal = require('gemini-bridge.terminal').last()
+    local terminal = require('gemini-bridge.terminal.terminals').last()
     if not (terminal and terminal.buf) then return end
     local win = vim.fn.win_findbuf(terminal.buf)[1]
     return {
@@ -66,7 +66,7 @@ t.test("the real CLI in the terminal of :Gemini", async (t) => {
     );
     t.notMatch(await nvim.messages(), /ide enable/, "nothing to remind of");
     t.match(
-      await nvim.lua("return table.concat(require('gemini-bridge.status_view').lines(), '\\n')"),
+      await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
       /Clients {5}CLI \d+\.\d+\.\d+, connected for \d+ s/,
       ":GeminiStatus knows it",
     );

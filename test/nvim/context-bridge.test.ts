@@ -14,7 +14,7 @@ t.test("status line and :GeminiStatus say what is shared and what is not", async
       `the status line to say ${text}`,
     );
   const view = async () =>
-    String(await nvim.lua("return table.concat(require('gemini-bridge.status_view').lines(), '\\n')"));
+    String(await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"));
   const shows = (pattern: RegExp) =>
     nvim.waitFor(async () => pattern.test(await view()), `${pattern} in :GeminiStatus`);
   await says("waiting");
@@ -64,7 +64,7 @@ t.test("a message that the CLI's schema would refuse is logged and not sent", as
   await client.waitForNotification("ide/contextUpdate");
   const before = client.received["ide/contextUpdate"].length;
   await nvim.lua(
-    `require('gemini-bridge.host').notify('context', {
+    `require('gemini-bridge.bridge.channel').notify('context', {
       reset = true, more = false, buffers = { { bufnr = 1, path = ... } }, focus = { { bufnr = 1, time = -5 } },
     })`,
     nvim.path("a.txt"),
@@ -81,9 +81,11 @@ t.test("a message that the CLI's schema would refuse is logged and not sent", as
 t.test("no context is read while no CLI is connected, and again none once the last has gone", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
-  const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context' }) > 0";
+  const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.subscription' }) > 0";
   t.equal(
-    await nvim.lua(`return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context' })`),
+    await nvim.lua(
+      `return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.subscription' })`,
+    ),
     false,
   );
   const client = await bridge.client();
@@ -94,7 +96,7 @@ t.test("no context is read while no CLI is connected, and again none once the la
   t.equal(await nvim.lua(`return ${subscribed}`), true);
   await other.close();
   await nvim.waitFor(
-    "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context' })",
+    "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.subscription' })",
     "the end of the subscription",
   );
 });

@@ -59,7 +59,7 @@ t.test("a decision taken while the host was down reaches the client that comes b
     filePath: nvim.path("b.txt"),
   });
   t.same(first.received["ide/diffRejected"], []);
-  await nvim.waitFor("#require('gemini-bridge.decisions').list() == 0", "nothing to be left over");
+  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "nothing to be left over");
 });
 
 t.test("a decision held by a host that dies is not lost with it", async (t) => {
@@ -114,7 +114,7 @@ t.test("stopping the bridge says which decisions nobody will hear of", async (t)
   await nvim.command("GeminiStop");
   await bridge.is("stopped");
   t.match(await nvim.messages(), /accepted .*a\.txt is kept in buffer \d/);
-  t.same(await nvim.lua("return require('gemini-bridge.decisions').list()"), []);
+  t.same(await nvim.lua("return require('gemini-bridge.bridge.decisions').list()"), []);
 });
 
 t.test("the notice does not ask for ENTER, which would keep the next host waiting", async (t) => {

@@ -80,7 +80,7 @@ t.test("calls from Node that fit no contract are refused by Lua", { timeout: 3_6
   const nvim = await startNvim(t, {
     init: `
       function _G.fuzzed(name, params)
-        local answer = require('gemini-bridge.rpc').call(name, params)
+        local answer = require('gemini-bridge.host.rpc').call(name, params)
         assert(type(answer) == 'table' and (answer.error == nil or type(answer.error) == 'string'))
         return answer.error or ''
       end`,

@@ -40,7 +40,7 @@ async function reachesRunning(t: Test, nvim: Nvim, directory: RegExp): Promise<v
 }
 
 async function waitForBuild(nvim: Nvim): Promise<void> {
-  const isBuilt = "require('gemini-bridge.build').problem() == nil";
+  const isBuilt = "require('gemini-bridge.host.build').problem() == nil";
   await nvim.waitFor(isBuilt, "the build", PATIENCE);
 }
 
@@ -54,7 +54,7 @@ t.test("the plugin's own ways to install", async (t) => {
     await t.test("vim.pack", async (t) => {
       const block = way("vim.pack", url).replace(" })\n", " }, { confirm = false })\n");
       const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${block}end)`, env });
-      await nvim.waitFor("pcall(require, 'gemini-bridge.build')", "the clone", PATIENCE);
+      await nvim.waitFor("pcall(require, 'gemini-bridge.host.build')", "the clone", PATIENCE);
       await waitForBuild(nvim);
       await reachesRunning(t, nvim, /site\/pack\/core\/opt\/gemini-bridge\.nvim/);
     });
@@ -104,7 +104,7 @@ for (const [name, variable, init] of managers) {
     const url = plantRepository(join(t.testdir(), "gemini-bridge.nvim"));
     const code = init(source, way(name, url), url);
     const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${code}\nend)`, env });
-    await nvim.waitFor("pcall(require, 'gemini-bridge.build')", "the clone", PATIENCE);
+    await nvim.waitFor("pcall(require, 'gemini-bridge.host.build')", "the clone", PATIENCE);
     await waitForBuild(nvim);
     await reachesRunning(t, nvim, /\/gemini-bridge\.nvim\//);
   });

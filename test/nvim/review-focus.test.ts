@@ -177,7 +177,7 @@ t.test("one notification for each proposal, which never asks to press ENTER", as
     client: "a client with a name that does not end ".repeat(3),
   }));
   await reviewer.nvim.lua(
-    `for _, params in ipairs(...) do require('gemini-bridge.rpc').call('diff_open', params) end`,
+    `for _, params in ipairs(...) do require('gemini-bridge.host.rpc').call('diff_open', params) end`,
     params,
   );
   await Promise.all(

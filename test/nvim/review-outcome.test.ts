@@ -184,7 +184,7 @@ t.test("closing answers what the proposal holds, and only once", async (t) => {
 
 t.test("stopping the bridge closes reviews without an outcome", async (t) => {
   const { reviewer, before } = await start(t, "", true);
-  await reviewer.nvim.lua(`require('gemini-bridge.diff').close_all('stopped')`);
+  await reviewer.nvim.lua(`require('gemini-bridge.review.reviews').close_all('stopped')`);
   t.same(await reviewer.outcomes(), []);
   t.same(await reviewer.layout(), before);
 });

@@ -79,7 +79,7 @@ t.test("the token is where it has to be, and nowhere else", async (t) => {
   await bridge.nextHost(host);
   const places = {
     messages: await nvim.messages(),
-    log: readFileSync(String(await nvim.lua("return require('gemini-bridge.boot').log_file()")), "utf8"),
+    log: readFileSync(String(await nvim.lua("return require('gemini-bridge.host.boot').log_file()")), "utf8"),
     status: JSON.stringify(await nvim.lua("return require('gemini-bridge').status()")),
     processes: execFileSync("ps", ["-A", "-ww", "-o", "args="], { encoding: "utf8" }),
   };

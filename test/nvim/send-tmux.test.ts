@@ -75,5 +75,9 @@ t.test("a CLI in a pane of the same tmux", async (t) => {
   t.pass("the nearest pane in the workspace got it, its references spelled from its directory");
   t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
   t.equal(tmux("display-message", "-p", "#{pane_id}") === far, false, "the focus stays");
-  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 0, "none was started");
+  t.equal(
+    await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"),
+    0,
+    "none was started",
+  );
 });

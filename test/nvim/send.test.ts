@@ -209,5 +209,9 @@ t.test("a CLI that the user started in :terminal is found", async (t) => {
   );
   await nvim.input("<C-\\><C-n><C-w>p:GeminiSend found<CR>");
   await receives(nvim, "<@a.txt found >");
-  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 0, "none was started");
+  t.equal(
+    await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"),
+    0,
+    "none was started",
+  );
 });

@@ -180,7 +180,7 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
   t.match(await nvim.messages(), /There is no log yet/);
   await startBridge(nvim);
   // The first line is written just after the bridge has said that it runs.
-  const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.boot").log_file())):find("listening", 1, true)`;
+  const logged = `table.concat(vim.fn.readfile(require("gemini-bridge.host.boot").log_file())):find("listening", 1, true)`;
   await nvim.waitFor(logged, "the first line of the log");
   await nvim.command("GeminiLog");
   t.match(

@@ -9,7 +9,7 @@ t.test("the end of the CLI closes its window, a failure leaves it to be read", a
   await nvim.command("Gemini");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
   await nvim.input("3<CR>");
-  await nvim.waitFor("#require('gemini-bridge.terminal').list() == 0", "the failure");
+  await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 0", "the failure");
   t.equal((await layout(nvim)).windows.length, 2);
   await nvim.input("<C-\\><C-n>");
   await nvim.command("Gemini");
@@ -29,11 +29,11 @@ t.test("closing the terminal ends the CLI and its children", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.command("Gemini");
   const child = childPid(await shows(nvim, /child <\d+>/));
-  const cli = Number(await nvim.lua("return require('gemini-bridge.terminal').last().pid"));
+  const cli = Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').last().pid"));
   t.ok(isAlive(child) && isAlive(cli));
   await nvim.command("bwipeout!");
   await nvim.waitFor(() => !isAlive(child) && !isAlive(cli), "the processes to end");
-  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 0);
+  t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0);
 });
 
 const ends: [how: string, end: (nvim: Nvim) => Promise<void> | void][] = [
@@ -48,7 +48,7 @@ for (const [how, end] of ends) {
     const nvim = await startWithAgent(t);
     await nvim.command("Gemini");
     const child = childPid(await shows(nvim, /child <\d+>/));
-    const cli = Number(await nvim.lua("return require('gemini-bridge.terminal').last().pid"));
+    const cli = Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').last().pid"));
     await nvim.command("Gemini");
     await end(nvim);
     await nvim.exited;

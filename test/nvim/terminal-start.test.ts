@@ -38,7 +38,10 @@ t.test("the first one tells of /ide enable, once", async (t) => {
   await unset.command("Gemini");
   await unset.waitFor(ready, "the terminal");
   await unset.command("Gemini!");
-  await unset.waitFor("(require('gemini-bridge.terminal').last() or {}).pid", "the second terminal");
+  await unset.waitFor(
+    "(require('gemini-bridge.terminal.terminals').last() or {}).pid",
+    "the second terminal",
+  );
   t.equal(await reminders(unset), 1);
 
   const set = await startNvim(t, {
@@ -81,7 +84,7 @@ t.test("a user's function opens the terminal", async (t) => {
   await nvim.command("Gemini");
   await nvim.waitFor("spec", "the function to be called");
   t.equal(
-    await nvim.lua("return #require('gemini-bridge.terminal').list()"),
+    await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"),
     0,
     "outside of Neovim there is none",
   );

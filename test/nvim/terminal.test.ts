@@ -69,7 +69,11 @@ t.test(":Gemini toggles", async (t) => {
   await nvim.input(":Gemini<CR>");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode, on the way back");
   t.same(await layout(nvim), opened, "focused from outside");
-  t.equal(await nvim.lua("return #require('gemini-bridge.terminal').list()"), 1, "all the time one");
+  t.equal(
+    await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"),
+    1,
+    "all the time one",
+  );
 });
 
 t.test("a terminal that was scrolled back stays where it was", async (t) => {
@@ -93,7 +97,7 @@ t.test("a terminal that was scrolled back stays where it was", async (t) => {
 t.test("several terminals", async (t) => {
   const nvim = await startWithAgent(t);
   const names =
-    "return vim.tbl_map(function(terminal) return terminal.name end, require('gemini-bridge.terminal').list())";
+    "return vim.tbl_map(function(terminal) return terminal.name end, require('gemini-bridge.terminal.terminals').list())";
   await nvim.command("Gemini");
   await shows(nvim, /args <>/);
   await nvim.command("Gemini!");

@@ -66,7 +66,7 @@ export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promi
   const read = async () => {
     const text = String(
       await nvim.lua(
-        `local terminal = require('gemini-bridge.terminal').get(...)
+        `local terminal = require('gemini-bridge.terminal.terminals').get(...)
          return table.concat(vim.api.nvim_buf_get_lines(terminal.buf, 0, -1, false), '')`,
         name,
       ),

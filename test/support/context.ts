@@ -42,7 +42,7 @@ export class ContextHost {
 
   /** Calls Lua as the host does. @throws Error with Lua's sentence */
   async call(name: string, params: object): Promise<unknown> {
-    const answer = await this.nvim.lua("return require('gemini-bridge.rpc').call(...)", name, params);
+    const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = answer as { result?: unknown; error?: string };
     if (error !== undefined) throw new Error(error);
     return result;

@@ -72,7 +72,7 @@ export class Reviewer {
 
   /** A host's call, with its answer; an error that Lua answers rejects. */
   async call<N extends CallName>(name: N, params: Calls[N]): Promise<unknown> {
-    const answer = await this.nvim.lua("return require('gemini-bridge.rpc').call(...)", name, params);
+    const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = Answer.parse(answer);
     if (error !== undefined) throw new Error(error);
     return result;

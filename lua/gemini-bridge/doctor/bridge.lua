@@ -1,5 +1,5 @@
 --- What the bridge itself needs and does: programs, build, host, listener, discovery file, environment.
-local build = require("gemini-bridge.build")
+local build = require("gemini-bridge.host.build")
 local discovery = require("gemini-bridge.doctor.discovery")
 local processes = require("gemini-bridge.doctor.processes")
 

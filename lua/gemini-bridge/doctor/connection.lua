@@ -1,5 +1,5 @@
 --- Whether a CLI finds this bridge and gets through to it: each condition that the CLI sets, in its order.
-local container = require("gemini-bridge.container")
+local container = require("gemini-bridge.doctor.container")
 local discovery = require("gemini-bridge.doctor.discovery")
 local settings = require("gemini-bridge.doctor.settings")
 

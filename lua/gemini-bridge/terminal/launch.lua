@@ -33,7 +33,7 @@ function M.spec(name, args)
     name = name,
     cmd = vim.list_extend(vim.deepcopy(options.cmd), args),
     cwd = cwd,
-    env = require("gemini-bridge.terminal.environment").get(options.env),
+    env = require("gemini-bridge.terminal.loopback").get(options.env),
   }
 end
 

@@ -5,7 +5,7 @@ local M = {}
 ---@field position "right"|"left"|"top"|"bottom"|"float"|"tab"
 ---@field size? number See the option terminal.size.
 
----@class gemini_bridge.View
+---@class gemini_bridge.TerminalView
 ---@field buf integer
 ---@field place gemini_bridge.Place
 ---@field insert boolean Whether keys go to the program when the window is entered.
@@ -205,7 +205,7 @@ end
 --- A view of a buffer that is a terminal, or will be.
 ---@param place gemini_bridge.Place
 ---@param buf? integer
----@return gemini_bridge.View
+---@return gemini_bridge.TerminalView
 function M.new(place, buf)
   if not buf then
     buf = vim.api.nvim_create_buf(false, true)

@@ -18,7 +18,7 @@ end
 --- The user's function opens the terminal. When it returns a buffer, Neovim's windows show it from then on.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
 function M.custom(open)
-  local view, inner = {}, nil ---@type table, gemini_bridge.View?
+  local view, inner = {}, nil ---@type table, gemini_bridge.TerminalView?
   for _, method in ipairs({ "show", "hide", "close", "focused" }) do
     view[method] = function(_, ...)
       return inner and inner[method](inner, ...)

@@ -1,0 +1,107 @@
+--- The options in force: the defaults, and what the user set of them.
+local M = {}
+
+M.schema = require("gemini-bridge.config.options")
+
+---@type table<string, any>?
+local resolved
+
+---@param target table
+---@param name string
+---@param value any
+local function assign(target, name, value)
+  local keys = vim.split(name, ".", { plain = true })
+  for i = 1, #keys - 1 do
+    target[keys[i]] = target[keys[i]] or {}
+    target = target[keys[i]]
+  end
+  target[keys[#keys]] = value
+end
+
+---@return table<string, any>
+local function defaults()
+  local options = {}
+  for _, spec in ipairs(M.schema) do
+    assign(options, spec[1], vim.deepcopy(spec.default))
+  end
+  return options
+end
+
+--- The known name that takes the fewest edits to reach, for "did you mean".
+---@param name string
+---@return string
+local function nearest(name)
+  local best, best_distance = "", math.huge
+  for _, spec in ipairs(M.schema) do
+    local candidate = spec[1]
+    local previous = {}
+    for j = 0, #candidate do
+      previous[j] = j
+    end
+    for i = 1, #name do
+      local row = { [0] = i }
+      for j = 1, #candidate do
+        local cost = name:byte(i) == candidate:byte(j) and 0 or 1
+        row[j] = math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + cost)
+      end
+      previous = row
+    end
+    if previous[#candidate] < best_distance then
+      best, best_distance = candidate, previous[#candidate]
+    end
+  end
+  return best
+end
+
+--- Takes the user's options. A wrong one is left out, the others count.
+---@param opts? table<string, any>
+---@return string[] problems One sentence for each option that was left out.
+function M.set(opts)
+  local options, problems, known, groups = defaults(), {}, {}, {}
+  for _, spec in ipairs(M.schema) do
+    known[spec[1]] = spec
+    local group = spec[1]:match("^(.*)%.")
+    while group do
+      groups[group] = true
+      group = group:match("^(.*)%.")
+    end
+  end
+  local function walk(values, prefix)
+    for key, value in pairs(values) do
+      local name = prefix .. tostring(key)
+      local spec = known[name]
+      if spec and spec.check(value) then
+        assign(options, name, value)
+      elseif spec then
+        problems[#problems + 1] = ("option %s must be %s, not %s"):format(
+          name,
+          spec.expects,
+          vim.inspect(value)
+        )
+      elseif groups[name] and type(value) == "table" then
+        walk(value, name .. ".")
+      elseif groups[name] then
+        problems[#problems + 1] = ("option %s must be a table"):format(name)
+      else
+        problems[#problems + 1] = ("unknown option %s, did you mean %s?"):format(name, nearest(name))
+      end
+    end
+  end
+  if type(opts) == "table" then
+    walk(opts, "")
+  elseif opts ~= nil then
+    problems[1] = "setup() takes a table"
+  end
+  table.sort(problems)
+  resolved = options
+  return problems
+end
+
+--- The options in force.
+---@return table<string, any>
+function M.get()
+  resolved = resolved or defaults()
+  return resolved
+end
+
+return M

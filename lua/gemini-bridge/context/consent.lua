@@ -1,0 +1,47 @@
+--- What the user lets CLIs know: the host acts on it.
+local config = require("gemini-bridge.config")
+
+local M = {}
+
+local paused = false
+
+--- The answer of the option `trust`; `nil` leaves the decision to the CLI.
+---@return boolean?
+local function trusted()
+  local trust = config.get().trust
+  if type(trust) ~= "function" then
+    return trust
+  end
+  local ok, answer = pcall(trust, require("gemini-bridge.context.workspace").get().directories)
+  if not ok then
+    require("gemini-bridge.notify")("The option trust failed: " .. tostring(answer), "error")
+    return nil
+  end
+  if type(answer) == "boolean" then
+    return answer
+  end
+end
+
+---@return boolean # The user has paused sharing.
+function M.is_paused()
+  return paused
+end
+
+---@param pause boolean
+function M.set_paused(pause)
+  paused = pause
+end
+
+---@return { paused: boolean, exclude: string[], trusted?: boolean } # `Sharing` in src/nvim/protocol.ts.
+function M.settings()
+  return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
+end
+
+--- What connected CLIs are told now, and what is kept from them.
+---@return gemini_bridge.Shared
+function M.shared()
+  local now = require("gemini-bridge.bridge.status").get().shared
+  return vim.tbl_extend("force", vim.deepcopy(now) or { files = {} }, { paused = paused })
+end
+
+return M

@@ -1,0 +1,88 @@
+--- Which directories are open in this Neovim.
+local M = {}
+
+local group ---@type integer?
+local last = {} ---@type string[]
+local changed = function() end
+
+--- Directories of the user's, from the option `workspace`.
+---@return string[]
+local function from_option()
+  local option = require("gemini-bridge.config").get().workspace
+  if type(option) ~= "table" then
+    local ok, answer = pcall(option)
+    if not ok or type(answer) ~= "table" then
+      require("gemini-bridge.notify")("The option workspace failed: " .. tostring(answer), "error")
+      return {}
+    end
+    option = answer
+  end
+  return vim.tbl_map(function(directory)
+    local path = vim.fn.fnamemodify(directory, ":p")
+    return #path > 1 and (path:gsub("/$", "")) or path
+  end, option)
+end
+
+--- The current directories, global, of each tab and of each window, and those that the user names; each once.
+---@return { directories: string[] }
+function M.get()
+  local seen, directories = {}, {}
+  local function add(directory)
+    if directory ~= "" and not seen[directory] then
+      seen[directory] = true
+      directories[#directories + 1] = directory
+    end
+  end
+  add(vim.fn.getcwd(-1, -1))
+  for tab = 1, vim.fn.tabpagenr("$") do
+    add(vim.fn.getcwd(-1, tab))
+    for win = 1, vim.fn.tabpagewinnr(tab, "$") do
+      add(vim.fn.getcwd(win, tab))
+    end
+  end
+  vim.tbl_map(add, from_option())
+  return { directories = directories }
+end
+
+--- Tells the host when the directories have changed.
+function M.refresh()
+  local now = M.get()
+  if group and not vim.deep_equal(now.directories, last) then
+    last = now.directories
+    require("gemini-bridge.bridge.channel").notify("workspace", now)
+    changed()
+  end
+end
+
+--- Follows the directories.
+---@param on_change fun() Called when they are others.
+function M.watch(on_change)
+  changed = on_change
+  last = M.get().directories
+  group = vim.api.nvim_create_augroup("gemini-bridge.workspace", {})
+  local pending = false
+  vim.api.nvim_create_autocmd({ "DirChanged", "WinClosed", "TabClosed", "WinNew", "TabNew" }, {
+    group = group,
+    callback = function()
+      if pending then
+        return
+      end
+      pending = true
+      -- A window that closes is still there in its event.
+      vim.schedule(function()
+        pending = false
+        M.refresh()
+      end)
+    end,
+  })
+end
+
+--- May run twice.
+function M.unwatch()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+end
+
+return M

@@ -1,0 +1,32 @@
+--- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
+local M = {}
+
+---@return table boot
+function M.make()
+  local options = require("gemini-bridge.config").get()
+  local decisions = require("gemini-bridge.bridge.decisions")
+  local last = require("gemini-bridge.bridge.status").get()
+  local server = options.server
+  local parent = vim.uv.os_getppid()
+  return {
+    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
+    -- is init, as in a container that runs Neovim, it stays with the parent.
+    idePid = parent > 1 and parent or vim.fn.getpid(),
+    logFile = M.log_file(),
+    logLevel = options.log.level,
+    workspace = require("gemini-bridge.context.workspace").get(),
+    port = last.port,
+    token = last.token,
+    lastDiffId = require("gemini-bridge.review.reviews").last_id(),
+    server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
+    memory = decisions.memory(),
+    decisions = decisions.list(),
+  }
+end
+
+---@return string # Where the host writes its log.
+function M.log_file()
+  return vim.fs.joinpath(vim.fn.stdpath("log"), "gemini-bridge.log")
+end
+
+return M

@@ -1,0 +1,223 @@
+--- Builds the Node part: installs its packages and bundles it into one file.
+local M = {}
+
+--- The oldest Node that runs the bridge.
+M.MIN_NODE = 20
+
+--- `node --version` that takes longer hangs, as a version manager's stand-in may (milliseconds).
+local VERSION_TIMEOUT = 10000
+
+local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+
+--- The one file that is run; what it was bundled from, and which packages are installed, by their hash.
+local bundle = root .. "/dist/gemini-bridge.cjs"
+local bundle_stamp = root .. "/dist/sources.sha256"
+local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
+
+--- One build at a time: two `npm ci` in one folder destroy each other's work.
+local running = false
+
+---@param path string
+---@return string
+local function read(path)
+  local file = io.open(path, "rb")
+  local text = file and file:read("*a") or ""
+  if file then
+    file:close()
+  end
+  return text
+end
+
+--- All that goes into the bundle, sorted by name. scripts/build.mjs hashes the same files.
+---@return string[] paths
+local function sources()
+  local paths = { root .. "/package-lock.json" }
+  for name, kind in vim.fs.dir(root .. "/src", { depth = 10 }) do
+    if kind == "file" then
+      paths[#paths + 1] = root .. "/src/" .. name
+    end
+  end
+  table.sort(paths)
+  return paths
+end
+
+---@param paths string[]
+---@return string
+local function hash(paths)
+  return vim.fn.sha256(table.concat(vim.tbl_map(function(path)
+    return vim.fn.sha256(read(path))
+  end, paths)))
+end
+
+--- When a file was written, in seconds.
+---@param stat uv.fs_stat.result
+local function time(stat)
+  return stat.mtime.sec + stat.mtime.nsec / 1e9
+end
+
+--- Whether the bundle is there and belongs to these sources. Hashing them takes some milliseconds, so
+--- that is done only when one of them is newer than the bundle.
+---@return "missing"|"stale"|"current"
+function M.state()
+  local built = vim.uv.fs_stat(bundle)
+  if not built then
+    return "missing"
+  end
+  local paths = sources()
+  local newer = vim.iter(paths):any(function(path)
+    local source = vim.uv.fs_stat(path)
+    return source ~= nil and time(source) > time(built)
+  end)
+  return newer and vim.trim(read(bundle_stamp)) ~= hash(paths) and "stale" or "current"
+end
+
+--- Why the bridge cannot be started as it is, and what to do.
+---@return string? problem
+function M.problem()
+  local state = M.state()
+  if state == "missing" then
+    return "it is not built yet; run :GeminiBuild"
+  elseif state == "stale" then
+    return "it was updated, but not built again; run :GeminiBuild"
+  end
+end
+
+--- Asks a Node program for its version.
+---@param node string
+---@param answer fun(version?: string, problem?: string) On Neovim's main loop: "20.20.2", or what is wrong with
+---it and what to do, when it is no Node or too old.
+function M.node_version(node, answer)
+  if vim.fn.executable(node) == 0 then
+    return answer(
+      nil,
+      ("%s is not on PATH; install Node %d or later, or set the option node"):format(node, M.MIN_NODE)
+    )
+  end
+  local options = { text = true, timeout = VERSION_TIMEOUT }
+  vim.system({ node, "--version" }, options, function(result)
+    local version = (result.stdout or ""):match("^v(%d+%.%d+%.%d+)")
+    local problem
+    if not version then
+      problem = ("%s --version gives no version; install Node %d or later"):format(node, M.MIN_NODE)
+    elseif tonumber(version:match("^%d+")) < M.MIN_NODE then
+      problem = ("%s is Node %s; version %d or later is needed"):format(node, version, M.MIN_NODE)
+    end
+    vim.schedule(function()
+      answer(not problem and version or nil, problem)
+    end)
+  end)
+end
+
+--- What npm's output says to do, from its error code.
+---@param output string
+local function npm_hint(output)
+  local code = output:match("npm error code (%u+)") or ""
+  if vim.list_contains({ "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT" }, code) then
+    return "npm does not reach its registry: check the network and, behind a proxy, `npm config get proxy`"
+  elseif code == "EACCES" or code == "EPERM" then
+    return ("make %s and npm's cache writable"):format(root)
+  elseif code == "ENOSPC" then
+    return "make room on the disk"
+  end
+  return "see npm's output above"
+end
+
+--- Each step with what it says to the user, its command, and what to do when it fails.
+---@param node string
+local function steps(node)
+  local list = {}
+  -- A developer's packages hold those that are needed here; npm ci would remove the others.
+  local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
+  if not for_developers and read(packages_stamp) ~= hash({ root .. "/package-lock.json" }) then
+    list[1] = {
+      says = "installing packages",
+      -- stylua: ignore
+      cmd = {
+        "npm", "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline",
+        "--fetch-retries=2", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=2000",
+      },
+      hint = npm_hint,
+      after = function()
+        vim.fn.writefile({ hash({ root .. "/package-lock.json" }) }, packages_stamp, "b")
+      end,
+    }
+  end
+  list[#list + 1] = {
+    says = "bundling",
+    cmd = { node, "scripts/build.mjs" },
+    hint = function()
+      return "please report this with the output above"
+    end,
+  }
+  return list
+end
+
+--- The end of a program's output, which is where the reason is.
+---@param output string
+local function last_lines(output)
+  local lines = vim.split(vim.trim(output), "\n")
+  return table.concat(vim.list_slice(lines, math.max(1, #lines - 14)), "\n")
+end
+
+--- Runs the steps one after the other.
+---@param list table[]
+---@param path string PATH, on which npm finds Node.
+---@param progress fun(message: string)
+---@param done fun(problem?: string)
+local function run_steps(list, path, progress, done)
+  local function run(index)
+    local step = list[index]
+    if not step then
+      progress("built")
+      return done()
+    end
+    progress(("%s (%d of %d)"):format(step.says, index, #list))
+    local options = { cwd = root, text = true, env = { PATH = path } }
+    local ok, err = pcall(vim.system, step.cmd, options, function(result)
+      vim.schedule(function()
+        if result.code == 0 then
+          if step.after then
+            step.after()
+          end
+          return run(index + 1)
+        end
+        local output = (result.stdout or "") .. (result.stderr or "")
+        local command = table.concat(step.cmd, " ", 1, 2)
+        done(("%s failed (%s):\n%s\n%s"):format(step.says, command, last_lines(output), step.hint(output)))
+      end)
+    end)
+    if not ok then
+      done(("%s failed: %s"):format(step.says, err))
+    end
+  end
+  run(1)
+end
+
+--- Builds. Returns at once and never waits: lazy.nvim calls it in the midst of its own loop. Both functions are
+--- called on Neovim's main loop.
+---@param progress fun(message: string)
+---@param done fun(problem?: string) Nothing on success, else what went wrong and what to do.
+---@param node? string The Node program, "node" by default.
+function M.run(progress, done, node)
+  node = node or "node"
+  if running then
+    return done("a build is under way")
+  end
+  running = true
+  local function finish(problem)
+    running = false
+    done(problem)
+  end
+  M.node_version(node, function(_, problem)
+    local beside = vim.fs.dirname(vim.fn.exepath(node))
+    if not problem and vim.fn.executable("npm") == 0 and vim.fn.executable(beside .. "/npm") == 0 then
+      problem = "npm is not on PATH; it comes with Node, some systems package it as npm"
+    end
+    if problem then
+      return finish(problem)
+    end
+    run_steps(steps(node), beside .. ":" .. vim.env.PATH, progress, finish)
+  end)
+end
+
+return M

@@ -1,0 +1,84 @@
+--- What the Node host may call: the Lua side of src/nvim/protocol.ts.
+local context = require("gemini-bridge.context.subscription")
+local decisions = require("gemini-bridge.bridge.decisions")
+local environment = require("gemini-bridge.host.environment")
+local lifecycle = require("gemini-bridge.host.lifecycle")
+local notify = require("gemini-bridge.notify")
+local reviews = require("gemini-bridge.review.reviews")
+
+local M = {}
+
+--- Each call with the types of its parameters ("?" marks an optional one).
+---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
+local calls = {
+  attach = { params = { channel = "number", pid = "number" }, run = lifecycle.attached },
+  status = {
+    params = { state = "string", workspace = "table", clients = "table" },
+    run = lifecycle.on_status,
+  },
+  set_environment = { params = { set = "table", unset = "table" }, run = environment.set },
+  message = {
+    params = { level = "string", text = "string" },
+    run = function(params)
+      notify(params.text, params.level)
+    end,
+  },
+  context_subscribe = {
+    params = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
+    run = context.subscribe,
+  },
+  context_unsubscribe = { params = {}, run = context.unsubscribe },
+  remember = { params = { sessions = "table", diffs = "table" }, run = decisions.remember },
+  decision_settled = {
+    params = { id = "number", delivered = "boolean", filePath = "string" },
+    run = decisions.settled,
+  },
+  diff_open = {
+    params = { id = "number", filePath = "string", newContent = "string", client = "string" },
+    run = reviews.open,
+  },
+  diff_close = { params = { id = "number", reason = "string" }, run = reviews.close },
+}
+
+--- Takes out what Node had as undefined: it arrives as a null, which Lua would take for true.
+---@param value any
+---@return any
+local function without_nulls(value)
+  if type(value) ~= "table" then
+    if value == vim.NIL then
+      return nil
+    end
+    return value
+  end
+  for key, item in pairs(value) do
+    value[key] = without_nulls(item)
+  end
+  return value
+end
+
+--- Carries out one call of the host. Never raises: an error would be shown to
+--- the user as a Lua traceback, or be lost, depending on how the call came.
+---@param name string
+---@param params table
+---@return { result?: any, error?: string }
+function M.call(name, params)
+  local call = calls[name]
+  if not call or type(params) ~= "table" then
+    return { error = ("unknown call %s"):format(tostring(name)) }
+  end
+  params = without_nulls(params)
+  for field, kind in pairs(call.params) do
+    if type(params[field]) ~= kind then
+      return { error = ("%s: %s must be a %s"):format(name, field, kind) }
+    end
+  end
+  local ok, result = pcall(call.run, params)
+  if ok then
+    -- A table without entries would reach Node as a list.
+    return { result = result == nil and vim.NIL or result }
+  end
+  -- Without the place in the code, which is of no use to the user or the CLI.
+  return { error = (tostring(result):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "")) }
+end
+
+return M

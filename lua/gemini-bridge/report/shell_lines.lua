@@ -1,0 +1,75 @@
+--- The lines that lead a CLI in another terminal to this Neovim, also when several are open in one directory.
+local M = {}
+
+--- Set by the bridge while it runs, see environment.lua.
+local NAMES = {
+  "GEMINI_CLI_IDE_SERVER_PORT",
+  "GEMINI_CLI_IDE_WORKSPACE_PATH",
+  "GEMINI_CLI_IDE_AUTH_TOKEN",
+  "GEMINI_CLI_IDE_PID",
+}
+
+---@param text string
+---@return string
+local function sh_quote(text)
+  return "'" .. text:gsub("'", [['\'']]) .. "'"
+end
+
+--- In fish's single quotes a backslash escapes itself and the quote.
+---@param text string
+---@return string
+local function fish_quote(text)
+  return "'" .. text:gsub("[\\']", "\\%0") .. "'"
+end
+
+local FORMS = {
+  sh = function(name, value)
+    return ("export %s=%s"):format(name, sh_quote(value))
+  end,
+  fish = function(name, value)
+    return ("set -gx %s %s"):format(name, fish_quote(value))
+  end,
+  -- For panes to come: those that are open keep their environment.
+  tmux = function(name, value)
+    return ("tmux set-environment %s %s"):format(name, sh_quote(value))
+  end,
+}
+
+--- One line for each variable.
+---@param form "sh"|"fish"|"tmux"
+---@return string[]
+function M.lines(form)
+  local lines = {}
+  for _, name in ipairs(NAMES) do
+    if vim.env[name] then
+      lines[#lines + 1] = FORMS[form](name, vim.env[name])
+    end
+  end
+  local additions = require("gemini-bridge.terminal.loopback").get()
+  local names = vim.tbl_keys(additions)
+  table.sort(names)
+  for _, name in ipairs(names) do
+    lines[#lines + 1] = FORMS[form](name, additions[name])
+  end
+  return lines
+end
+
+--- Prints the lines and copies them.
+---@param form "sh"|"fish"|"tmux"
+function M.show(form)
+  if require("gemini-bridge.bridge.status").get().state ~= "running" then
+    require("gemini-bridge.notify")(
+      "The bridge does not run, so there is nothing to find: :GeminiStart",
+      "warn"
+    )
+    return
+  end
+  local text = table.concat(M.lines(form), "\n")
+  vim.fn.setreg('"', text .. "\n")
+  if vim.fn.has("clipboard") == 1 then
+    vim.fn.setreg("+", text .. "\n")
+  end
+  vim.api.nvim_echo({ { text .. "\n" } }, false, {})
+end
+
+return M

@@ -1,0 +1,195 @@
+--- `:GeminiStatus`: what the bridge is doing, in a buffer that follows it.
+local M = {}
+
+local NAME = "gemini-bridge://status"
+--- Where the values start (columns).
+local INDENT = 12
+--- More open files than this are counted.
+local MAX_FILES = 10
+--- How often ages are brought up to date (milliseconds).
+local INTERVAL = 1000
+
+---@param path string
+---@return string
+local function short(path)
+  return (vim.fn.fnamemodify(path, ":~:."))
+end
+
+---@param since number Unix milliseconds.
+---@return string
+local function age(since)
+  local seconds = math.max(0, os.time() - math.floor(since / 1000))
+  if seconds < 60 then
+    return ("%d s"):format(seconds)
+  elseif seconds < 3600 then
+    return ("%d min"):format(seconds / 60)
+  end
+  return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
+end
+
+--- Which Neovim a CLI in another terminal takes, when several are open here.
+---@param own string The discovery file of this one.
+---@return string[]
+local function rivals(own)
+  local discovery = require("gemini-bridge.doctor.discovery")
+  local cwd = vim.fn.getcwd()
+  local files = vim.tbl_filter(function(file)
+    return file.alive and file.content and discovery.holds(file.content.workspacePath or "", cwd)
+  end, discovery.files(discovery.temporary_directory(vim.fn.environ())))
+  if #files < 2 then
+    return {}
+  end
+  -- No editor is above a CLI in another terminal.
+  local chosen = discovery.chosen(files, { ide_pid = 0, cwd = cwd })
+  return {
+    ("%d editors are open here; a CLI in another terminal takes %s."):format(
+      #files,
+      chosen and chosen.path == own and "this one"
+        or ("the one of process %d"):format(chosen and chosen.pid or 0)
+    ),
+    "For a shell, :GeminiEnv chooses this one.",
+  }
+end
+
+---@return string[]
+local function shared_now()
+  local shared = require("gemini-bridge.context.consent").shared()
+  if shared.paused then
+    return { "nothing: paused, :GeminiShare on" }
+  end
+  local lines = {}
+  if shared.excluded then
+    lines[1] = short(shared.excluded) .. " is not shared"
+  elseif shared.active then
+    local selected = (shared.selected or 0) > 0 and (", %d characters selected"):format(shared.selected) or ""
+    lines[1] = short(shared.active) .. selected
+  end
+  for _, path in ipairs(shared.files) do
+    if path ~= shared.active and #lines < MAX_FILES then
+      lines[#lines + 1] = short(path)
+    end
+  end
+  return lines
+end
+
+--- Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0, `IdeClient`).
+---@param client string Its name, or a text that starts with it.
+---@return string
+local function plain(client)
+  return (client:gsub("^streamable%-http%-client", "CLI"))
+end
+
+---@param now gemini_bridge.HostStatus
+---@return string[]
+local function clients(now)
+  return vim.tbl_map(function(client)
+    local name = vim.trim(("%s %s"):format(plain(client.name), client.version))
+    return ("%s, connected for %s"):format(name, age(client.connectedAt))
+  end, now.clients)
+end
+
+---@return string[]
+local function reviews()
+  return vim.tbl_map(function(diff)
+    return ("%s, from %s"):format(short(diff.filePath), plain(diff.client))
+  end, require("gemini-bridge.review.reviews").list())
+end
+
+---@return string[]
+local function terminals()
+  return vim.tbl_map(function(terminal)
+    local args = #terminal.args > 0 and " " .. table.concat(terminal.args, " ") or ""
+    return ("%s%s, %s"):format(terminal.name, args, terminal.pid and "process " .. terminal.pid or "starting")
+  end, require("gemini-bridge.terminal.terminals").list())
+end
+
+---@param now gemini_bridge.HostStatus
+---@return string
+local function state(now)
+  if now.state == "running" then
+    return ("running on port %d, process %d"):format(now.port, now.pid)
+  elseif now.state == "stopped" then
+    return now.error and "stopped: " .. now.error or "stopped, :GeminiStart"
+  end
+  return now.state
+end
+
+--- The lines of the view, without what has nothing to say.
+---@return string[]
+function M.lines()
+  local now = require("gemini-bridge.bridge.status").get()
+  local running = now.state == "running"
+  local connected = #now.clients > 0 and clients(now)
+  local sections = {
+    { "State", { state(now) } },
+    { "Workspace", now.workspace },
+    { "Discovery", { now.discoveryFile } },
+    { "Shared", running and shared_now() or {} },
+    { "Clients", connected or running and { "none yet: run gemini here, and once /ide enable in it" } or {} },
+    { "Reviews", reviews() },
+    { "Terminals", terminals() },
+    { "Others", running and rivals(now.discoveryFile) or {} },
+    { "Log", { short(require("gemini-bridge.host.boot").log_file()) } },
+  }
+  local lines = {}
+  for _, section in ipairs(sections) do
+    for index, text in ipairs(section[2]) do
+      local label = index == 1 and section[1] or ""
+      lines[#lines + 1] = label .. (" "):rep(INDENT - #label) .. text:gsub("\n", " ")
+    end
+  end
+  return lines
+end
+
+---@param buf integer
+local function render(buf)
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, M.lines())
+  vim.bo[buf].modifiable = false
+end
+
+--- Keeps the view current until its window is closed.
+---@param buf integer
+local function follow(buf)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.status_view", {})
+  local timer = assert(vim.uv.new_timer())
+  local refresh = vim.schedule_wrap(function()
+    if vim.api.nvim_buf_is_valid(buf) then
+      render(buf)
+    end
+  end)
+  vim.api.nvim_create_autocmd("User", { group = group, pattern = "Gemini*", callback = refresh })
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      timer:close()
+      vim.api.nvim_del_augroup_by_id(group)
+    end,
+  })
+  timer:start(INTERVAL, INTERVAL, refresh)
+end
+
+--- Shows the view, below the current window, or goes to it. `q` closes it.
+function M.open()
+  local buf = vim.fn.bufnr("^" .. NAME .. "$")
+  local win = buf > 0 and vim.fn.win_findbuf(buf)[1]
+  if win then
+    vim.api.nvim_set_current_win(win)
+    return
+  end
+  buf = vim.api.nvim_create_buf(false, true)
+  vim.api.nvim_buf_set_name(buf, NAME)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.bo[buf].filetype = "gemini_status"
+  render(buf)
+  win = vim.api.nvim_open_win(buf, true, { split = "below", height = vim.api.nvim_buf_line_count(buf) + 1 })
+  local wo = vim.wo[win][0]
+  wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
+  wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
+  vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
+  vim.keymap.set("n", "q", "<C-w>q", { buffer = buf, desc = "Close" })
+  follow(buf)
+end
+
+return M

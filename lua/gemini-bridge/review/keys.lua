@@ -1,0 +1,108 @@
+--- The keys of a proposal's buffer. Each has a <Plug> map, whatever the options say.
+local config = require("gemini-bridge.config")
+local hunks = require("gemini-bridge.review.hunks")
+
+local M = {}
+
+---@class gemini_bridge.Decide
+---@field accept fun()
+---@field reject fun()
+---@field write fun() What `:w` does.
+
+---@param review gemini_bridge.Review
+---@param hunk? gemini_bridge.Hunk
+local function go_to(review, hunk)
+  if hunk then
+    local last = vim.api.nvim_buf_line_count(review.buffers.proposal)
+    vim.api.nvim_win_set_cursor(0, { math.min(hunks.line(hunk), last), 0 })
+  end
+end
+
+---@param review gemini_bridge.Review
+---@param direction 1|-1
+local function step(review, direction)
+  for _ = 1, vim.v.count1 do
+    go_to(review, hunks.nearest(review.hunks, vim.fn.line("."), direction))
+  end
+end
+
+--- What each key does; the steps that can be undone are remembered.
+---@param review gemini_bridge.Review
+---@param decide gemini_bridge.Decide
+---@return table<string, { run: fun(), desc: string }>
+local function actions(review, decide)
+  local proposal = review.buffers.proposal
+  local steps = {} ---@type fun()[]
+
+  --- Acts on the hunk at the cursor, then goes on to the next.
+  local function on_hunk(act)
+    return function()
+      review.refresh()
+      local line = vim.fn.line(".")
+      local hunk = hunks.at(review.hunks, line)
+      if hunk then
+        steps[#steps + 1] = act(hunk)
+        review.refresh()
+        go_to(review, hunks.nearest(review.hunks, line, 1))
+      end
+    end
+  end
+
+  return {
+    accept = { run = decide.accept, desc = "Accept the proposal" },
+    reject = { run = decide.reject, desc = "Reject the proposal" },
+    keep = {
+      desc = "Keep this hunk",
+      run = on_hunk(function(hunk)
+        return hunks.keep(proposal, hunk)
+      end),
+    },
+    drop = {
+      desc = "Drop this hunk",
+      run = on_hunk(function(hunk)
+        hunks.drop(review.buffers.original, proposal, hunk)
+        return function()
+          vim.cmd.undo()
+        end
+      end),
+    },
+    undo = {
+      desc = "Undo the last kept or dropped hunk",
+      run = function()
+        local undo = table.remove(steps) or vim.cmd.undo
+        undo()
+        review.refresh()
+      end,
+    },
+    next = {
+      desc = "Next hunk",
+      run = function()
+        step(review, 1)
+      end,
+    },
+    prev = {
+      desc = "Previous hunk",
+      run = function()
+        step(review, -1)
+      end,
+    },
+  }
+end
+
+--- Maps the keys; they go with the buffer.
+---@param review gemini_bridge.Review
+---@param decide gemini_bridge.Decide
+function M.map(review, decide)
+  local buf = review.buffers.proposal
+  for name, action in pairs(actions(review, decide)) do
+    local plug = ("<Plug>(gemini-%s)"):format(name)
+    vim.keymap.set("n", plug, action.run, { buffer = buf, desc = action.desc })
+    local key = config.get().diff.keys[name]
+    if key then
+      vim.keymap.set("n", key, plug, { buffer = buf, remap = true, desc = action.desc })
+    end
+  end
+  vim.keymap.set("n", "ZZ", decide.write, { buffer = buf, desc = "Accept the proposal, like :x" })
+end
+
+return M

@@ -1,0 +1,89 @@
+--- The buffers of a review: the proposal, and a copy of the file when no buffer holds it.
+local path = require("gemini-bridge.disk.path")
+local text = require("gemini-bridge.review.text")
+
+local M = {}
+
+--- A larger text has no file type: highlighting may parse all of it at once, which stops Neovim for seconds (bytes).
+local MAX_HIGHLIGHTED = 1024 * 1024
+
+--- What none of these is subject to.
+local OPTIONS = {
+  bufhidden = "hide",
+  swapfile = false,
+  undofile = false,
+  modeline = false,
+  modifiable = true,
+  readonly = false,
+}
+
+---@param buf integer
+---@param options table<string, any>
+local function set_options(buf, options)
+  for name, value in pairs(options) do
+    vim.api.nvim_set_option_value(name, value, { buf = buf })
+  end
+end
+
+---@param name string
+---@param bytes string
+---@param buftype "acwrite"|"nofile"
+local function create(name, bytes, buftype)
+  local buf = vim.api.nvim_create_buf(false, true)
+  set_options(buf, OPTIONS)
+  vim.bo[buf].buftype = buftype
+  -- Without undo, or the first `u` would empty the buffer.
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1
+  text.write(buf, bytes)
+  vim.bo[buf].undolevels = levels
+  vim.api.nvim_buf_set_name(buf, name)
+  return buf
+end
+
+--- @param id integer
+--- @param file string Absolute path.
+--- @param bytes string
+--- @return integer buf
+function M.create(id, file, bytes)
+  local buf = create(("gemini://%d/%s"):format(id, file), bytes, "acwrite")
+  vim.b[buf].gemini_diff = { filePath = file, role = "proposal" }
+  return buf
+end
+
+--- The buffer that the proposal is compared with: the user's own when the file is open, else a copy of what is on
+--- disk, as loading the file would bring swap file questions and other plugins into play.
+---@param id integer
+---@param file string Absolute path.
+---@return integer buf, boolean is_copy
+function M.original(id, file)
+  local buf = path.buffer(file)
+  if buf then
+    return buf, false
+  end
+  local bytes = path.bytes(file) or ""
+  return create(("gemini-original://%d/%s"):format(id, file), bytes, "nofile"), true
+end
+
+--- Gives a buffer of these the type of its file, by the path alone: a modeline in the text has no say.
+---@param buf integer
+---@param file string Absolute path.
+function M.set_filetype(buf, file)
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+    return
+  end
+  local ok, filetype = pcall(vim.filetype.match, { filename = file, buf = buf })
+  if not (ok and filetype) then
+    local open = path.buffer(file)
+    filetype = open and vim.bo[open].filetype
+  end
+  if filetype and filetype ~= "" then
+    local buftype = vim.bo[buf].buftype
+    pcall(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
+    -- Once more: a file type's plugins may think that this is a file.
+    set_options(buf, OPTIONS)
+    vim.bo[buf].buftype = buftype
+  end
+end
+
+return M

@@ -1,0 +1,137 @@
+--- CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
+local target = require("gemini-bridge.send.target")
+
+local M = {}
+
+---@class gemini_bridge.RunningProcess
+---@field ppid integer
+---@field words string[] Its command line.
+
+--- Every process, from `ps`, which knows command lines on all systems.
+---@param done fun(processes: table<integer, gemini_bridge.RunningProcess>)
+local function processes(done)
+  local function parse(output)
+    local table_ = {}
+    for pid, ppid, args in output:gmatch("(%d+)%s+(%d+)%s+([^\n]*)") do
+      table_[tonumber(pid)] = { ppid = tonumber(ppid), words = vim.split(args, "%s+") }
+    end
+    done(table_)
+  end
+  local ok = pcall(
+    vim.system,
+    { "ps", "-A", "-o", "pid=,ppid=,args=" },
+    { text = true },
+    vim.schedule_wrap(function(result)
+      parse(result.stdout or "")
+    end)
+  )
+  if not ok then
+    done({})
+  end
+end
+
+--- What a script may be run by; an editor that has a file of that name open is no CLI.
+local INTERPRETERS = { "node", "bun", "deno", "sh", "bash", "python", "python3" }
+
+--- Whether a command line runs the program, itself or by an interpreter: `gemini`, `node --some-flag /usr/bin/gemini`.
+---@param words string[]
+---@param program string
+---@return boolean
+local function runs(words, program)
+  local function is_program(word)
+    return vim.fs.basename(word) == program
+  end
+  return is_program(words[1])
+    or vim.tbl_contains(INTERPRETERS, vim.fs.basename(words[1]))
+      and vim.iter(vim.list_slice(words, 2, 4)):any(is_program)
+end
+
+---@param table_ table<integer, gemini_bridge.RunningProcess>
+---@param program string
+---@return table<integer, true> # Process ids of the program and everything above it.
+local function lines_of_descent(table_, program)
+  local above = {}
+  for pid, entry in pairs(table_) do
+    if runs(entry.words, program) then
+      while table_[pid] and not above[pid] do
+        above[pid] = true
+        pid = table_[pid].ppid
+      end
+    end
+  end
+  return above
+end
+
+---@param above table<integer, true>
+---@return gemini_bridge.Target?
+local function in_buffer(above)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
+    if ok and vim.bo[buf].buftype == "terminal" and above[pid] then
+      local cwd = vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid)) or vim.fn.getcwd()
+      return target.buffer(buf, cwd)
+    end
+  end
+end
+
+local PANES = table.concat({
+  "#{pane_pid}",
+  "#{pane_id}",
+  "#{window_id}",
+  "#{session_id}",
+  "#{pane_current_path}",
+}, "\t")
+
+--- Whether a CLI in that directory would find this Neovim.
+---@param path string
+---@return boolean
+local function in_workspace(path)
+  local roots = vim.list_slice(require("gemini-bridge.bridge.status").get().workspace)
+  vim.list_extend(roots, require("gemini-bridge.context.workspace").get().directories)
+  return require("gemini-bridge.doctor.discovery").holds(table.concat(roots, ":"), path)
+end
+
+--- The nearest pane: in Neovim's own window, else in its session, else anywhere.
+---@param above table<integer, true>
+---@param done fun(found?: gemini_bridge.Target)
+local function in_tmux(above, done)
+  local own = vim.env.TMUX_PANE
+  if not vim.env.TMUX or not own then
+    return done()
+  end
+  target.tmux({ "list-panes", "-a", "-F", PANES }, function(output)
+    local panes, here = {}, nil
+    for line in vim.gsplit(output or "", "\n", { trimempty = true }) do
+      local pid, id, window, session, path = unpack(vim.split(line, "\t", { plain = true }))
+      local pane = { id = id, window = window, session = session, path = path }
+      if id == own then
+        here = pane
+      elseif above[tonumber(pid)] and in_workspace(path) then
+        panes[#panes + 1] = pane
+      end
+    end
+    local function distance(pane)
+      return here and (pane.window == here.window and 0 or pane.session == here.session and 1) or 2
+    end
+    table.sort(panes, function(a, b)
+      return distance(a) < distance(b)
+    end)
+    done(panes[1] and target.pane(panes[1].id, panes[1].path))
+  end)
+end
+
+--- Looks for a running CLI.
+---@param program string Name of the program.
+---@param done fun(found?: gemini_bridge.Target)
+function M.find(program, done)
+  processes(function(table_)
+    local above = lines_of_descent(table_, program)
+    local found = in_buffer(above)
+    if found then
+      return done(found)
+    end
+    in_tmux(above, done)
+  end)
+end
+
+return M
