@@ -110,15 +110,24 @@ t.test("from a terminal to the review and back", async (t) => {
   }
 });
 
-t.test("deciding from the terminal with a command leaves it in Terminal mode", async (t) => {
-  const reviewer = await start(t, TERMINAL);
-  const where = await reviewer.nvim.lua(WHERE);
-  await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-  await reviewer.nvim.input("<C-\\><C-n>:GeminiAccept<CR>");
-  await reviewer.outcome();
-  await reviewer.nvim.input("");
-  t.same(await reviewer.nvim.lua(WHERE), where);
-});
+t.test(
+  "whoever left Terminal mode to decide stays in Normal mode: the next keys are no answer to the CLI",
+  async (t) => {
+    const reviewer = await start(t, TERMINAL);
+    await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    const second = await reviewer.open(reviewer.nvim.path("b.txt"), "second\n");
+    await reviewer.nvim.input("<C-\\><C-n>:GeminiAccept a.txt<CR>");
+    await reviewer.outcome();
+    await reviewer.nvim.input(":GeminiReject<CR>");
+    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: second } });
+    await reviewer.nvim.input("");
+    t.equal((await reviewer.nvim.nvim.mode).mode, "nt");
+    t.notMatch(
+      await reviewer.nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false))"),
+      /Gemini/,
+    );
+  },
+);
 
 t.test("a CLI that closes its review while the user is in it takes them back", async (t) => {
   const reviewer = await start(t, TERMINAL);

@@ -1,5 +1,6 @@
 --- Buffers follow what the CLI writes, with no question asked and the old text one undo away.
 local path = require("gemini-bridge.disk.path")
+local safely = require("gemini-bridge.editor.safely")
 local watch = require("gemini-bridge.disk.watch")
 
 local M = {}
@@ -73,15 +74,18 @@ local function reload(buf)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
   end
-  with_undo(buf, function()
+  safely.attempt(with_undo, buf, function()
     read_again(buf)
   end)
   for win, view in pairs(views) do
-    vim.api.nvim_win_call(win, function()
+    safely.attempt(vim.api.nvim_win_call, win, function()
       vim.fn.winrestview(view)
     end)
   end
-  followed[buf].missing, followed[buf].forced = false, nil
+  -- An autocommand of the user's may have deleted the buffer.
+  if followed[buf] then
+    followed[buf].missing, followed[buf].forced = false, nil
+  end
 end
 
 ---@param buf integer
@@ -103,9 +107,12 @@ local function follow(buf)
   followed[buf] = {
     missing = vim.uv.fs_stat(file) == nil,
     stop = watch.start(file, function()
-      if followed[buf] and vim.api.nvim_buf_is_loaded(buf) then
-        reload(buf)
-      end
+      -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
+      safely.run(function()
+        if followed[buf] and vim.api.nvim_buf_is_loaded(buf) then
+          reload(buf)
+        end
+      end)
     end),
   }
 end

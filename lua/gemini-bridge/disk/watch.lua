@@ -1,8 +1,14 @@
 --- Tells when a file on disk changes. Costs nothing while it does not.
+local channel = require("gemini-bridge.bridge.channel")
+
 local M = {}
 
 --- How long a directory must have been still (milliseconds): most writes are first seen half done.
 local SETTLE = 30
+--- How often a file is looked at where the system has no room for another watch (milliseconds).
+local POLL_INTERVAL = 2000
+
+local poll_told = false
 
 ---@param path string
 ---@return string directory The nearest that exists.
@@ -14,6 +20,21 @@ local function existing_parent(path)
   return directory
 end
 
+--- Looks at a file now and then.
+---@param path string
+---@param changed fun()
+---@return uv.uv_fs_poll_t
+local function poll(path, changed)
+  if not poll_told then
+    poll_told = true
+    local text = "the system has no room to watch more files (see fs.inotify in sysctl): they are polled"
+    channel.notify("log", { level = "warn", text = text })
+  end
+  local handle = assert(vim.uv.new_fs_poll())
+  handle:start(path, POLL_INTERVAL, changed)
+  return handle
+end
+
 --- Watches the directory, not the file: one that is replaced or not there yet is seen, too.
 ---@param path string Absolute, without symbolic links.
 ---@param changed fun() Called when something has happened to the file.
@@ -21,7 +42,7 @@ end
 function M.start(path, changed)
   local name = vim.fs.basename(path)
   local timer = assert(vim.uv.new_timer())
-  local handle ---@type uv.uv_fs_event_t?
+  local handle ---@type (uv.uv_fs_event_t|uv.uv_fs_poll_t)?
   local watched ---@type string?
   local arm
 
@@ -33,6 +54,12 @@ function M.start(path, changed)
     changed()
   end
 
+  local function soon()
+    if not timer:is_closing() then
+      timer:start(SETTLE, 0, vim.schedule_wrap(settled))
+    end
+  end
+
   function arm()
     local directory = existing_parent(path)
     if directory == watched then
@@ -42,13 +69,23 @@ function M.start(path, changed)
       handle:close()
     end
     watched = directory
-    handle = assert(vim.uv.new_fs_event())
+    local event = assert(vim.uv.new_fs_event())
     local is_parent = directory == vim.fs.dirname(path)
-    handle:start(directory, {}, function(problem, entry)
-      if not problem and not timer:is_closing() and not (is_parent and entry and entry ~= name) then
-        timer:start(SETTLE, 0, vim.schedule_wrap(settled))
+    local itself = vim.fs.basename(directory)
+    local ok = event:start(directory, {}, function(problem, entry)
+      if problem then
+        return
+      elseif entry == itself then
+        watched = nil -- the directory has moved: another may take its place
+      elseif is_parent and entry and entry ~= name then
+        return
       end
+      soon()
     end)
+    if not ok then
+      event:close()
+    end
+    handle = ok and event or poll(path, soon)
   end
 
   arm()

@@ -6,6 +6,27 @@ local M = {}
 ---@field mode string |mode()|
 ---@field at_end boolean The cursor stands behind the line's last character, as it can only in Insert mode.
 
+--- How many passages are under way.
+local passages = 0
+
+--- Whether the focus only passes through the window in which it is: the plugin moves it, or Neovim does because a
+--- window of the plugin's closes. Nothing of the user's begins there, such as the automatic insert of a terminal.
+---@return boolean
+function M.is_passing()
+  return passages > 0
+end
+
+--- Begins a passage.
+---@return fun() arrive Ends it. May run twice.
+function M.pass()
+  passages = passages + 1
+  local arrived = false
+  return function()
+    passages = arrived and passages or passages - 1
+    arrived = true
+  end
+end
+
 ---@return gemini_bridge.Origin
 function M.here()
   local mode = vim.api.nvim_get_mode().mode
@@ -18,30 +39,23 @@ function M.go(win)
   if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
     vim.cmd.stopinsert()
   end
-  vim.api.nvim_set_current_win(win)
+  local arrive = M.pass()
+  -- The window is entered also when an autocommand fails on the way.
+  pcall(vim.api.nvim_set_current_win, win)
+  arrive()
 end
 
---- Takes the user back.
----@param focus gemini_bridge.Origin
-function M.back(focus)
-  if not vim.api.nvim_win_is_valid(focus.win) then
-    return
-  end
-  M.go(focus.win)
-  M.resume(focus)
-end
-
---- Goes on in the mode in which the user left the window.
----@param focus gemini_bridge.Origin
-function M.resume(focus)
-  local kind = focus.mode:sub(1, 1)
-  local is_terminal = vim.bo[vim.api.nvim_win_get_buf(focus.win)].buftype == "terminal"
+--- Goes on in the mode in which the user left the window: Terminal mode or Insert mode.
+---@param origin gemini_bridge.Origin
+local function resume(origin)
+  local kind = origin.mode:sub(1, 1)
+  local is_terminal = vim.bo[vim.api.nvim_win_get_buf(origin.win)].buftype == "terminal"
   if not (kind == "t" and is_terminal or kind == "i" and not is_terminal) then
     return
   end
   local function insert()
-    if vim.api.nvim_get_current_win() == focus.win then
-      vim.cmd.startinsert({ bang = kind == "i" and focus.at_end })
+    if vim.api.nvim_get_current_win() == origin.win then
+      vim.cmd.startinsert({ bang = kind == "i" and origin.at_end })
     end
   end
   if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
@@ -52,6 +66,15 @@ function M.resume(focus)
     )
   else
     insert()
+  end
+end
+
+--- Takes the user back.
+---@param origin gemini_bridge.Origin
+function M.back(origin)
+  if vim.api.nvim_win_is_valid(origin.win) then
+    M.go(origin.win)
+    resume(origin)
   end
 end
 

@@ -1,25 +1,11 @@
---- A window's own options and buffer, changed by handle: no focus moves and no autocommand runs.
+--- Windows and buffers by handle: no focus moves, and what an autocommand of the user's does wrong stops nothing.
+local safely = require("gemini-bridge.editor.safely")
+
 local M = {}
 
---- Options of a window in a review. 'foldmethod' stays: "diff" would destroy manual folds.
-local REVIEW =
-  { diff = true, scrollbind = true, cursorbind = true, foldenable = false, wrap = false, winbar = "" }
-
---- Options that a window split off from a terminal or a list should not inherit.
-local PLAIN = {
-  "number",
-  "relativenumber",
-  "signcolumn",
-  "foldcolumn",
-  "statuscolumn",
-  "cursorline",
-  "list",
-  "spell",
-  "winhighlight",
-  "winfixbuf",
-  "winfixwidth",
-  "winfixheight",
-}
+--- Windows that are being closed here, which is no wish of the user's.
+---@type table<integer, true>
+local closing = {}
 
 --- Sets options for this window alone; `:set` would set their global values, too.
 ---@param win integer
@@ -27,43 +13,6 @@ local PLAIN = {
 function M.set(win, options)
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
-  end
-end
-
---- The values of the options that a review changes.
----@param win integer
----@return table<string, any>
-function M.options(win)
-  local values = {}
-  for name in pairs(REVIEW) do
-    values[name] = vim.api.nvim_get_option_value(name, { win = win, scope = "local" })
-  end
-  return values
-end
-
---- Makes a window part of a review.
----@param win integer
-function M.compare(win)
-  M.set(win, REVIEW)
-end
-
---- Makes a window that a review leaves behind an ordinary one.
----@param win integer
-function M.stop_comparing(win)
-  M.set(win, {
-    diff = false,
-    scrollbind = false,
-    cursorbind = false,
-    winbar = "",
-    foldenable = vim.go.foldenable,
-    wrap = vim.go.wrap,
-  })
-end
-
----@param win integer
-function M.make_plain(win)
-  for _, name in ipairs(PLAIN) do
-    M.set(win, { [name] = vim.api.nvim_get_option_value(name, { scope = "global" }) })
   end
 end
 
@@ -98,6 +47,55 @@ function M.stay_in(directory)
   end
 end
 
+--- Closes a window, also when an autocommand fails at that.
+---@param win integer
+function M.close(win)
+  closing[win] = true
+  pcall(vim.api.nvim_win_close, win, true)
+  if vim.api.nvim_win_is_valid(win) then
+    vim.cmd(("noautocmd call nvim_win_close(%d, v:true)"):format(win))
+  end
+  closing[win] = nil
+end
+
+--- Whether a window closes because the plugin closes it.
+---@param win integer
+---@return boolean
+function M.is_closing(win)
+  return closing[win] == true
+end
+
+--- Deletes a buffer, also when an autocommand fails at that. May run twice.
+---@param buf integer
+function M.delete_buffer(buf)
+  if vim.api.nvim_buf_is_valid(buf) then
+    pcall(vim.api.nvim_buf_delete, buf, { force = true })
+  end
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.cmd(("noautocmd call nvim_buf_delete(%d, {'force': v:true})"):format(buf))
+  end
+end
+
+--- Opens a window beside another. When an autocommand fails at that, without any. Raises when there is no room.
+---@param buf integer
+---@param config vim.api.keyset.win_config
+---@return integer win
+function M.open(buf, config)
+  local before = vim.api.nvim_list_wins()
+  local ok, result = pcall(vim.api.nvim_open_win, buf, false, config)
+  if ok then
+    return result
+  end
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if not vim.list_contains(before, win) then
+      M.close(win)
+    end
+  end
+  local win = vim.api.nvim_open_win(buf, false, vim.tbl_extend("force", config, { noautocmd = true }))
+  safely.attempt(error, result, 0)
+  return win
+end
+
 --- Puts a buffer into a tab page of its own, behind the current one. It is opened from within another window, a float
 --- that lives no longer than this: from there focus and mode, Visual mode too, stay as they are.
 ---@param buf integer
@@ -117,7 +115,7 @@ function M.open_tab(buf)
     vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
-  vim.api.nvim_win_close(float, true)
+  M.close(float)
   M.stay_in(directory)
   if not ok then
     error(problem, 0)

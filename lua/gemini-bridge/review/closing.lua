@@ -1,35 +1,39 @@
 --- What closing windows, deleting buffers and quitting mean for a review.
-local outcome = require("gemini-bridge.review.outcome")
-local pending = require("gemini-bridge.review.queue")
+local decision = require("gemini-bridge.review.decision")
+local leave = require("gemini-bridge.review.window.leave")
+local origin = require("gemini-bridge.editor.origin")
+local queue = require("gemini-bridge.review.queue")
+local safely = require("gemini-bridge.editor.safely")
 local text = require("gemini-bridge.review.text")
-local view = require("gemini-bridge.review.window.view")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Rejects when the proposal's last window or its buffer goes.
+--- Neovim that quits decides nothing.
+local function is_quitting()
+  return vim.v.exiting ~= vim.NIL
+end
+
+--- Rejects when the user closes the proposal's last window or deletes its buffer.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function reject_on_close(review, on)
   local buf = review.buffers.proposal
 
   local function reject()
-    -- Neovim that quits decides nothing.
-    if vim.v.exiting == vim.NIL and outcome.reject(review) then
-      -- Not before the command that closes it is over.
-      vim.schedule(function()
-        outcome.dismiss(review, true)
-      end)
+    if not is_quitting() then
+      decision.reject(review, "after")
     end
   end
 
   on("WinClosed", function(args)
-    local closing = tonumber(args.match)
-    if not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
+    local closing = tonumber(args.match) --[[@as integer]]
+    if window.is_closing(closing) or not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
       return
-    elseif review.view then
-      review.view.left = closing == vim.api.nvim_get_current_win()
+    elseif review.view and closing == vim.api.nvim_get_current_win() then
+      review.view.arrive = origin.pass()
     end
     reject()
   end, true)
@@ -46,16 +50,23 @@ local function reject_on_close(review, on)
   on("BufReadCmd", function()
     text.write(buf, review.proposed)
   end)
+end
 
-  -- The user has put another buffer into the window: it is theirs now, and :GeminiReview brings the review back.
+--- The user has put another buffer into the window: it is theirs now, and :GeminiReview brings the review back.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function park_on_hide(review, on)
+  local function park()
+    if queue.has(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+      review.parked = true
+      leave.close(review.view)
+      review.view = nil
+      queue.show_next()
+    end
+  end
   on("BufHidden", function()
     vim.schedule(function()
-      if pending.has(review) and review.view and #vim.fn.win_findbuf(buf) == 0 then
-        review.parked = true
-        view.close(review.view)
-        review.view = nil
-        pending.show_next()
-      end
+      safely.run(park)
     end)
   end)
 end
@@ -70,23 +81,37 @@ local function quit_freely(review, on)
     local modified = vim.bo[buf].modified
     vim.bo[buf].modified = false
     vim.schedule(function()
-      if pending.has(review) then
+      if queue.has(review) then
         vim.bo[buf].modified = modified
       end
     end)
   end, true)
 
   on("QuitPre", function()
-    if not (review.view and view.is_alone(review.view)) then
+    if not (review.view and leave.is_alone(review.view)) then
       return
     end
-    local spare = view.add_window(review.view)
+    local spare = leave.add_window(review.view)
     vim.schedule(function()
-      if pending.has(review) and vim.api.nvim_win_is_valid(spare) then
-        vim.api.nvim_win_close(spare, true)
+      if queue.has(review) and vim.api.nvim_win_is_valid(spare) then
+        window.close(spare)
       end
     end)
   end)
+end
+
+--- A session that is saved on VimLeavePre holds none of our windows: this event comes before it, and only once Neovim
+--- is sure to end.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function leave_no_trace(review, on)
+  on("BufWinLeave", function()
+    if is_quitting() and review.view then
+      local view = review.view
+      review.view = nil
+      leave.close(view)
+    end
+  end, true)
 end
 
 --- Watches what may end a review. The autocommands are those of `on`, and end with them.
@@ -94,7 +119,9 @@ end
 ---@param on gemini_bridge.On For the proposal's buffer, or `anywhere`.
 function M.watch(review, on)
   reject_on_close(review, on)
+  park_on_hide(review, on)
   quit_freely(review, on)
+  leave_no_trace(review, on)
 end
 
 return M

@@ -1,4 +1,5 @@
 --- The hunks of a proposal: found, counted, kept or dropped one by one.
+local step = require("gemini-bridge.review.step")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
@@ -54,7 +55,7 @@ end
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return gemini_bridge.Hunk[]
-function M.list(original, proposal)
+local function list(original, proposal)
   local indices = diff(joined(original), joined(proposal), options()) --[[@as integer[][] ]]
   return vim.tbl_map(function(index)
     return {
@@ -65,6 +66,34 @@ function M.list(original, proposal)
       kept = false,
     }
   end, indices)
+end
+
+--- Counts the hunks of a review when one of its texts has changed since.
+---@param review gemini_bridge.Review
+function M.count(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  local ticks = { vim.b[original].changedtick, vim.b[proposal].changedtick }
+  if not vim.deep_equal(ticks, review.counted) then
+    review.counted, review.hunks = ticks, list(original, proposal)
+  end
+end
+
+--- Where texts differ that have no hunk: in what is no line, or in white space that 'diffopt' passes over.
+---@param original integer Buffer.
+---@param proposal integer Buffer.
+---@return string? what nil when every byte is the same.
+function M.difference(original, proposal)
+  local ours, theirs = vim.bo[original], vim.bo[proposal]
+  if text.read(original) == text.read(proposal) then
+    return
+  elseif ours.fileformat ~= theirs.fileformat then
+    return "line breaks differ"
+  elseif ours.bomb ~= theirs.bomb then
+    return "byte order mark differs"
+  elseif ours.endofline ~= theirs.endofline then
+    return "final newline differs"
+  end
+  return "white space differs"
 end
 
 --- Brings up to date which hunks are kept.
@@ -129,7 +158,7 @@ end
 --- Marks a hunk as decided. The text stays as it is.
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun() undo
+---@return fun(): boolean undo
 function M.keep(proposal, hunk)
   local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, M.line(hunk) - 1, 0, {
     virt_text = { { "kept", "Comment" } },
@@ -137,6 +166,7 @@ function M.keep(proposal, hunk)
   })
   return function()
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark)
+    return true
   end
 end
 
@@ -144,6 +174,7 @@ end
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
+---@return fun(): boolean undo Takes this step back and nothing of the user's; false when their edits stand in its way.
 function M.drop(original, proposal, hunk)
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
@@ -154,11 +185,10 @@ function M.drop(original, proposal, hunk)
     lines = vim.api.nvim_buf_get_lines(original, first, first + hunk.original_count, true)
   end
   local first = hunk.count == 0 and hunk.from or hunk.from - 1
-  if text.is_empty(proposal) then
-    vim.api.nvim_buf_set_lines(proposal, 0, -1, true, lines)
-  else
-    vim.api.nvim_buf_set_lines(proposal, first, first + hunk.count, true, lines)
-  end
+  local last = text.is_empty(proposal) and -1 or first + hunk.count
+  local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)
+  vim.api.nvim_buf_set_lines(proposal, first, last, true, lines)
+  return step.taken(proposal, first, before, lines)
 end
 
 return M

@@ -1,6 +1,8 @@
 --- The keys of a proposal's buffer. Each has a <Plug> map, whatever the options say.
 local config = require("gemini-bridge.config")
+local follow = require("gemini-bridge.review.follow")
 local hunks = require("gemini-bridge.review.hunks")
+local notify = require("gemini-bridge.notify")
 
 local M = {}
 
@@ -26,23 +28,35 @@ local function step(review, direction)
   end
 end
 
+--- Takes back the last step that is still there.
+---@param steps (fun(): boolean)[]
+local function undo(steps)
+  local last = table.remove(steps)
+  if not last then
+    notify("No hunk was kept or dropped here; u takes back an edit.")
+  elseif not last() then
+    notify("That hunk has been edited since; u goes back step by step.", "warn")
+  end
+end
+
 --- What each key does; the steps that can be undone are remembered.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 ---@return table<string, { run: fun(), desc: string }>
 local function actions(review, decide)
   local proposal = review.buffers.proposal
-  local steps = {} ---@type fun()[]
+  local steps = {} ---@type (fun(): boolean)[]
 
   --- Acts on the hunk at the cursor, then goes on to the next.
+  ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean
   local function on_hunk(act)
     return function()
-      review.refresh()
+      follow.update(review)
       local line = vim.fn.line(".")
       local hunk = hunks.at(review.hunks, line)
       if hunk then
         steps[#steps + 1] = act(hunk)
-        review.refresh()
+        follow.update(review)
         go_to(review, hunks.nearest(review.hunks, line, 1))
       end
     end
@@ -60,18 +74,14 @@ local function actions(review, decide)
     drop = {
       desc = "Drop this hunk",
       run = on_hunk(function(hunk)
-        hunks.drop(review.buffers.original, proposal, hunk)
-        return function()
-          vim.cmd.undo()
-        end
+        return hunks.drop(review.buffers.original, proposal, hunk)
       end),
     },
     undo = {
       desc = "Undo the last kept or dropped hunk",
       run = function()
-        local undo = table.remove(steps) or vim.cmd.undo
-        undo()
-        review.refresh()
+        undo(steps)
+        follow.update(review)
       end,
     },
     next = {

@@ -1,6 +1,8 @@
 --- The buffers of a review: the proposal, and a copy of the file when no buffer holds it.
 local path = require("gemini-bridge.disk.path")
+local safely = require("gemini-bridge.editor.safely")
 local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -13,7 +15,6 @@ local OPTIONS = {
   swapfile = false,
   undofile = false,
   modeline = false,
-  modifiable = true,
   readonly = false,
 }
 
@@ -41,28 +42,57 @@ local function create(name, bytes, buftype)
   return buf
 end
 
---- @param id integer
---- @param file string Absolute path.
---- @param bytes string
---- @return integer buf
-function M.create(id, file, bytes)
+---@param id integer
+---@param file string Absolute path.
+---@param bytes string
+---@return integer buf
+local function create_proposal(id, file, bytes)
   local buf = create(("gemini://%d/%s"):format(id, file), bytes, "acwrite")
   vim.b[buf].gemini_diff = { filePath = file, role = "proposal" }
   return buf
 end
 
---- The buffer that the proposal is compared with: the user's own when the file is open, else a copy of what is on
---- disk, as loading the file would bring swap file questions and other plugins into play.
+--- A copy of the file on disk, as loading the file would bring swap file questions and other plugins into play. Nobody
+--- would get what is typed there, so nothing can be.
 ---@param id integer
 ---@param file string Absolute path.
----@return integer buf, boolean is_copy
-function M.original(id, file)
-  local buf = path.buffer(file)
-  if buf then
-    return buf, false
+---@return integer buf
+local function copy(id, file)
+  local buf = create(("gemini-original://%d/%s"):format(id, file), path.bytes(file) or "", "nofile")
+  vim.bo[buf].modifiable = false
+  return buf
+end
+
+---@class gemini_bridge.ReviewBuffers
+---@field proposal integer
+---@field original integer What it is compared with: the user's own buffer when the file is open, else a copy.
+---@field copied boolean Whether it is a copy.
+
+--- The buffers of a review.
+---@param review gemini_bridge.Review
+---@return gemini_bridge.ReviewBuffers
+function M.buffers(review)
+  local id, file = review.id, review.filePath
+  local open = path.buffer(file)
+  return {
+    proposal = create_proposal(id, file, review.proposed),
+    original = open or copy(id, file),
+    copied = not open,
+  }
+end
+
+--- Compares with a copy when the user has wiped the file's buffer meanwhile.
+---@param review gemini_bridge.Review
+function M.mend(review)
+  local buffers = review.buffers
+  if vim.api.nvim_buf_is_loaded(buffers.original) then
+    return
   end
-  local bytes = path.bytes(file) or ""
-  return create(("gemini-original://%d/%s"):format(id, file), bytes, "nofile"), true
+  if buffers.copied then
+    window.delete_buffer(buffers.original)
+  end
+  buffers.original, buffers.copied, review.counted = copy(review.id, review.filePath), true, nil
+  M.set_filetype(buffers.original, review.filePath)
 end
 
 --- Gives a buffer of these the type of its file, by the path alone: a modeline in the text has no say.
@@ -78,11 +108,11 @@ function M.set_filetype(buf, file)
     filetype = open and vim.bo[open].filetype
   end
   if filetype and filetype ~= "" then
-    local buftype = vim.bo[buf].buftype
-    pcall(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
+    local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
+    safely.attempt(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
     -- Once more: a file type's plugins may think that this is a file.
     set_options(buf, OPTIONS)
-    vim.bo[buf].buftype = buftype
+    vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
   end
 end
 

@@ -1,5 +1,9 @@
---- The reviews that are not decided, and which of them are on the screen.
+--- The reviews that are not decided, in the order in which they came, and which of them is shown next.
 local config = require("gemini-bridge.config")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local proposal = require("gemini-bridge.review.proposal")
+local safely = require("gemini-bridge.editor.safely")
 local view = require("gemini-bridge.review.window.view")
 local winbar = require("gemini-bridge.review.window.winbar")
 
@@ -10,18 +14,17 @@ local M = {}
 ---@field filePath string As the CLI spells it.
 ---@field client string
 ---@field proposed string The text as it came.
----@field written table The state of the proposal's buffer when it was given that text.
----@field buffers { original: integer, proposal: integer, copied: boolean }
+---@field group integer Autocommands that end with it.
+---@field buffers? gemini_bridge.ReviewBuffers Once buffers could be made.
+---@field written? table The state of the proposal's buffer when it was given the text as it came.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.
 ---@field told? boolean GeminiDiffOpened has been fired.
 ---@field stale boolean File or buffer have changed since the proposal came.
 ---@field parked boolean The user has put something else into its window.
 ---@field view? gemini_bridge.View While it is on the screen.
----@field refresh fun() Brings hunks and winbar up to date.
----@field stop fun() Ends everything that watches it.
+---@field stops fun()[] What ends with it.
 
---- In the order in which they came.
 ---@type gemini_bridge.Review[]
 local reviews = {}
 
@@ -68,57 +71,50 @@ local function is_taken()
     end)
 end
 
---- Tries again when Neovim allows windows again: in the command-line window and in expressions it does not.
-local function retry()
-  vim.api.nvim_create_autocmd({ "CmdwinLeave", "CmdlineLeave" }, {
-    group = vim.api.nvim_create_augroup("gemini-bridge.pending", {}),
-    once = true,
-    callback = vim.schedule_wrap(M.show_next),
-  })
+--- Puts a review on the screen. Not while windows must not be touched, see |safely.run()|.
+---@param review gemini_bridge.Review
+---@return boolean shown
+function M.show(review)
+  if not review.buffers then
+    return false
+  end
+  proposal.mend(review)
+  local ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
+  if not ok then
+    -- Where windows are small there may be room for no more of them.
+    ok, opened = pcall(view.open, review.buffers, "tab")
+  end
+  if not ok then
+    notify(("The review of %s cannot be shown: %s"):format(path.display(review.filePath, 24), opened), "warn")
+    return false
+  end
+  review.view, review.parked = opened, false
+  winbar.update(review)
+  view.note_layout(opened)
+  M.scroll_to_first_hunk(review)
+  return true
 end
 
 --- Scrolls a review that is on the screen to what it changes, as far as that has been counted.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
-  if first and review.view and vim.api.nvim_win_is_valid(review.view.proposal) then
+  if first and review.view then
     view.scroll_to(review.view, first.original_from, first.from)
   end
 end
 
----@param review gemini_bridge.Review
----@return boolean shown
-function M.show(review)
-  local ok, opened = false, nil
-  if vim.fn.getcmdwintype() == "" then
-    ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
-    if not ok then
-      -- Where windows are small there may be room for no more of them.
-      ok, opened = pcall(view.open, review.buffers, "tab")
+local function show_waiting()
+  for _, review in ipairs(reviews) do
+    if not review.view and not review.parked and not is_taken() then
+      safely.attempt(M.show, review)
     end
   end
-  if not ok then
-    retry()
-    return false
-  end
-  review.view, review.parked = opened, false
-  if review.counted then
-    review.refresh()
-  else
-    winbar.update(review)
-  end
-  view.note_layout(opened)
-  M.scroll_to_first_hunk(review)
-  return true
 end
 
---- Shows reviews that wait, one in a tab page.
+--- Shows reviews that wait, one in a tab page, as soon as windows may be touched.
 function M.show_next()
-  for _, review in ipairs(reviews) do
-    if not review.view and not review.parked and not is_taken() and not M.show(review) then
-      return
-    end
-  end
+  safely.run(show_waiting)
 end
 
 return M

@@ -1,11 +1,10 @@
 --- Reviews of proposed changes: what the host, the commands and the public API ask of them.
 local notify = require("gemini-bridge.notify")
-local outcome = require("gemini-bridge.review.outcome")
+local decision = require("gemini-bridge.review.decision")
 local path = require("gemini-bridge.disk.path")
-local pending = require("gemini-bridge.review.queue")
-local session = require("gemini-bridge.review.create")
-local text = require("gemini-bridge.review.text")
-local turn = require("gemini-bridge.editor.turn")
+local queue = require("gemini-bridge.review.queue")
+local life = require("gemini-bridge.review.review")
+local safely = require("gemini-bridge.editor.safely")
 
 local M = {}
 
@@ -14,7 +13,7 @@ local last_id = 0
 --- One line, so that it never asks to press ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
-  local waiting = #pending.all() - 1
+  local waiting = #queue.all() - 1
   local what = "proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
   local room = vim.v.echospace - #"Gemini CLI " - #what - #rest
@@ -25,13 +24,9 @@ end
 --- Raises a sentence for what cannot be shown.
 ---@param params { id: integer, filePath: string, newContent: string, client: string }
 function M.open(params)
-  local known = pending.get(params.id)
-  if known then
-    known.proposed = params.newContent
-    text.write(known.buffers.proposal, params.newContent)
-    known.written = text.state(known.buffers.proposal)
-    turn.next(known.refresh)
-    return
+  local open = queue.get(params.id)
+  if open then
+    return life.replace(open, params.newContent)
   end
   if params.filePath:sub(1, 1) ~= "/" then
     error("the path of a proposal must be absolute", 0)
@@ -39,21 +34,20 @@ function M.open(params)
     error(("%s is a directory"):format(params.filePath), 0)
   end
   last_id = math.max(last_id, params.id)
-  local review = session.create(params)
-  pending.show_next()
-  announce(review)
+  announce(life.create(params))
+  queue.show_next()
 end
 
 --- Closes a review without an outcome.
 ---@param params { id: integer, reason: "cli"|"disconnected"|"stopped" }
 ---@return { content: string } # What the proposal held.
 function M.close(params)
-  local review = pending.get(params.id)
+  local review = queue.get(params.id)
   if not review then
     error("this review is closed already", 0)
   end
-  local content = outcome.content(review)
-  outcome.close(review)
+  local content = decision.content(review)
+  decision.close(review)
   if params.reason == "disconnected" then
     notify(("Gemini CLI is gone: the review of %s was closed."):format(path.display(review.filePath, 18)))
   end
@@ -63,7 +57,7 @@ end
 --- Closes all reviews without an outcome.
 ---@param reason "disconnected"|"stopped"
 function M.close_all(reason)
-  for _, review in ipairs(vim.list_slice(pending.all())) do
+  for _, review in ipairs(vim.list_slice(queue.all())) do
     M.close({ id = review.id, reason = reason })
   end
 end
@@ -74,7 +68,8 @@ end
 local function here(reviews)
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
   return vim.iter(reviews):find(function(review)
-    return review.buffers.proposal == buf or review.view ~= nil and review.view.original == win
+    local buffers = review.buffers
+    return buffers ~= nil and buffers.proposal == buf or review.view ~= nil and review.view.original == win
   end)
 end
 
@@ -84,7 +79,7 @@ end
 local function with_review(file, act)
   local choices = vim.tbl_filter(function(review)
     return file == nil or path.is_same(file, review.filePath)
-  end, pending.all())
+  end, queue.all())
   local meant = #choices == 1 and choices[1] or here(choices)
   if meant then
     act(meant)
@@ -102,7 +97,7 @@ local function with_review(file, act)
       return ("%s (%s)"):format(path.display(review.filePath), review.client)
     end,
   }, function(choice)
-    if choice and pending.has(choice) then
+    if choice and queue.has(choice) then
       act(choice)
     end
   end)
@@ -111,32 +106,32 @@ end
 ---@param opts gemini_bridge.DecisionOptions
 function M.accept(opts)
   with_review(opts.path, function(review)
-    if outcome.accept(review, opts.force) then
-      outcome.dismiss(review, true)
-    end
+    decision.accept(review, "now", opts.force)
   end)
 end
 
 ---@param opts gemini_bridge.DecisionOptions
 function M.reject(opts)
   with_review(opts.path, function(review)
-    if outcome.reject(review) then
-      outcome.dismiss(review, true)
-    end
+    decision.reject(review, "now")
   end)
 end
 
 --- Goes to a review.
 ---@param opts gemini_bridge.DecisionOptions
 function M.review(opts)
-  with_review(opts.path, session.enter)
+  with_review(opts.path, function(review)
+    safely.run(function()
+      life.enter(review)
+    end)
+  end)
 end
 
 ---@return { filePath: string, client: string }[]
 function M.list()
   return vim.tbl_map(function(review)
     return { filePath = review.filePath, client = review.client }
-  end, pending.all())
+  end, queue.all())
 end
 
 --- The highest id ever used, so that the next host does not use it again.

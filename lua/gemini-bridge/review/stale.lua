@@ -1,8 +1,9 @@
 --- Notices that a file has changed under its review.
-local outcome = require("gemini-bridge.review.outcome")
+local decision = require("gemini-bridge.review.decision")
+local follow = require("gemini-bridge.review.follow")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local pending = require("gemini-bridge.review.queue")
+local queue = require("gemini-bridge.review.queue")
 local text = require("gemini-bridge.review.text")
 local turn = require("gemini-bridge.editor.turn")
 local watch = require("gemini-bridge.disk.watch")
@@ -25,7 +26,7 @@ function M.watch(review)
   local shown ---@type string?
   -- Reading it takes 3 ms for each MB, in which nobody types.
   turn.next(function()
-    if pending.has(review) and vim.api.nvim_buf_is_loaded(buffers.original) then
+    if queue.has(review) and vim.api.nvim_buf_is_loaded(buffers.original) then
       shown = text.read(buffers.original)
     end
   end)
@@ -36,11 +37,11 @@ function M.watch(review)
       notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
     end
     review.stale = stale
-    review.refresh()
+    follow.update(review)
   end
 
   local stop = watch.start(file, function()
-    if not pending.has(review) then
+    if not queue.has(review) then
       return
     end
     local now = path.bytes(file)
@@ -48,7 +49,7 @@ function M.watch(review)
       and now ~= disk
       and (plain(now) == plain(review.proposed) or now == text.read(buffers.proposal))
     if holds then
-      outcome.close(review, "diff_closed")
+      decision.close(review, "diff_closed")
       return
     end
     if buffers.copied then
@@ -69,7 +70,9 @@ function M.watch(review)
     vim.api.nvim_create_autocmd("BufModifiedSet", {
       group = review.group,
       buffer = buffers.original,
-      callback = review.refresh,
+      callback = function()
+        follow.update(review)
+      end,
     })
   end
   return stop

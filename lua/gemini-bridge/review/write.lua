@@ -5,61 +5,53 @@
 --- kind comes before it, or |<stack>| shows more than the write itself.
 local notify = require("gemini-bridge.notify")
 local text = require("gemini-bridge.review.text")
+local wishes = require("gemini-bridge.review.write_wish")
 
 local M = {}
 
 --- What |vim.on_key()| sees of a mapping to a Lua function: K_LUA of Neovim's keycodes.h.
 local LUA = "\128\253g"
 
---- Commands that accept, by their full names.
-local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
-
---- Whether a command line writes the current buffer under its own name, and with a bang.
----@param line string
----@return { bang: boolean }?
-function M.parse(line)
-  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
-  if not ok then
-    return
-  end
-  local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
-  if own then
-    return own.definition ~= line and M.parse((own.definition:gsub("<[^>]*>", ""))) or nil
-  end
-  if WRITES[command.cmd] and #(command.args or {}) == 0 then
-    return { bang = command.bang }
-  end
-end
-
---- What a mapping with `<Cmd>` writes: it leaves no command line to be seen.
----@param typed string Raw keys.
----@return { bang: boolean }?
-local function parse_mapping(typed)
-  local mode = vim.api.nvim_get_mode().mode:sub(1, 1)
-  local map = vim.fn.maparg(vim.fn.keytrans(typed), mode, false, true)
-  for line in (map.rhs or ""):gmatch("<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>") do
-    local wish = M.parse(line)
-    if wish then
-      return wish
-    end
-  end
-end
-
 --- Whether nothing runs but the write itself.
 local function is_direct()
   return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
---- Writes the proposal to another file, as `:w name` asks. The proposal stays under review.
+--- Writes lines of the proposal to another file, as `:w name` asks. The proposal stays under review.
 ---@param buf integer
 ---@param name string
 local function write_copy(buf, name)
-  local file, problem = io.open(name, "wb")
-  if not file then
-    error(problem, 0)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  local bytes = text.read(buf)
+  if first > 1 or last < vim.api.nvim_buf_line_count(buf) then
+    bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
   end
-  file:write(text.read(buf))
-  file:close()
+  local lines = vim.split(bytes, "\n", { plain = true })
+  -- |writefile()| raises when it cannot, and has NUL as a line break within a line.
+  vim.fn.writefile(
+    vim.tbl_map(function(line)
+      return (line:gsub("%z", "\n"))
+    end, lines),
+    name,
+    "b"
+  )
+end
+
+--- The proposal keeps its name: under another one `:w` would write a file that nobody has accepted.
+---@param buf integer
+---@param name string
+local function keep_name(buf, name)
+  if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_name(buf) == name then
+    return
+  end
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    -- What had the name before |:saveas| stays behind as a buffer of its own.
+    if other ~= buf and vim.api.nvim_buf_get_name(other) == name then
+      vim.cmd(("noautocmd bwipeout! %d"):format(other))
+    end
+  end
+  vim.api.nvim_buf_set_name(buf, name)
+  notify("This stays the proposal: :w accepts it, :w {file} writes a copy.")
 end
 
 --- Listens for writes of a proposal. What it sets up ends with the group and, for keys, with `stop`.
@@ -70,9 +62,9 @@ end
 function M.watch(buf, group, accept)
   local name = vim.api.nvim_buf_get_name(buf)
   --- Set between what the user typed and the write that it causes.
-  local wish ---@type { bang: boolean }?
+  local wish ---@type gemini_bridge.Wish?
 
-  ---@param this? { bang: boolean }
+  ---@param this? gemini_bridge.Wish
   local function expect(this)
     wish = this
     if not this then
@@ -91,19 +83,30 @@ function M.watch(buf, group, accept)
     end)
   end
 
-  --- A mapping to a Lua function was typed: what it writes, and whether it is all buffers, cannot be known.
-  local in_function = false
+  --- A mapping was typed of which it cannot be known what it writes, and whether it is all buffers.
+  local by_mapping = false
+  local function expect_nothing()
+    by_mapping = true
+    vim.schedule(function()
+      by_mapping = false
+    end)
+  end
+
   local command = vim.keycode("<Cmd>")
+  --- What the user typed last: the keys that a mapping makes of it come one by one.
+  local last ---@type { typed: string, mode: string }?
   local keys = vim.on_key(function(key, typed)
-    if typed == "" or vim.api.nvim_get_current_buf() ~= buf then
+    if vim.api.nvim_get_current_buf() ~= buf then
+      last = nil
       return
-    elseif key == command then
-      expect(parse_mapping(typed))
-    elseif key == LUA then
-      in_function = true
-      vim.schedule(function()
-        in_function = false
-      end)
+    elseif typed ~= "" then
+      last = { typed = typed, mode = vim.api.nvim_get_mode().mode }
+    end
+    if key == command and last then
+      expect(wishes.of_mapping(last.typed, last.mode))
+    end
+    if key == LUA or key == command and not wish then
+      expect_nothing()
     end
   end)
 
@@ -113,22 +116,42 @@ function M.watch(buf, group, accept)
 
   on("CmdlineLeave", function()
     if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
-      expect(M.parse(vim.fn.getcmdline()))
+      expect(wishes.of_line(vim.fn.getcmdline()))
     end
   end)
 
+  on("BufFilePost", function()
+    vim.schedule(function()
+      keep_name(buf, name)
+    end)
+  end)
+
   on("BufWriteCmd", function(args)
-    if args.file ~= name then
-      return write_copy(buf, args.file)
-    end
     local this = is_direct() and wish or nil
     wish = nil
-    -- A proposal that stays modified tells Neovim that the write failed, so that `:wq` does not go on to close it.
-    if not this or accept(this.bang) then
-      vim.bo[buf].modified = false
+    -- After `:saveas` or `:file` a plain `:w` still means the proposal.
+    if not this and args.file ~= name then
+      return write_copy(buf, args.file)
     end
-    if not this and in_function then
+    -- What is not accepted stays modified: Neovim takes it for not written, and `:wq` does not go on to close it.
+    if this then
+      local format = vim.v.cmdarg:match("%+%+ff=(%l+)") or vim.v.cmdarg:match("%+%+fileformat=(%l+)")
+      vim.bo[buf].fileformat = format or vim.bo[buf].fileformat
+      if accept(this.bang) then
+        vim.bo[buf].modified = false
+      end
+    elseif by_mapping then
       notify("This key does not accept the proposal: use :w or :GeminiAccept.")
+    end
+  end)
+
+  -- Some of the lines.
+  on("FileWriteCmd", function(args)
+    if wish or args.file == name then
+      wish = nil
+      notify("A proposal is accepted as a whole: :w, without lines.", "warn")
+    else
+      write_copy(buf, args.file)
     end
   end)
 

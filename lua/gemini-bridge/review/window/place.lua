@@ -31,6 +31,12 @@ local function is_ordinary(win)
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 
+--- Whether a buffer that a window does not show any more is still there, with its changes, its undo and its marks.
+---@param buf integer
+local function survives_hiding(buf)
+  return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
+end
+
 --- Whether windows of a tab page are compared or scroll together: a pair more would be compared and scroll with them.
 ---@param tab integer
 ---@return boolean
@@ -64,7 +70,7 @@ function M.borrow(tab, original)
     return a > b
   end)
   return vim.iter(candidates):find(function(win)
-    return win ~= current
+    return win ~= current and survives_hiding(vim.api.nvim_win_get_buf(win))
   end)
 end
 

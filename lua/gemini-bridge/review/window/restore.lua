@@ -8,12 +8,12 @@ local M = {}
 ---@field tab integer
 ---@field tree table |winlayout()|
 ---@field screen integer[] Columns and lines.
+---@field sizes string |winrestcmd()|
 ---@field windows table<integer, gemini_bridge.LayoutWindow>
 
 ---@class gemini_bridge.LayoutWindow
 ---@field buf integer
----@field width integer
----@field height integer
+---@field size { width: integer, height: integer }
 ---@field view vim.fn.winsaveview.ret
 
 ---@param tab integer
@@ -22,64 +22,114 @@ local function tree(tab)
 end
 
 ---@param win integer
----@return gemini_bridge.LayoutWindow
-function M.window(win)
-  return {
-    buf = vim.api.nvim_win_get_buf(win),
-    width = vim.api.nvim_win_get_width(win),
-    height = vim.api.nvim_win_get_height(win),
-    view = window.view(win),
-  }
+local function size(win)
+  return { width = vim.api.nvim_win_get_width(win), height = vim.api.nvim_win_get_height(win) }
 end
 
+---@param win integer
+---@return gemini_bridge.LayoutWindow
+function M.window(win)
+  return { buf = vim.api.nvim_win_get_buf(win), size = size(win), view = window.view(win) }
+end
+
+--- How a tab page looks now.
 ---@param tab integer
 ---@return gemini_bridge.Layout
 function M.save(tab)
-  local layout = { tab = tab, tree = tree(tab), screen = { vim.o.columns, vim.o.lines }, windows = {} }
-  for _, win in ipairs(place.windows(tab)) do
+  local order = place.windows(tab)
+  -- Within the tab page, as the numbers of windows are counted there.
+  local sizes = vim.api.nvim_win_call(order[1], vim.fn.winrestcmd)
+  local layout = {
+    tab = tab,
+    tree = tree(tab),
+    screen = { vim.o.columns, vim.o.lines },
+    sizes = sizes,
+    windows = {},
+  }
+  for _, win in ipairs(order) do
     layout.windows[win] = M.window(win)
   end
   return layout
 end
 
---- A size that has not changed while the review was shown is again what it was before; others are the user's choice.
----@param before gemini_bridge.Layout
----@param shown gemini_bridge.Layout
----@param ended gemini_bridge.Layout
-local function restore_sizes(before, shown, ended)
-  local order = place.windows(before.tab)
-  local function size(win, dimension)
-    local was, is = shown.windows[win], ended.windows[win]
-    local chosen = was and is and was[dimension] ~= is[dimension]
-    return chosen and is[dimension] or before.windows[win][dimension]
+--- Follows which windows the user gives another size. What changes while they are in the review's own windows is theirs
+--- for the review alone: `CTRL-W _` there makes all others small.
+---@param shown gemini_bridge.Layout How it looked once the review was shown.
+---@param is_own fun(win: integer): boolean Whether a window is one of the review's.
+---@return table<integer, { width?: integer, height?: integer }> chosen
+---@return fun() stop May run twice.
+function M.follow_sizes(shown, is_own)
+  local chosen, last = {}, {}
+  for win, was in pairs(shown.windows) do
+    last[win] = was.size
   end
-  -- Within the tab page, or the frames of another are measured; twice, as one size moves the next.
+  local listener = vim.api.nvim_create_autocmd("WinResized", {
+    callback = function()
+      -- A window that comes takes room for as long as it is there, the command-line window for one.
+      if not vim.api.nvim_tabpage_is_valid(shown.tab) or not vim.deep_equal(tree(shown.tab), shown.tree) then
+        return
+      end
+      local own = is_own(vim.api.nvim_get_current_win())
+      for win, was in pairs(last) do
+        local now = vim.api.nvim_win_is_valid(win) and size(win) or was
+        for dimension, cells in pairs(now) do
+          if cells ~= was[dimension] and not own then
+            chosen[win] = vim.tbl_extend("force", chosen[win] or {}, { [dimension] = cells })
+          end
+        end
+        last[win] = now
+      end
+    end,
+  })
+  return chosen, function()
+    pcall(vim.api.nvim_del_autocmd, listener)
+  end
+end
+
+---@param before gemini_bridge.Layout
+---@param chosen table<integer, { width?: integer, height?: integer }>
+local function restore_sizes(before, chosen)
+  local order = place.windows(before.tab)
+  local cmdheight = vim.o.cmdheight
   vim.api.nvim_win_call(order[1], function()
-    for _ = 1, 2 do
-      for _, win in ipairs(order) do
-        vim.api.nvim_win_set_width(win, size(win, "width"))
-        vim.api.nvim_win_set_height(win, size(win, "height"))
+    for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
+      -- Floats are counted behind the others, and may have come or gone.
+      if tonumber(command:match("%d+")) <= #order then
+        vim.cmd("noautocmd " .. command)
+      end
+    end
+    for win, cells in pairs(chosen) do
+      if cells.width and vim.api.nvim_win_is_valid(win) then
+        vim.api.nvim_win_set_width(win, cells.width)
+      end
+      if cells.height and vim.api.nvim_win_is_valid(win) then
+        vim.api.nvim_win_set_height(win, cells.height)
       end
     end
   end)
+  -- Where one window is all there is, the command line gets what that does not take.
+  if vim.o.cmdheight ~= cmdheight then
+    vim.o.cmdheight = cmdheight
+  end
 end
 
 --- Gives every window its size and its view back, except where the user has changed them meanwhile.
 ---@param before gemini_bridge.Layout
 ---@param shown gemini_bridge.Layout How it looked once the review was shown.
 ---@param ended gemini_bridge.Layout How it looked when the review was decided.
-function M.restore(before, shown, ended)
+---@param chosen table<integer, { width?: integer, height?: integer }> From |follow_sizes|.
+function M.restore(before, shown, ended, chosen)
   if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
     return
   end
   if vim.deep_equal(ended.screen, before.screen) then
-    restore_sizes(before, shown, ended)
+    restore_sizes(before, chosen)
   end
   for win, was in pairs(before.windows) do
     local at_first, at_last = shown.windows[win], ended.windows[win]
     local same = at_first and at_last and vim.deep_equal(at_first.view, at_last.view)
-    local is_terminal = vim.bo[was.buf].buftype == "terminal"
-    if same and vim.api.nvim_win_get_buf(win) == was.buf and not is_terminal then
+    local shows_it = vim.api.nvim_win_get_buf(win) == was.buf and vim.bo[was.buf].buftype ~= "terminal"
+    if same and shows_it then
       window.set_view(win, was.view)
     end
   end

@@ -1,7 +1,9 @@
---- The two windows of a review: opened and closed without moving the focus.
-local focus = require("gemini-bridge.editor.origin")
-local layout = require("gemini-bridge.review.window.restore")
+--- The two windows of a review, opened without moving the focus.
+local compare = require("gemini-bridge.review.window.compare")
+local leave = require("gemini-bridge.review.window.leave")
+local origin = require("gemini-bridge.editor.origin")
 local place = require("gemini-bridge.review.window.place")
+local restore = require("gemini-bridge.review.window.restore")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -10,14 +12,16 @@ local M = {}
 ---@field tab integer
 ---@field original integer Window.
 ---@field proposal integer Window.
----@field buffers { original: integer, proposal: integer, copied: boolean } `copied`: the original goes, too.
+---@field buffers gemini_bridge.ReviewBuffers
 ---@field made integer[] Those of the two windows that did not exist before.
 ---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
 ---@field origin gemini_bridge.Origin Where the user was.
 ---@field visited? boolean The user has been led to it.
----@field left? boolean The user was in the proposal when Neovim closed it.
+---@field arrive? fun() Ends the passage that began when Neovim closed the window that the user was in.
 ---@field before gemini_bridge.Layout
 ---@field shown gemini_bridge.Layout
+---@field chosen table<integer, { width?: integer, height?: integer }> Sizes that the user gave their windows meanwhile.
+---@field stop_sizes fun()
 
 ---@class gemini_bridge.Borrowed
 ---@field win integer
@@ -31,7 +35,7 @@ local function borrow(view, win)
   view.borrowed = {
     win = win,
     buf = vim.api.nvim_win_get_buf(win),
-    options = window.options(win),
+    options = compare.options(win),
     view = view.before.windows[win].view,
   }
   if view.borrowed.buf ~= view.buffers.original then
@@ -42,14 +46,14 @@ end
 
 --- Opens the window for the original.
 ---@param view gemini_bridge.View
----@param kind string
+---@param layout string
 ---@return integer win
-local function open_original(view, kind)
+local function open_original(view, layout)
   local buf = view.buffers.original
-  if kind == "tab" or place.is_bound(view.tab) then
+  if layout == "tab" or place.is_bound(view.tab) then
     local win
     view.tab, win = window.open_tab(buf)
-    window.make_plain(win)
+    compare.make_plain(win)
     view.made = { win }
     return win
   end
@@ -58,18 +62,54 @@ local function open_original(view, kind)
     return borrow(view, win)
   end
   local base = place.base(view.tab)
-  win = vim.api.nvim_open_win(buf, false, { win = base.win, split = base.split })
+  win = window.open(buf, { win = base.win, split = base.split })
   view.made = { win }
   if not base.ordinary then
-    window.make_plain(win)
+    compare.make_plain(win)
   end
   return win
+end
+
+--- Shows a review. Raises, and leaves nothing behind, when there is no room.
+---@param buffers gemini_bridge.ReviewBuffers
+---@param layout "auto"|"vertical"|"horizontal"|"tab"
+---@return gemini_bridge.View
+function M.open(buffers, layout)
+  local tab = vim.api.nvim_get_current_tabpage()
+  local view = { ---@type gemini_bridge.View
+    tab = tab,
+    origin = origin.here(),
+    before = restore.save(tab),
+    buffers = buffers,
+    made = {},
+    chosen = {},
+    stop_sizes = function() end,
+  }
+  view.shown = view.before
+  local arrive = origin.pass()
+  local ok, problem = pcall(function()
+    view.original = open_original(view, layout)
+    view.proposal = window.open(buffers.proposal, place.half(layout, view.original))
+    table.insert(view.made, 1, view.proposal)
+    compare.start(view.original)
+    compare.start(view.proposal)
+  end)
+  arrive()
+  if not ok then
+    leave.close(view)
+    error(problem, 0)
+  end
+  return view
 end
 
 --- Notes how it looks, once all is there that changes a window's size.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
-  view.shown = layout.save(view.before.tab)
+  view.shown = restore.save(view.before.tab)
+  view.stop_sizes()
+  view.chosen, view.stop_sizes = restore.follow_sizes(view.shown, function(win)
+    return win == view.original or win == view.proposal
+  end)
 end
 
 --- Scrolls both windows to the same place, except one that the user is in.
@@ -77,6 +117,9 @@ end
 ---@param original integer 1-based line.
 ---@param proposal integer 1-based line.
 function M.scroll_to(view, original, proposal)
+  if not vim.api.nvim_win_is_valid(view.proposal) then
+    return
+  end
   local above = math.floor(vim.api.nvim_win_get_height(view.proposal) / 2)
   local topline = math.max(proposal - above, 1)
   local current = vim.api.nvim_get_current_win()
@@ -85,164 +128,32 @@ function M.scroll_to(view, original, proposal)
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
       -- Of these windows only: in another one the user may have moved since the review was shown.
-      view.shown.windows[win] = view.shown.windows[win] and layout.window(win)
+      view.shown.windows[win] = view.shown.windows[win] and restore.window(win)
     end
   end
 end
 
---- Shows a review. Raises, and leaves nothing behind, when Neovim has no room or allows no window now.
----@param buffers { original: integer, proposal: integer, copied: boolean }
----@param kind "auto"|"vertical"|"horizontal"|"tab"
----@return gemini_bridge.View
-function M.open(buffers, kind)
-  local tab = vim.api.nvim_get_current_tabpage()
-  local view = { ---@type gemini_bridge.View
-    tab = tab,
-    origin = focus.here(),
-    before = layout.save(tab),
-    buffers = buffers,
-    made = {},
-  }
-  view.shown = view.before
-  local ok, problem = pcall(function()
-    view.original = open_original(view, kind)
-    local half = place.half(kind, view.original)
-    view.proposal = vim.api.nvim_open_win(buffers.proposal, false, half)
-    table.insert(view.made, 1, view.proposal)
-    window.compare(view.original)
-    window.compare(view.proposal)
-  end)
-  if not ok then
-    M.close(view)
-    error(problem, 0)
-  end
-  return view
-end
-
---- Puts back what a borrowed window showed, unless the user has put something else there.
+--- The file's own window follows the proposal's cursor: where the user leaves it counts.
 ---@param view gemini_bridge.View
-local function give_back(view)
-  local borrowed = view.borrowed
-  if not (borrowed and vim.api.nvim_win_is_valid(borrowed.win)) then
-    return
-  end
-  window.set(borrowed.win, borrowed.options)
-  local shown = vim.api.nvim_win_get_buf(borrowed.win)
-  if shown == view.buffers.original and shown ~= borrowed.buf and vim.api.nvim_buf_is_valid(borrowed.buf) then
-    window.show(borrowed.win, borrowed.buf)
-    window.set(borrowed.win, borrowed.options)
-  end
-end
-
---- Scrolls a borrowed window back, for the proposal has taken it along; not when the user is in it.
----@param view gemini_bridge.View
----@param here integer The window that has the focus.
-local function scroll_back(view, here)
+function M.note_borrowed(view)
   local borrowed = view.borrowed
   if
     borrowed
-    and borrowed.win ~= here
-    and vim.api.nvim_win_is_valid(borrowed.win)
-    and vim.api.nvim_win_get_buf(borrowed.win) == borrowed.buf
+    and borrowed.win == vim.api.nvim_get_current_win()
+    and borrowed.buf == view.buffers.original
   then
-    window.set_view(borrowed.win, borrowed.view)
+    borrowed.view = window.view(borrowed.win)
   end
 end
 
---- What a window that must not be closed shows from now on.
+--- Takes what a file type's plugins have set in the windows back to what a comparison needs.
 ---@param view gemini_bridge.View
----@return integer buf
-local function replacement(view)
-  local before = view.before.windows[view.origin.win]
-  for _, buf in ipairs({ view.borrowed and view.borrowed.buf or 0, before and before.buf or 0 }) do
-    if buf > 0 and vim.api.nvim_buf_is_valid(buf) then
-      return buf
+function M.align(view)
+  for win, buf in pairs({ [view.original] = view.buffers.original, [view.proposal] = view.buffers.proposal }) do
+    if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
+      compare.insist(win)
     end
   end
-  return vim.api.nvim_create_buf(true, false)
-end
-
---- Whether Neovim would end with the proposal's window.
----@param view gemini_bridge.View
----@return boolean
-function M.is_alone(view)
-  local tabs = vim.api.nvim_list_tabpages()
-  return #tabs == 1 and vim.deep_equal(place.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
-end
-
---- Opens a window for what comes after the review.
----@param view gemini_bridge.View
----@return integer win
-function M.add_window(view)
-  local beside = vim.fn.win_findbuf(view.buffers.proposal)[1]
-  return vim.api.nvim_open_win(replacement(view), false, { win = beside, split = "above" })
-end
-
----@param view gemini_bridge.View
----@param win integer
-local function shows_ours(view, win)
-  local buf = vim.api.nvim_win_get_buf(win)
-  return buf == view.buffers.original or buf == view.buffers.proposal
-end
-
---- Closes a window of the review, unless it is the last of a tab page that was there before.
----@param view gemini_bridge.View
----@param win integer
-local function close_window(view, win)
-  window.stop_comparing(win)
-  local tab = vim.api.nvim_win_get_tabpage(win)
-  local is_ours = tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
-  if is_ours or #place.windows(tab) > 1 then
-    vim.api.nvim_win_close(win, true)
-  else
-    window.show(win, replacement(view))
-  end
-end
-
---- Closes what the review opened and leaves what has become the user's.
----@param view gemini_bridge.View
-local function close_windows(view)
-  local directory = vim.fn.getcwd()
-  for _, win in ipairs(view.made) do
-    if vim.api.nvim_win_is_valid(win) and shows_ours(view, win) then
-      close_window(view, win)
-    elseif vim.api.nvim_win_is_valid(win) then
-      window.stop_comparing(win)
-    end
-  end
-  -- Windows that the user has split off go only with a tab page that shows nothing else.
-  for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
-    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      if #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
-        close_window(view, win)
-      else
-        window.stop_comparing(win)
-        window.show(win, replacement(view))
-      end
-    end
-  end
-  window.stay_in(directory)
-end
-
---- Takes the review off the screen; everything is then as it was before, but for what the user changed meanwhile.
----@param view gemini_bridge.View
----@param decided? boolean The user decided, and is where they want to be.
-function M.close(view, decided)
-  local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
-  local ended = is_open and layout.save(view.before.tab) or view.shown
-  local here = focus.here()
-  if view.left or vim.list_contains(view.made, here.win) and shows_ours(view, here.win) then
-    -- First, or closing the window would choose where the focus goes.
-    focus.back(view.origin)
-  elseif decided and here.win == view.origin.win and here.mode == "nt" then
-    focus.resume(view.origin)
-  end
-  give_back(view)
-  close_windows(view)
-  if is_open then
-    layout.restore(view.before, view.shown, ended)
-  end
-  scroll_back(view, here.win)
 end
 
 return M

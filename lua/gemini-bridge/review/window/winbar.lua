@@ -1,5 +1,6 @@
 --- What a review says of itself above its windows.
 local config = require("gemini-bridge.config")
+local differences = require("gemini-bridge.review.hunks")
 local path = require("gemini-bridge.disk.path")
 local window = require("gemini-bridge.editor.window")
 
@@ -15,6 +16,11 @@ local function hunks(review)
     return hunk.kept
   end, review.hunks)
   local count = #review.hunks
+  local buffers = review.buffers
+  local other = count == 0 and differences.difference(buffers.original, buffers.proposal)
+  if other then
+    return other
+  end
   return ("%d %s"):format(count, count == 1 and "hunk" or "hunks")
     .. (kept > 0 and (", %d kept"):format(kept) or "")
 end

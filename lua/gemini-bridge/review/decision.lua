@@ -1,0 +1,144 @@
+--- How a review ends: once, whatever happens first. It is settled and told at once, and taken off the screen as soon as
+--- windows may be touched.
+local channel = require("gemini-bridge.bridge.channel")
+local leave = require("gemini-bridge.review.window.leave")
+local newline = require("gemini-bridge.review.newline")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local queue = require("gemini-bridge.review.queue")
+local reload = require("gemini-bridge.disk.reload")
+local safely = require("gemini-bridge.editor.safely")
+local status = require("gemini-bridge.bridge.status")
+local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+---@alias gemini_bridge.When "now"|"after" At once, or after the command that is under way and has the buffer in use.
+
+---@param what "Opened"|"Accepted"|"Rejected"|"Closed"
+---@param review gemini_bridge.Review
+local function emit(what, review)
+  local data = { id = review.id, filePath = review.filePath, client = review.client }
+  safely.attempt(status.emit, "GeminiDiff" .. what, data)
+end
+
+--- Tells who wants to know that a review is there: once, and before its outcome.
+---@param review gemini_bridge.Review
+function M.opened(review)
+  if not review.told then
+    review.told = true
+    emit("Opened", review)
+  end
+end
+
+--- Takes a review that has ended off the screen and frees what it used.
+---@param review gemini_bridge.Review
+local function dismiss(review)
+  for _, stop in ipairs(review.stops) do
+    safely.attempt(stop)
+  end
+  if review.view then
+    safely.attempt(leave.close, review.view)
+    review.view = nil
+  end
+  local buffers = review.buffers
+  if buffers then
+    safely.attempt(window.delete_buffer, buffers.proposal)
+    safely.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
+  end
+  -- Not in this tick: the mode in which the user goes on is entered at the end of it.
+  vim.schedule(queue.show_next)
+end
+
+---@param review gemini_bridge.Review
+---@param outcome "Accepted"|"Rejected"|"Closed"
+---@param when gemini_bridge.When
+---@param event? "diff_accepted"|"diff_rejected"|"diff_closed" For the host.
+---@param content? string
+---@return boolean first False when it had ended before.
+local function conclude(review, outcome, when, event, content)
+  if not queue.remove(review) then
+    return false
+  end
+  if event then
+    channel.decide(event, { id = review.id, content = content })
+  end
+  M.opened(review)
+  emit(outcome, review)
+  local function off_the_screen()
+    safely.run(function()
+      dismiss(review)
+    end)
+  end
+  if when == "now" then
+    off_the_screen()
+    return true
+  end
+  local buf = review.buffers.proposal
+  if vim.api.nvim_buf_is_valid(buf) then
+    -- Keys that were typed ahead would change a text that is no longer read.
+    safely.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
+  end
+  vim.schedule(off_the_screen)
+  return true
+end
+
+--- What the proposal holds now. Nothing is redrawn for it.
+---@param review gemini_bridge.Review
+---@return string
+function M.content(review)
+  local buf = review.buffers and review.buffers.proposal
+  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
+    return review.proposed
+  end
+  newline.follow(review)
+  -- To read a long text again that is at hand takes time.
+  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
+end
+
+--- The user accepts what the proposal holds now.
+---@param review gemini_bridge.Review
+---@param when gemini_bridge.When
+---@param force? boolean Although the file's buffer has unsaved changes.
+---@return boolean accepted
+function M.accept(review, when, force)
+  local content = M.content(review)
+  if content == "" and review.proposed ~= "" then
+    notify("Gemini CLI cannot take an empty file: the review stays open.", "warn")
+    return false
+  end
+  local open = path.buffer(review.filePath)
+  local unsaved = open ~= nil and vim.bo[open].modified
+  if unsaved and not force then
+    notify(
+      ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(
+        path.display(review.filePath, 24)
+      ),
+      "warn"
+    )
+    return false
+  end
+  if unsaved and open then
+    reload.give_up_changes(open)
+  end
+  return conclude(review, "Accepted", when, "diff_accepted", content)
+end
+
+--- The user rejects.
+---@param review gemini_bridge.Review
+---@param when gemini_bridge.When
+---@return boolean first
+function M.reject(review, when)
+  return conclude(review, "Rejected", when, "diff_rejected")
+end
+
+--- Ends a review without a decision.
+---@param review gemini_bridge.Review
+---@param event? "diff_closed" For a host that does not know yet.
+---@return boolean first
+function M.close(review, event)
+  return conclude(review, "Closed", "now", event)
+end
+
+return M

@@ -1,0 +1,174 @@
+--- One review from its first moment: its buffers, its keys and everything that may end it.
+local closing = require("gemini-bridge.review.closing")
+local config = require("gemini-bridge.config")
+local decision = require("gemini-bridge.review.decision")
+local follow = require("gemini-bridge.review.follow")
+local hunks = require("gemini-bridge.review.hunks")
+local keys = require("gemini-bridge.review.keys")
+local notify = require("gemini-bridge.notify")
+local origin = require("gemini-bridge.editor.origin")
+local proposal = require("gemini-bridge.review.proposal")
+local queue = require("gemini-bridge.review.queue")
+local safely = require("gemini-bridge.editor.safely")
+local stale = require("gemini-bridge.review.stale")
+local text = require("gemini-bridge.review.text")
+local turn = require("gemini-bridge.editor.turn")
+local view = require("gemini-bridge.review.window.view")
+local write = require("gemini-bridge.review.write")
+
+local M = {}
+
+--- `:w` and its like.
+---@param review gemini_bridge.Review
+---@param when gemini_bridge.When
+---@param force boolean
+---@return boolean accepted
+local function accept_by_write(review, when, force)
+  if not config.get().diff.write_accepts then
+    notify("Writing does not accept a proposal: use :GeminiAccept or :GeminiReject.", "warn")
+    return false
+  end
+  return decision.accept(review, when, force)
+end
+
+---@param review gemini_bridge.Review
+local function map_keys(review)
+  keys.map(review, {
+    accept = function()
+      decision.accept(review, "now")
+    end,
+    reject = function()
+      decision.reject(review, "now")
+    end,
+    write = function()
+      accept_by_write(review, "now", false)
+    end,
+  })
+end
+
+--- What may decide a review, and what it depends on.
+---@param review gemini_bridge.Review
+local function watch(review)
+  local buf = review.buffers.proposal
+  local function on(event, callback, anywhere)
+    vim.api.nvim_create_autocmd(
+      event,
+      { group = review.group, buffer = not anywhere and buf or nil, callback = callback }
+    )
+  end
+  closing.watch(review, on)
+  on("WinLeave", function()
+    if review.view then
+      view.note_borrowed(review.view)
+    end
+  end, true)
+  follow.text(review, buf)
+  follow.text(review, review.buffers.original)
+  review.stops = {
+    write.watch(buf, review.group, function(force)
+      return accept_by_write(review, "after", force)
+    end),
+    stale.watch(review),
+    function()
+      vim.api.nvim_del_augroup_by_id(review.group)
+    end,
+  }
+end
+
+--- What can wait until the request is answered: a file type's plugins and the hunks of a long text take their time.
+---@param review gemini_bridge.Review
+local function dress(review)
+  if not queue.has(review) then
+    return
+  end
+  proposal.set_filetype(review.buffers.proposal, review.filePath)
+  if review.buffers.copied then
+    proposal.set_filetype(review.buffers.original, review.filePath)
+  end
+  if review.view then
+    view.align(review.view)
+  end
+  map_keys(review)
+  follow.update(review)
+  queue.scroll_to_first_hunk(review)
+  -- Last, so that a script finds all of it, and its own keys and options stay.
+  decision.opened(review)
+end
+
+---@param review gemini_bridge.Review
+local function make(review)
+  if not queue.has(review) then
+    return
+  end
+  review.buffers = proposal.buffers(review)
+  review.written = text.state(review.buffers.proposal)
+  watch(review)
+  turn.next(function()
+    safely.run(function()
+      dress(review)
+    end)
+  end)
+end
+
+--- Creates a review that is pending. Its buffers follow as soon as buffers may be touched.
+---@param params { id: integer, filePath: string, newContent: string, client: string }
+---@return gemini_bridge.Review
+function M.create(params)
+  local review = { ---@type gemini_bridge.Review
+    id = params.id,
+    filePath = params.filePath,
+    client = params.client,
+    proposed = params.newContent,
+    group = vim.api.nvim_create_augroup("gemini-bridge.review." .. params.id, {}),
+    hunks = {},
+    stale = false,
+    parked = false,
+    stops = {},
+  }
+  queue.add(review)
+  safely.run(function()
+    make(review)
+  end)
+  return review
+end
+
+--- Puts another text in the place of what was proposed, and of what the user made of it.
+---@param review gemini_bridge.Review
+---@param proposed string
+function M.replace(review, proposed)
+  review.proposed, review.written = proposed, nil
+  safely.run(function()
+    if queue.has(review) and review.buffers then
+      text.write(review.buffers.proposal, review.proposed)
+      review.written = text.state(review.buffers.proposal)
+      turn.next(function()
+        follow.update(review)
+      end)
+    end
+  end)
+end
+
+--- Goes to a review, which is shown first when it is not on the screen.
+---@param review gemini_bridge.Review
+function M.enter(review)
+  local here = origin.here()
+  if not review.view and not queue.show(review) then
+    return
+  end
+  local before = review.view.origin
+  if here.win == review.view.proposal then
+    return
+  elseif here.win ~= before.win or here.mode ~= "nt" then
+    -- Whoever has left Terminal mode only to come here goes back into it.
+    review.view.origin = here
+  end
+  origin.go(review.view.proposal)
+  follow.update(review)
+  local first = review.hunks[1]
+  if first and not review.view.visited then
+    vim.api.nvim_win_set_cursor(review.view.proposal, { hunks.line(first), 0 })
+  end
+  review.view.visited = true
+end
+
+return M

@@ -1,0 +1,141 @@
+--- Takes a review off the screen. Every step runs, whatever fails in another.
+local compare = require("gemini-bridge.review.window.compare")
+local origin = require("gemini-bridge.editor.origin")
+local place = require("gemini-bridge.review.window.place")
+local restore = require("gemini-bridge.review.window.restore")
+local safely = require("gemini-bridge.editor.safely")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Puts back what a borrowed window showed, unless the user has put something else there.
+---@param view gemini_bridge.View
+local function give_back(view)
+  local borrowed = view.borrowed
+  if not (borrowed and vim.api.nvim_win_is_valid(borrowed.win)) then
+    return
+  end
+  window.set(borrowed.win, borrowed.options)
+  local shown = vim.api.nvim_win_get_buf(borrowed.win)
+  if shown == view.buffers.original and shown ~= borrowed.buf and vim.api.nvim_buf_is_valid(borrowed.buf) then
+    window.show(borrowed.win, borrowed.buf)
+    window.set(borrowed.win, borrowed.options)
+  end
+end
+
+--- Scrolls a borrowed window back, for the proposal has taken it along; not when the user is in it.
+---@param view gemini_bridge.View
+---@param here integer The window that has the focus.
+local function scroll_back(view, here)
+  local borrowed = view.borrowed
+  if
+    borrowed
+    and borrowed.win ~= here
+    and vim.api.nvim_win_is_valid(borrowed.win)
+    and vim.api.nvim_win_get_buf(borrowed.win) == borrowed.buf
+  then
+    window.set_view(borrowed.win, borrowed.view)
+  end
+end
+
+--- What a window that must not be closed shows from now on.
+---@param view gemini_bridge.View
+---@return integer buf
+local function replacement(view)
+  local before = view.before.windows[view.origin.win]
+  for _, buf in ipairs({ view.borrowed and view.borrowed.buf or 0, before and before.buf or 0 }) do
+    if buf > 0 and vim.api.nvim_buf_is_valid(buf) then
+      return buf
+    end
+  end
+  return vim.api.nvim_create_buf(true, false)
+end
+
+--- Whether Neovim would end with the proposal's window.
+---@param view gemini_bridge.View
+---@return boolean
+function M.is_alone(view)
+  local tabs = vim.api.nvim_list_tabpages()
+  return #tabs == 1 and vim.deep_equal(place.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
+end
+
+--- Opens a window for what comes after the review.
+---@param view gemini_bridge.View
+---@return integer win
+function M.add_window(view)
+  local beside = vim.fn.win_findbuf(view.buffers.proposal)[1]
+  return window.open(replacement(view), { win = beside, split = "above" })
+end
+
+---@param view gemini_bridge.View
+---@param win integer
+local function shows_ours(view, win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  return buf == view.buffers.original or buf == view.buffers.proposal
+end
+
+--- Closes a window of the review, unless it is the last of a tab page that was there before.
+---@param view gemini_bridge.View
+---@param win integer
+local function close_window(view, win)
+  compare.stop(win)
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  local is_ours = tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
+  if is_ours or #place.windows(tab) > 1 then
+    window.close(win)
+  else
+    window.show(win, replacement(view))
+  end
+end
+
+--- Closes what the review opened and leaves what has become the user's.
+---@param view gemini_bridge.View
+local function close_windows(view)
+  for _, win in ipairs(view.made) do
+    if vim.api.nvim_win_is_valid(win) and shows_ours(view, win) then
+      safely.attempt(close_window, view, win)
+    elseif vim.api.nvim_win_is_valid(win) then
+      safely.attempt(compare.stop, win)
+    end
+  end
+  -- Windows that the user has split off go only with a tab page that shows nothing else.
+  for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      if #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
+        safely.attempt(close_window, view, win)
+      else
+        safely.attempt(compare.stop, win)
+        safely.attempt(window.show, win, replacement(view))
+      end
+    end
+  end
+end
+
+--- Closes the review's windows; everything is then as it was before, but for what the user changed meanwhile. Whoever
+--- is in one of them is taken back to where they were, in the mode that they were in. May run twice.
+---@param view gemini_bridge.View
+function M.close(view)
+  view.stop_sizes()
+  local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
+  local ended = is_open and restore.save(view.before.tab) or view.shown
+  local here = origin.here()
+  local arrive = origin.pass()
+  if view.arrive or vim.list_contains(view.made, here.win) and shows_ours(view, here.win) then
+    -- First, or closing the window would choose where the focus goes.
+    safely.attempt(origin.back, view.origin)
+  end
+  local directory = vim.fn.getcwd()
+  safely.attempt(give_back, view)
+  close_windows(view)
+  safely.attempt(window.stay_in, directory)
+  if is_open then
+    safely.attempt(restore.restore, view.before, view.shown, ended, view.chosen)
+  end
+  safely.attempt(scroll_back, view, here.win)
+  arrive()
+  if view.arrive then
+    view.arrive()
+  end
+end
+
+return M

@@ -1,0 +1,81 @@
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const TEXT = `return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), '\\n') .. '\\n'`;
+
+async function start(t: Test, file: string, proposed: string, init = "") {
+  const reviewer = await Reviewer.start(t, {
+    files: { "a.txt": file, "b.txt": "b\n" },
+    args: ["b.txt"],
+    init,
+  });
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), proposed);
+  await reviewer.review();
+  const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
+  return { reviewer, nvim: reviewer.nvim, id, winbar };
+}
+
+t.test("undo of a dropped hunk leaves the user's own edit", async (t) => {
+  for (const [file, proposed, at] of [
+    ["one\ntwo\nthree\nfour\n", "one\n2\nthree\nfour\n", "2G"],
+    ["one\ntwo\n", "zero\none\ntwo\n", "gg"],
+    ["one\ntwo\nthree\n", "two\nthree\n", "gg"],
+    ["one\ntwo\n", "one\ntwo\nthree\n", "G"],
+  ] as const) {
+    const { nvim } = await start(t, file, proposed);
+    await nvim.input(`${at}\\d`);
+    t.equal(await nvim.lua(TEXT), file);
+    await nvim.input("Gomine<Esc>\\u");
+    t.equal(await nvim.lua(TEXT), `${proposed}mine\n`, JSON.stringify(proposed));
+    await nvim.close();
+  }
+});
+
+t.test("undo without a step of ours takes nothing back, and says so", async (t) => {
+  const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
+  await nvim.input("Gomine<Esc>\\u");
+  t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
+  t.match(await nvim.messages(), /No hunk was kept or dropped/);
+});
+
+t.test("undo of a hunk that the user has edited since says so", async (t) => {
+  const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
+  await nvim.input("2G\\d2GAmine<Esc>\\u");
+  t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
+  t.match(await nvim.messages(), /edited since/);
+});
+
+t.test("hunks at the first and the last line, and in a text that is emptied", async (t) => {
+  for (const [file, proposed] of [
+    ["a\nb\nc\n", "b\nc\n"],
+    ["a\nb\nc\n", "a\nb\n"],
+    ["a\n", "x\na\n"],
+    ["a\n", "a\nx\n"],
+    ["a\nb\n", "x\n"],
+    ["", "x\n"],
+  ] as const) {
+    const { reviewer, nvim, id, winbar } = await start(t, file, proposed);
+    await nvim.input("gg\\dG\\d");
+    await nvim.waitFor(`${winbar}:find('0 hunks', 1, true)`, "no hunk to be left");
+    await nvim.input("\\u\\u");
+    await nvim.waitFor(`not ${winbar}:find('0 hunks', 1, true)`, "the hunk to be back");
+    t.equal(await reviewer.close(id), proposed, JSON.stringify([file, proposed]));
+    await nvim.close();
+  }
+});
+
+t.test("0 hunks are said of equal bytes only", async (t) => {
+  for (const [file, proposed, says, init] of [
+    ["a\nb\n", "a\nb\n", /0 hunks/, ""],
+    ["a\nb\n", "a\nb", /final newline differs|1 hunk/, ""],
+    ["a\r\nb\r\n", "a\nb\n", /line breaks differ/, ""],
+    ["\uFEFFa\nb\n", "a\nb\n", /byte order mark differs/, ""],
+    ["a\nb\n", "a  \nb\n", /white space differs/, "vim.opt.diffopt:append('iwhite')"],
+    ["a\nb\n", "a\n\nb\n", /white space differs/, "vim.opt.diffopt:append('iblank')"],
+  ] as const) {
+    const { nvim, winbar } = await start(t, file, proposed, init);
+    t.match(await nvim.lua(`return ${winbar}`), says, JSON.stringify([file, proposed]));
+    if (file !== proposed) t.notMatch(await nvim.lua(`return ${winbar}`), /0 hunks/);
+    await nvim.close();
+  }
+});

@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { startNvim } from "../support/nvim.ts";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n", "c.txt": "c\n" };
+const PROPOSED = "one\n2\nthree\n";
+const WINDOWS = `return vim.tbl_map(function(win)
+  return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
+end, vim.api.nvim_list_wins())`;
+/** As plugins that keep sessions do, set up before this one. */
+const SAVES = `vim.api.nvim_create_autocmd('VimLeavePre', { command = 'mksession! session.vim' })`;
+
+for (const layout of ["auto", "tab"]) {
+  for (const inside of [false, true]) {
+    for (const args of [["b.txt"], ["b.txt", "-O", "c.txt"], ["a.txt"]]) {
+      t.test(`a session holds no window of ours: ${layout}, ${args.join(" ")}, ${inside}`, async (t) => {
+        const init = `${SAVES} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+        const reviewer = await Reviewer.start(t, { files: FILES, args, init });
+        const { nvim } = reviewer;
+        const before = await nvim.lua(WINDOWS);
+        await reviewer.open(nvim.path("a.txt"), PROPOSED);
+        await reviewer.open(nvim.path("c.txt"), "waits\n");
+        if (inside) await nvim.command(`GeminiReview ${nvim.path("a.txt")}`);
+        if (inside) await nvim.input("ox<Esc>");
+        nvim.nvim.notify("nvim_command", ["qall"]);
+        await nvim.exited;
+        t.same(reviewer.received, [], "quitting decides nothing");
+        const session = readFileSync(nvim.path("session.vim"), "utf8");
+        t.notMatch(session, /gemini/);
+        const restored = await startNvim(t, { files: { ...FILES, "session.vim": session } });
+        await restored.lua("vim.cmd.source((...))", restored.path("session.vim"));
+        t.same(
+          ((await restored.lua(WINDOWS)) as string[]).length,
+          (before as string[]).length,
+          "as many windows as before",
+        );
+      });
+    }
+  }
+}
+
+t.test("quitting that is cancelled leaves the review as it is", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"], init: SAVES });
+  const { nvim } = reviewer;
+  await nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })");
+  const id = await reviewer.open(nvim.path("a.txt"), PROPOSED);
+  await reviewer.review();
+  const shown = await nvim.lua(WINDOWS);
+  await nvim.input(":qall<CR>");
+  t.match(await nvim.messages(), /E37|E162/, "it was cancelled");
+  t.same(await reviewer.outcomes(), []);
+  await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+  t.same(await nvim.lua(WINDOWS), shown);
+  await nvim.command("GeminiAccept");
+  t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
+});

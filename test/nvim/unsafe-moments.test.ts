@@ -1,0 +1,149 @@
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\nb2\n" };
+const PROPOSED = "one\n2\nthree\n";
+const EDITED = "one\nedited\nthree\n";
+/** An `<expr>` mapping that waits for a key, as text objects and jumps of plugins do. */
+const WAITS = `vim.keymap.set({ 'n', 'o', 'i', 't' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`;
+const EDIT = `vim.api.nvim_buf_set_lines(vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+  return vim.b[buf].gemini_diff
+end), 1, 2, true, { 'edited' })`;
+const OURS = `return vim.tbl_filter(function(name) return name:find('^gemini') end,
+  vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs()))`;
+
+/** Where windows must not be touched: the keys that lead there, and those that lead back. */
+const MOMENTS: Record<string, [enter: string, leave: string]> = {
+  "text lock": ["<F2>", "x"],
+  "text lock after an operator": ["d<F2>", "x<Esc>"],
+  "text lock in Insert mode": ["i<F2>", "x<Esc>"],
+  "the command-line window": ["q:", ":q<CR>"],
+};
+
+async function start(t: Test) {
+  return Reviewer.start(t, { files: FILES, args: ["b.txt"], init: WAITS });
+}
+
+for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
+  t.test(`${moment}: a review is answered at once and shown as soon as possible`, async (t) => {
+    const reviewer = await start(t);
+    const before = await reviewer.layout();
+    await reviewer.nvim.input(enter);
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    t.same(await reviewer.proposals(), [], "not now");
+    t.same(await reviewer.nvim.lua("return #require('gemini-bridge').diffs()"), 1, "but it is pending");
+    await reviewer.nvim.input(leave);
+    await reviewer.nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+    t.equal(await reviewer.close(id), PROPOSED);
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+  });
+
+  t.test(`${moment}: a review that is closed before it could be shown leaves nothing`, async (t) => {
+    const reviewer = await start(t);
+    await reviewer.nvim.input(enter);
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    t.equal(await reviewer.close(id), PROPOSED);
+    await reviewer.nvim.input(leave);
+    await reviewer.outcomes();
+    t.same(await reviewer.nvim.lua(OURS), []);
+  });
+
+  t.test(`${moment}: closeDiff answers the edited text, and the windows close afterwards`, async (t) => {
+    const reviewer = await start(t);
+    const before = await reviewer.layout();
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    await reviewer.nvim.lua(EDIT);
+    await reviewer.nvim.input(enter);
+    t.equal(await reviewer.close(id), EDITED);
+    await reviewer.nvim.input(leave);
+    await reviewer.nvim.waitFor(
+      async () => (await reviewer.proposals()).length === 0,
+      "the windows to close",
+    );
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+    t.same(await reviewer.nvim.lua(OURS), []);
+  });
+
+  t.test(`${moment}: a client that leaves takes its review along, and the next one is shown`, async (t) => {
+    const reviewer = await start(t);
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    await reviewer.open(reviewer.nvim.path("b.txt"), "next\n", "another");
+    await reviewer.nvim.input(enter);
+    await reviewer.close(id, "disconnected");
+    await reviewer.nvim.input(leave);
+    const shown = `vim.iter(vim.api.nvim_list_wins()):map(function(win)
+      return (vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff or {}).filePath
+    end):totable()[1]`;
+    await reviewer.nvim.waitFor(`${shown} == '${reviewer.nvim.path("b.txt")}'`, "the next review");
+  });
+
+  t.test(`${moment}: a decision of a script is told at once`, async (t) => {
+    const reviewer = await start(t);
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    await reviewer.nvim.lua(EDIT);
+    await reviewer.nvim.input(enter);
+    await reviewer.nvim.lua("require('gemini-bridge').accept()");
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: EDITED } });
+    await reviewer.nvim.input(leave);
+    await reviewer.nvim.waitFor(
+      async () => (await reviewer.proposals()).length === 0,
+      "the windows to close",
+    );
+    t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
+  });
+}
+
+t.test("text lock in Terminal mode, which has no SafeState", async (t) => {
+  const reviewer = await start(t);
+  await reviewer.nvim.lua("vim.cmd.vsplit() vim.cmd.terminal('cat') vim.cmd.startinsert()");
+  await reviewer.nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await reviewer.nvim.input("<F2>");
+  await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+  t.same(await reviewer.proposals(), []);
+  await reviewer.nvim.input("x");
+  await reviewer.nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+  t.equal((await reviewer.nvim.nvim.mode).mode, "t");
+});
+
+t.test(":GeminiAccept from a mapping under text lock and from the command-line window", async (t) => {
+  const reviewer = await Reviewer.start(t, {
+    files: FILES,
+    args: ["b.txt"],
+    init: `vim.keymap.set('n', '<F3>', function() vim.cmd.GeminiAccept() return '' end, { expr = true })`,
+  });
+  const before = await reviewer.layout();
+  for (const keys of ["<F3>", "q::GeminiAccept<CR>:q<CR>"]) {
+    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+    await reviewer.nvim.input(keys);
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } }, keys);
+    await reviewer.nvim.waitFor(
+      async () => (await reviewer.proposals()).length === 0,
+      "the windows to close",
+    );
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+  }
+  t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
+});
+
+t.test("a text that is replaced under text lock is there afterwards", async (t) => {
+  const reviewer = await start(t);
+  const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+  await reviewer.nvim.input("<F2>");
+  await reviewer.call("diff_open", {
+    id,
+    filePath: reviewer.nvim.path("a.txt"),
+    newContent: "replaced\n",
+    client: "x",
+  });
+  await reviewer.nvim.input("x");
+  await reviewer.nvim.waitFor(
+    `vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+      return vim.b[buf].gemini_diff and vim.api.nvim_buf_get_lines(buf, 0, 1, true)[1] == 'replaced'
+    end)`,
+    "the new text",
+  );
+  t.equal(await reviewer.close(id), "replaced\n");
+});

@@ -1,0 +1,83 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { nvimBinary } from "../support/nvim.ts";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\nthree\n", "d/e.txt": "one\n", "b.txt": "b\n" };
+const TEXT = (name: string) =>
+  `table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('${name}'), 0, -1, true), ' ')`;
+const WAITS = `vim.keymap.set({ 'n', 'o', 'i' }, '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
+  seen = 0 -- writes that the plugin has noticed`;
+
+for (const [moment, enter, leave] of [
+  ["text lock", "<F2>", "x"],
+  ["text lock in Insert mode", "i<F2>", "x<Esc>"],
+  ["the command-line window", "q:", ":q<CR>"],
+] as const) {
+  t.test(`${moment}: what a CLI writes comes afterwards`, async (t) => {
+    const { nvim } = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init: WAITS });
+    await nvim.input(enter);
+    writeFileSync(nvim.path("a.txt"), "one\n2\nthree\n");
+    await nvim.lua("vim.wait(200)"); // it has been noticed, and must not have been taken
+    t.equal(await nvim.lua(`return ${TEXT("a.txt")}`), "one two three");
+    await nvim.input(leave);
+    await nvim.waitFor(`${TEXT("a.txt")} == 'one 2 three'`, "the new text");
+    t.notMatch(await nvim.messages(), /E\d+:|traceback/);
+  });
+}
+
+t.test("while :s///c asks, no text is put under its answer", async (t) => {
+  const { nvim } = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
+  await nvim.input(":%s/o/0/c<CR>");
+  writeFileSync(nvim.path("a.txt"), "the CLI's own\ntwo\nthree\n");
+  await nvim.waitFor(async () => (await nvim.nvim.mode).mode === "r?", "the question");
+  const before = Date.now();
+  await nvim.waitFor(() => Date.now() - before > 200, "the write to be noticed");
+  await nvim.input("q");
+  await nvim.waitFor(`${TEXT("a.txt")} == "the CLI's own two three"`, "the new text");
+});
+
+t.test("a watched directory that is replaced by another stays watched", async (t) => {
+  const { nvim } = await Reviewer.start(t, { files: FILES, args: ["d/e.txt"] });
+  for (const round of [1, 2, 3]) {
+    renameSync(nvim.path("d"), nvim.path(`old${round}`));
+    mkdirSync(nvim.path("d"));
+    writeFileSync(nvim.path("d/e.txt"), `round ${round}\n`);
+    await nvim.waitFor(`${TEXT("e.txt")} == 'round ${round}'`, "the file of the new directory");
+    writeFileSync(nvim.path("d/e.txt"), `round ${round} again\n`);
+    await nvim.waitFor(`${TEXT("e.txt")} == 'round ${round} again'`, "what is written there");
+  }
+  mkdirSync(nvim.path("next"));
+  writeFileSync(nvim.path("next/e.txt"), "by one rename\n");
+  renameSync(nvim.path("d"), nvim.path("gone"));
+  renameSync(nvim.path("next"), nvim.path("d"));
+  await nvim.waitFor(`${TEXT("e.txt")} == 'by one rename'`, "the file of the new directory");
+});
+
+if (process.platform === "linux") {
+  t.test("where the system has no room for a watch, files are polled", async (t) => {
+    const limited = join(t.testdir(), "nvim");
+    writeFileSync(
+      limited,
+      `#!/bin/sh
+exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_watches; exec "$@"' sh '${nvimBinary()}' "$@"
+`,
+      { mode: 0o755 },
+    );
+    const before = process.env["NVIM_BIN"];
+    process.env["NVIM_BIN"] = limited;
+    t.teardown(() => {
+      if (before === undefined) delete process.env["NVIM_BIN"];
+      else process.env["NVIM_BIN"] = before;
+    });
+    const { nvim } = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
+    t.equal(
+      await nvim.lua("return (select(3, vim.uv.new_fs_event():start('/', {}, function() end)))"),
+      "ENOSPC",
+      "there is no room",
+    );
+    writeFileSync(nvim.path("a.txt"), "polled text\n");
+    await nvim.waitFor(`${TEXT("a.txt")} == 'polled text'`, "the new text", 10_000);
+  });
+}
