@@ -1,6 +1,5 @@
 --- Starts, watches and restarts the Node host.
 local channel = require("gemini-bridge.bridge.channel")
-local decisions = require("gemini-bridge.bridge.decisions")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.host.process")
 local status = require("gemini-bridge.bridge.status")
@@ -44,7 +43,7 @@ end
 ---@param problem? string
 local function stopped(problem)
   require("gemini-bridge.review.reviews").close_all("stopped")
-  decisions.abandon()
+  require("gemini-bridge.review.lost").abandon()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.disk.reload").stop()

@@ -3,6 +3,7 @@ local context = require("gemini-bridge.context.subscription")
 local decisions = require("gemini-bridge.bridge.decisions")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
+local lost = require("gemini-bridge.review.lost")
 local notify = require("gemini-bridge.notify")
 local reviews = require("gemini-bridge.review.reviews")
 
@@ -31,7 +32,7 @@ local calls = {
   remember = { params = { sessions = "table", diffs = "table" }, run = decisions.remember },
   decision_settled = {
     params = { id = "number", delivered = "boolean", filePath = "string" },
-    run = decisions.settled,
+    run = lost.settled,
   },
   diff_open = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },

@@ -1,0 +1,58 @@
+--- Decisions that their client will never hear of: the user is told, and keeps the text that they accepted.
+local decisions = require("gemini-bridge.bridge.decisions")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local safely = require("gemini-bridge.editor.safely")
+
+local M = {}
+
+--- Puts text into a new listed buffer that no window shows.
+---@param file string The file that the text was meant for.
+---@param text string
+---@return integer buf
+local function keep(file, text)
+  local buf = vim.api.nvim_create_buf(true, true)
+  local lines = vim.split(text, "\n", { plain = true })
+  local bo = vim.bo[buf]
+  bo.fixendofline = false
+  bo.endofline = lines[#lines] == ""
+  if bo.endofline then
+    lines[#lines] = nil
+  end
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  vim.api.nvim_buf_set_name(buf, ("gemini://kept/%d%s"):format(buf, file))
+  return buf
+end
+
+---@param decision gemini_bridge.Decision
+---@param file string
+local function tell(decision, file)
+  local event, content = decision[1], decision[2].content
+  local shown = path.display(file, 20)
+  if event == "diff_accepted" then
+    safely.run(function()
+      local buf = keep(file, content or "")
+      notify(("Gemini CLI is gone; accepted %s is kept in buffer %d"):format(shown, buf), "warn")
+    end)
+  elseif event == "diff_rejected" then
+    notify(("Gemini CLI is gone; it missed that you rejected %s"):format(shown), "warn")
+  end
+end
+
+--- The host is done with a decision; it has arrived, or never will.
+---@param params { id: integer, delivered: boolean, filePath: string }
+function M.settled(params)
+  local decision = decisions.take(params.id)
+  if decision and not params.delivered then
+    tell(decision, params.filePath)
+  end
+end
+
+--- No host follows that could deliver what is left.
+function M.abandon()
+  for _, one in ipairs(decisions.abandon()) do
+    tell(one[1], one[2] or "a file")
+  end
+end
+
+return M
