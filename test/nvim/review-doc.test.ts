@@ -34,7 +34,7 @@ for row = 1, vim.o.lines - 1 do
 end
 return lines`;
 
-for (const layout of ["vertical", "horizontal", "tab"]) {
+for (const layout of ["vertical", "horizontal", "inline", "tab"]) {
   t.test(`the help shows what layout = "${layout}" looks like`, async (t) => {
     const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
     const reviewer = await Reviewer.start(t, { files: { "greet.py": FILE }, init });

@@ -154,8 +154,9 @@ return {
   option(
     "diff.layout",
     "auto",
-    "How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room.",
-    one_of("auto", "vertical", "horizontal", "tab")
+    "How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room; or "
+      .. "in one window, where deleted lines are virtual ones.",
+    one_of("auto", "vertical", "horizontal", "tab", "inline")
   ),
   option(
     "diff.write_accepts",
@@ -171,6 +172,7 @@ return {
   option("diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk.", is_key, KEY),
   option("diff.keys.next", "]h", "Go to the next hunk.", is_key, KEY),
   option("diff.keys.prev", "[h", "Go to the previous hunk.", is_key, KEY),
+  option("diff.keys.help", "g?", "Show these keys.", is_key, KEY),
   option(
     "terminal.cmd",
     { "gemini" },

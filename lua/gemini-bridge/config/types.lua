@@ -27,7 +27,7 @@
 ---@field exclude? string[] Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.
 
 ---@class gemini_bridge.Config.diff
----@field layout? "auto"|"vertical"|"horizontal"|"tab" How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room.
+---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room; or in one window, where deleted lines are virtual ones.
 ---@field write_accepts? boolean Accept with `:w` and its like. Otherwise only :GeminiAccept does.
 ---@field winbar? boolean Show file, hunks and keys above a review's windows.
 ---@field keys? gemini_bridge.Config.diff.keys
@@ -40,6 +40,7 @@
 ---@field undo? string|false Undo the last kept or dropped hunk.
 ---@field next? string|false Go to the next hunk.
 ---@field prev? string|false Go to the previous hunk.
+---@field help? string|false Show these keys.
 
 ---@class gemini_bridge.Config.terminal
 ---@field cmd? string[] The program that :Gemini runs, and its arguments: Gemini CLI or another of the same protocol.

@@ -1,5 +1,6 @@
 --- Keeps what is said of a review's hunks up to date while its texts change.
 local hunks = require("gemini-bridge.review.hunks")
+local inline = require("gemini-bridge.review.inline")
 local newline = require("gemini-bridge.review.newline")
 local queue = require("gemini-bridge.review.queue")
 local winbar = require("gemini-bridge.review.window.winbar")
@@ -22,6 +23,7 @@ function M.update(review)
   hunks.count(review)
   hunks.update_kept(buffers.proposal, review.hunks)
   newline.follow(review)
+  inline.update(review)
   winbar.update(review)
 end
 

@@ -2,6 +2,7 @@
 local config = require("gemini-bridge.config")
 local follow = require("gemini-bridge.review.follow")
 local hunks = require("gemini-bridge.review.hunks")
+local key_list = require("gemini-bridge.review.key_list")
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -43,7 +44,7 @@ end
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 ---@return table<string, { run: fun(), desc: string }>
-local function actions(review, decide)
+local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
@@ -104,7 +105,14 @@ end
 ---@param decide gemini_bridge.Decide
 function M.map(review, decide)
   local buf = review.buffers.proposal
-  for name, action in pairs(actions(review, decide)) do
+  local actions = actions_of(review, decide)
+  actions.help = {
+    desc = "Show these keys",
+    run = function()
+      key_list.show(actions)
+    end,
+  }
+  for name, action in pairs(actions) do
     local plug = ("<Plug>(gemini-%s)"):format(name)
     vim.keymap.set("n", plug, action.run, { buffer = buf, desc = action.desc })
     local key = config.get().diff.keys[name]

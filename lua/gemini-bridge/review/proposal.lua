@@ -67,6 +67,7 @@ end
 ---@field proposal integer
 ---@field original integer What it is compared with: the user's own buffer when the file is open, else a copy.
 ---@field copied boolean Whether it is a copy.
+---@field new boolean The file does not exist: there is nothing to compare with.
 
 --- The buffers of a review.
 ---@param review gemini_bridge.Review
@@ -78,6 +79,7 @@ function M.buffers(review)
     proposal = create_proposal(id, file, review.proposed),
     original = open or copy(id, file),
     copied = not open,
+    new = not open and not vim.uv.fs_lstat(file),
   }
 end
 

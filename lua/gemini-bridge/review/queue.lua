@@ -1,5 +1,6 @@
 --- The reviews that are not decided, in the order in which they came, and which of them is shown next.
 local config = require("gemini-bridge.config")
+local inline = require("gemini-bridge.review.inline")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
@@ -101,6 +102,7 @@ function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
   if first and review.view then
     view.scroll_to(review.view, first.original_from, first.from)
+    inline.reveal_top(review)
   end
 end
 

@@ -14,6 +14,7 @@ local stale = require("gemini-bridge.review.stale")
 local text = require("gemini-bridge.review.text")
 local turn = require("gemini-bridge.editor.turn")
 local view = require("gemini-bridge.review.window.view")
+local winbar = require("gemini-bridge.review.window.winbar")
 local write = require("gemini-bridge.review.write")
 
 local M = {}
@@ -61,6 +62,9 @@ local function watch(review)
     if review.view then
       view.note_borrowed(review.view)
     end
+  end, true)
+  on("WinResized", function()
+    winbar.update(review)
   end, true)
   follow.text(review, buf)
   follow.text(review, review.buffers.original)

@@ -92,7 +92,7 @@ function M.base(tab)
 end
 
 --- Where the proposal's window is split off from that of the file: each gets half of the room.
----@param layout "auto"|"vertical"|"horizontal"|"tab"
+---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param win integer
 ---@return vim.api.keyset.win_config
 function M.half(layout, win)

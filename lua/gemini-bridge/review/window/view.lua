@@ -10,8 +10,9 @@ local M = {}
 
 ---@class gemini_bridge.View
 ---@field tab integer
----@field original integer Window.
+---@field original? integer Window; none where the proposal is shown alone.
 ---@field proposal integer Window.
+---@field inline boolean The proposal is shown alone, with what it removes.
 ---@field buffers gemini_bridge.ReviewBuffers
 ---@field made integer[] Those of the two windows that did not exist before.
 ---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
@@ -70,9 +71,36 @@ local function open_original(view, layout)
   return win
 end
 
+--- Opens the two windows.
+---@param view gemini_bridge.View
+---@param layout string
+local function open_pair(view, layout)
+  view.original = open_original(view, layout)
+  view.proposal = window.open(view.buffers.proposal, place.half(layout, view.original))
+  table.insert(view.made, 1, view.proposal)
+  compare.start(view.original)
+  compare.start(view.proposal)
+end
+
+--- Opens the proposal alone.
+---@param view gemini_bridge.View
+---@param layout string
+local function open_alone(view, layout)
+  local base = place.base(view.tab)
+  if layout == "tab" then
+    view.tab, view.proposal = window.open_tab(view.buffers.proposal)
+  else
+    view.proposal = window.open(view.buffers.proposal, place.half(layout, base.win))
+  end
+  view.made = { view.proposal }
+  if layout == "tab" or not base.ordinary then
+    compare.make_plain(view.proposal)
+  end
+end
+
 --- Shows a review. Raises, and leaves nothing behind, when there is no room.
 ---@param buffers gemini_bridge.ReviewBuffers
----@param layout "auto"|"vertical"|"horizontal"|"tab"
+---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@return gemini_bridge.View
 function M.open(buffers, layout)
   local tab = vim.api.nvim_get_current_tabpage()
@@ -82,18 +110,14 @@ function M.open(buffers, layout)
     before = restore.save(tab),
     buffers = buffers,
     made = {},
+    inline = layout == "inline" and not buffers.new,
     chosen = {},
     stop_sizes = function() end,
   }
   view.shown = view.before
   local arrive = origin.pass()
-  local ok, problem = pcall(function()
-    view.original = open_original(view, layout)
-    view.proposal = window.open(buffers.proposal, place.half(layout, view.original))
-    table.insert(view.made, 1, view.proposal)
-    compare.start(view.original)
-    compare.start(view.proposal)
-  end)
+  local open = (buffers.new or layout == "inline") and open_alone or open_pair
+  local ok, problem = pcall(open, view, layout)
   arrive()
   if not ok then
     leave.close(view)
@@ -123,8 +147,8 @@ function M.scroll_to(view, original, proposal)
   local above = math.floor(vim.api.nvim_win_get_height(view.proposal) / 2)
   local topline = math.max(proposal - above, 1)
   local current = vim.api.nvim_get_current_win()
-  for win, line in pairs({ [view.original] = original, [view.proposal] = proposal }) do
-    if win ~= current and vim.api.nvim_win_is_valid(win) then
+  for win, line in pairs({ [view.original or 0] = original, [view.proposal] = proposal }) do
+    if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
       -- Of these windows only: in another one the user may have moved since the review was shown.
@@ -149,6 +173,9 @@ end
 --- Takes what a file type's plugins have set in the windows back to what a comparison needs.
 ---@param view gemini_bridge.View
 function M.align(view)
+  if not view.original then
+    return
+  end
   for win, buf in pairs({ [view.original] = view.buffers.original, [view.proposal] = view.buffers.proposal }) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
       compare.insist(win)

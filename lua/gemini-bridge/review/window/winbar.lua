@@ -6,10 +6,15 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
+--- So much of a path is shown in the narrowest window (screen cells).
+local MIN_NAME = 8
+
 ---@param review gemini_bridge.Review
 ---@return string? # nil before they have been counted.
 local function hunks(review)
-  if not review.counted then
+  if review.buffers.new then
+    return "new file"
+  elseif not review.counted then
     return
   end
   local kept = #vim.tbl_filter(function(hunk)
@@ -39,14 +44,30 @@ function M.note(review)
   end
 end
 
---- The first part stays when there is no room for both.
----@param parts string[]
----@param last? string
-local function bar(parts, last)
-  local function escape(text)
-    return (text:gsub("%%", "%%%%"))
-  end
-  return " " .. escape(table.concat(parts, " · ")) .. (last and " · %<" .. escape(last) or "") .. " "
+---@param text string
+local function escape(text)
+  return (text:gsub("%%", "%%%%"))
+end
+
+--- How to decide, and where the keys are.
+---@return string
+local function help()
+  local diff = config.get().diff
+  local accept = diff.write_accepts and ":w accepts" or ":GeminiAccept"
+  return table.concat({ accept, ":q rejects", diff.keys.help and diff.keys.help .. " keys" or nil }, ", ")
+end
+
+--- The proposal's bar. Where there is little room the path is shortened first, and how to accept is cut last.
+---@param review gemini_bridge.Review
+---@param width integer Screen cells.
+---@return string
+local function proposal_bar(review, width)
+  local said = { "Proposal for " }
+  said[#said + 1] = hunks(review)
+  said[#said + 1] = M.note(review)
+  local rest = vim.fn.strdisplaywidth(table.concat(said, " · ") .. " · " .. help()) + 2
+  said[1] = said[1] .. path.display(review.filePath, math.max(width - rest, MIN_NAME))
+  return " " .. escape(table.concat(said, " · ")) .. " · %<" .. escape(help()) .. " "
 end
 
 --- Shows the state of a review that is on the screen.
@@ -56,22 +77,18 @@ function M.update(review)
   if not view or not config.get().diff.winbar then
     return
   end
-  local keys = config.get().diff.write_accepts and ":w accepts, :q rejects" or ":GeminiAccept, :q rejects"
-  local name = path.display(review.filePath, math.floor(vim.o.columns / 4))
-  local said = { "Proposal for " .. name }
-  said[#said + 1] = hunks(review)
-  said[#said + 1] = M.note(review)
-  local bars = {
-    [view.proposal] = bar(said, keys),
-    -- Also above the other side, or its lines would stand one row higher.
-    [view.original] = bar({ name }),
-  }
-  for win, text in pairs(bars) do
+  -- Also above the other side, or its lines would stand one row higher.
+  for _, win in ipairs({ view.proposal, view.original }) do
     local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
-    if buf == view.buffers.proposal or buf == view.buffers.original then
-      -- A window of one line has no room for it.
-      pcall(window.set, win, { winbar = text })
+    local width = buf and vim.api.nvim_win_get_width(win) or 0
+    local text
+    if buf == view.buffers.proposal then
+      text = proposal_bar(review, width)
+    elseif buf == view.buffers.original then
+      text = " " .. escape(path.display(review.filePath, math.max(width - 2, MIN_NAME))) .. " "
     end
+    -- A window of one line has no room for it.
+    pcall(window.set, win, text and { winbar = text } or {})
   end
 end
 

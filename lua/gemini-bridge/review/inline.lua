@@ -1,0 +1,78 @@
+--- A review in one window: what goes away is shown as virtual lines above what comes in its place. The text stays the
+--- proposal's own, to be edited as any other.
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- A longer removal is cut: virtual lines cannot be scrolled through.
+local MAX_LINES = 200
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
+
+---@param original integer Buffer.
+---@param hunk gemini_bridge.Hunk
+---@return [string, string][][]
+local function removed(original, hunk)
+  local first = hunk.original_from - 1
+  local shown = math.min(hunk.original_count, MAX_LINES)
+  local lines = vim.tbl_map(function(line)
+    return { { line == "" and " " or line, "DiffDelete" } }
+  end, vim.api.nvim_buf_get_lines(original, first, first + shown, false))
+  if shown < hunk.original_count then
+    lines[#lines + 1] = { { ("… and %d more lines"):format(hunk.original_count - shown), "Comment" } }
+  end
+  return lines
+end
+
+---@param buffers gemini_bridge.ReviewBuffers
+---@param hunk gemini_bridge.Hunk
+local function mark(buffers, hunk)
+  local above = hunk.count > 0 or hunk.from == 0
+  local row = hunk.count > 0 and hunk.from - 1 or math.max(hunk.from - 1, 0)
+  if hunk.original_count > 0 then
+    vim.api.nvim_buf_set_extmark(buffers.proposal, namespace, row, 0, {
+      virt_lines = removed(buffers.original, hunk),
+      virt_lines_above = above,
+    })
+  end
+  if hunk.count > 0 then
+    vim.api.nvim_buf_set_extmark(buffers.proposal, namespace, row, 0, {
+      end_row = row + hunk.count,
+      hl_group = hunk.original_count > 0 and "DiffChange" or "DiffAdd",
+      hl_eol = true,
+      strict = false, -- an end behind the last line
+    })
+  end
+end
+
+--- Shows the hunks of a review within its proposal.
+---@param review gemini_bridge.Review
+function M.update(review)
+  local buffers, view = review.buffers, review.view
+  if not view or not view.inline or not review.counted then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(buffers.proposal, namespace, 0, -1)
+  for _, hunk in ipairs(review.hunks) do
+    mark(buffers, hunk)
+  end
+  M.reveal_top(review)
+end
+
+--- Scrolls to what is removed above the first line, which Neovim does not show by itself.
+---@param review gemini_bridge.Review
+function M.reveal_top(review)
+  local first, view = review.hunks[1], review.view
+  if
+    not (view and view.inline and first and first.from <= 1 and first.original_count > 0)
+    or vim.fn.line("w0", view.proposal) > 1
+  then
+    return
+  end
+  local room = vim.api.nvim_win_get_height(view.proposal) - 2
+  local filler = math.max(math.min(first.original_count, MAX_LINES + 1, room), 0)
+  local now = window.view(view.proposal)
+  window.set_view(view.proposal, vim.tbl_extend("force", now, { topfill = filler }))
+end
+
+return M

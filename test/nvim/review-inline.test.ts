@@ -1,0 +1,122 @@
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { Reviewer } from "../support/review.ts";
+
+const FILE = "one\ntwo\nthree\nfour\nfive\n";
+const PROPOSED = "1\ntwo\nthree\nfive\nsix\n";
+const SCREEN = `vim.cmd('redraw!')
+return vim.tbl_map(function(row)
+  return (vim.fn.join(vim.tbl_map(function(column) return vim.fn.screenstring(row, column) end,
+    vim.fn.range(1, vim.o.columns)), ''):gsub('%s+$', ''))
+end, vim.fn.range(1, vim.o.lines))`;
+
+async function start(t: Test, layout: string, args = ["b.txt"], columns = 90) {
+  const reviewer = await Reviewer.start(t, {
+    files: { "a.txt": FILE, "b.txt": "b\n" },
+    args,
+    init: `vim.o.columns = ${columns} require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`,
+  });
+  return reviewer;
+}
+
+async function screen(reviewer: Reviewer): Promise<string> {
+  return z
+    .array(z.string())
+    .parse(await reviewer.nvim.lua(SCREEN))
+    .join("\n");
+}
+
+for (const args of [["b.txt"], ["a.txt"]]) {
+  t.test(`one window shows what comes and what goes, ${args[0]} open`, async (t) => {
+    const reviewer = await start(t, "inline", args);
+    const { nvim } = reviewer;
+    const before = await reviewer.layout();
+    const id = await reviewer.open(nvim.path("a.txt"), PROPOSED);
+    await reviewer.review();
+    t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 2, "the user's window and one of ours");
+    t.match(await screen(reviewer), /one\s+1\s+two\s+three\s+four\s+five\s+six/, "removed lines above");
+    t.notMatch(
+      await nvim.lua("return vim.iter(vim.api.nvim_list_wins()):any(function(w) return vim.wo[w].diff end)"),
+      true,
+    );
+    await nvim.input("2Gcc2<Esc>");
+    await nvim.waitFor(
+      async () => /two\s+1\s+2\s+three|two\s+2\s+three/.test(await screen(reviewer)),
+      "the edit as a hunk",
+    );
+    await nvim.input(":w<CR>");
+    t.same(await reviewer.outcome(), {
+      name: "diff_accepted",
+      payload: { id, content: PROPOSED.replace("two", "2") },
+    });
+    await reviewer.outcomes();
+    t.same(await reviewer.layout(), before);
+  });
+}
+
+t.test("a long removal is cut, and the first line's removal is seen", async (t) => {
+  const reviewer = await start(t, "inline");
+  const { nvim } = reviewer;
+  const lines = Array.from({ length: 500 }, (_, i) => `gone ${i}\n`).join("");
+  await nvim.lua("vim.fn.writefile(vim.split((...), '\\n'), 'long.txt')", lines);
+  await reviewer.open(nvim.path("long.txt"), "kept\n");
+  await reviewer.review();
+  t.match(await screen(reviewer), /gone \d+|more lines/);
+});
+
+for (const layout of ["auto", "inline", "tab", "horizontal"]) {
+  t.test(`a new file is shown alone: ${layout}`, async (t) => {
+    const reviewer = await start(t, layout);
+    const { nvim } = reviewer;
+    const before = await reviewer.layout();
+    for (const end of ["GeminiAccept", "GeminiReject"]) {
+      const id = await reviewer.open(nvim.path("deep/new.txt"), "new\nfile\n");
+      const [win] = await reviewer.proposals();
+      t.match(await nvim.lua("return vim.wo[...].winbar", win), /new file/);
+      t.equal(await nvim.lua("return vim.wo[...].diff", win), false);
+      t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 2);
+      await nvim.command(end);
+      t.equal((await reviewer.outcome()).payload.id, id);
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), before);
+    }
+  });
+}
+
+t.test("the winbar shortens the path before it cuts off how to accept", async (t) => {
+  const reviewer = await start(t, "vertical", ["b.txt"], 160);
+  const { nvim } = reviewer;
+  const path = `${"a-long-folder-name/".repeat(4)}a.txt`;
+  await reviewer.open(nvim.path(path), "x\n");
+  for (const columns of [160, 150, 140]) {
+    await nvim.lua("vim.o.columns = ...", columns);
+    await nvim.command("wincmd =");
+    await nvim.waitFor(
+      async () => /Proposal for \S+.*:w accepts, :q rejects, g\? keys/.test(await screen(reviewer)),
+      `how to accept at ${columns} columns`,
+    );
+  }
+  t.match(await screen(reviewer), /…\S*a\.txt/);
+});
+
+t.test("g? shows the keys, those of the user, and goes with the next move", async (t) => {
+  const reviewer = await Reviewer.start(t, {
+    files: { "a.txt": FILE, "b.txt": "b\n" },
+    args: ["b.txt"],
+    init: `require('gemini-bridge').setup({ diff = { keys = { drop = 'gX', keep = false } } })`,
+  });
+  const { nvim } = reviewer;
+  await reviewer.open(nvim.path("a.txt"), PROPOSED);
+  await reviewer.review();
+  const windows = "#vim.api.nvim_list_wins()";
+  const before = await nvim.lua(`return ${windows}`);
+  await nvim.input("g?");
+  await nvim.waitFor(`${windows} == ${Number(before) + 1}`, "the float");
+  const shown = await screen(reviewer);
+  t.match(shown, /gX +Drop this hunk/);
+  t.match(shown, /\]h +Next hunk/);
+  t.match(shown, /:w +Accept the proposal/);
+  t.notMatch(shown, /Keep this hunk/);
+  await nvim.input("j");
+  await nvim.waitFor(`${windows} == ${before}`, "the float to go");
+});
