@@ -1,7 +1,6 @@
 // Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs: Neovim's
 // plugin host `require`s it, and at run time nothing is left to resolve. Then has a second Node make V8's
-// code cache of it. In figures, Node 20, from the process's start until it listens: 190 ms as one plain
-// bundle, 150 ms without what is left out below, 110 ms with the cache.
+// code cache of it.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -16,64 +15,13 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { leaveOut, leftOut } from "./left-out.mjs";
 import { bundledPackages, notices } from "./notices.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const entry = join(root, "src/index.ts");
 const outdir = join(root, "dist");
 const outfile = join(outdir, "gemini-bridge.cjs");
-
-/** What the libraries import and the bridge never calls, with what stands in its place. */
-const leftOut = [
-  // The client's logger, winston: 200 KB, 7 ms. It also redirects console.*, which src/index.ts does instead.
-  {
-    module: /^(\.\.\/utils|\.)\/logger$/,
-    in: /\/neovim\/lib\//,
-    instead: `const write = () => {};
-      const logger = { level: "error", debug: write, info: write, warn: write, error: write };
-      exports.getLogger = () => logger;`,
-  },
-  // Validates what a client answers to questions that the bridge does not ask: 150 KB, 2 ms with each session.
-  {
-    module: /\/validation\/ajv-provider\.js$/,
-    in: /\/@modelcontextprotocol\//,
-    instead: "export class AjvJsonSchemaValidator {}",
-  },
-  // Zod 3, which the SDK takes beside Zod 4: 85 KB.
-  {
-    module: /^(zod\/v3|zod-to-json-schema)$/,
-    in: /\/@modelcontextprotocol\//,
-    instead: "module.exports = {};",
-  },
-  // Compilers for routes with a JSON schema: 340 KB, 1.5 ms.
-  {
-    module: /^@fastify\/(ajv-compiler|fast-json-stringify-compiler)$/,
-    in: /\/fastify\//,
-    instead: "module.exports = () => () => undefined;",
-  },
-  // Servers and loggers of other kinds, version checks of Fastify's plugins, requests without a network: 8 ms.
-  {
-    module: /^(node:http2|node:https|semver|light-my-request|\.\/logger-pino(\.js)?)$/,
-    in: /\/fastify\//,
-    instead: "module.exports = {};",
-  },
-];
-
-/** @type {import("esbuild").Plugin} */
-const leaveOut = {
-  name: "leave-out",
-  setup(build) {
-    const namespace = "left-out";
-    for (const [index, { module, in: where }] of leftOut.entries()) {
-      build.onResolve({ filter: module }, ({ path, importer }) =>
-        where.test(importer.replaceAll("\\", "/")) ? { path, namespace, pluginData: index } : undefined,
-      );
-    }
-    build.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => ({
-      contents: leftOut[pluginData].instead,
-    }));
-  },
-};
 
 /** What the bundle is made of, as one hash: lua/gemini-bridge/host/build.lua asks it whether the bundle is stale. */
 function hashOfSources() {
@@ -92,6 +40,7 @@ function fail(message) {
 }
 
 if (!existsSync(entry)) fail(`${relative(root, entry)} is missing`);
+const replaced = leaveOut(leftOut);
 const { build } = await import("esbuild").catch(() => fail("esbuild is not installed; run: npm ci"));
 
 /** The bundle's text, and esbuild's account of what is in it. */
@@ -105,18 +54,20 @@ async function bundle() {
     format: "cjs",
     target: "node20",
     // Names stay as written: they are what a stack trace in a user's log shows. (Short ones that keep the long
-    // ones as a property, esbuild's keepNames, cost 2 ms and 5 MB of memory.)
+    // ones as a property, esbuild's keepNames, cost time and memory.)
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
-    plugins: [leaveOut],
+    plugins: [replaced.plugin],
     logLevel: "warning", // esbuild prints each error with its place in the source
   });
   return { text: outputFiles[0].text, metafile };
 }
 
 const { text, metafile } = await bundle().catch(() => fail("src/index.ts was not bundled"));
+const unused = replaced.unused();
+if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
 // The first line names the build: V8 compares no more than the length of a source with a cache's, so that the
 // loader asks for the cache of this very text.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
@@ -131,5 +82,5 @@ for (const file of readdirSync(outdir)) {
 try {
   execFileSync(process.execPath, [join(root, "scripts/cache.cjs")], { stdio: "inherit" });
 } catch {
-  console.error("build: no code cache was made; the bridge starts about 40 ms later without it");
+  console.error("build: no code cache was made; the bridge starts later without it");
 }

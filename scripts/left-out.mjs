@@ -1,0 +1,66 @@
+// What the libraries import and the bridge never calls, with what stands in its place: smaller, and sooner started
+// (bench/README.md says by how much).
+
+/** Each module by the word that the library imports it with, in files whose path holds `library`. */
+export const leftOut = [
+  // The client's logger, winston. It also redirects console.*, which src/nvim/client.ts does instead.
+  {
+    library: "/neovim/lib/",
+    modules: ["../utils/logger"],
+    instead: `const write = () => {};
+      const logger = { level: "error", debug: write, info: write, warn: write, error: write };
+      exports.getLogger = () => logger;`,
+  },
+  // Validates what a client answers to questions that the bridge does not ask.
+  {
+    library: "/@modelcontextprotocol/",
+    modules: ["../validation/ajv-provider.js"],
+    instead: "export class AjvJsonSchemaValidator {}",
+  },
+  // Zod 3, which the SDK takes beside Zod 4.
+  {
+    library: "/@modelcontextprotocol/",
+    modules: ["zod/v3", "zod-to-json-schema"],
+    instead: "module.exports = {};",
+  },
+  // Compilers for routes with a JSON schema.
+  {
+    library: "/fastify/",
+    modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
+    instead: "module.exports = () => () => undefined;",
+  },
+  // Servers and loggers of other kinds, version checks of Fastify's plugins, requests without a network.
+  {
+    library: "/fastify/",
+    modules: ["node:http2", "node:https", "semver", "light-my-request", "./logger-pino.js"],
+    instead: "module.exports = {};",
+  },
+];
+
+/**
+ * @param {typeof leftOut} replacements
+ * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` names, after the build, the modules
+ *   that nobody has imported: a library that calls them otherwise by now would be bundled with them.
+ */
+export function leaveOut(replacements) {
+  const namespace = "left-out";
+  const all = replacements.flatMap(({ library, modules, instead }) =>
+    modules.map((module) => ({ library, module, instead, used: false })),
+  );
+  const plugin = {
+    name: namespace,
+    setup(build) {
+      build.onResolve({ filter: /.*/ }, ({ path, importer }) => {
+        const file = importer.replaceAll("\\", "/");
+        const found = all.find(({ module, library }) => module === path && file.includes(library));
+        if (!found) return undefined;
+        found.used = true;
+        return { path, namespace, pluginData: found.instead };
+      });
+      build.onLoad({ filter: /.*/, namespace }, ({ pluginData }) => ({ contents: pluginData }));
+    },
+  };
+  const unused = () =>
+    all.filter(({ used }) => !used).map(({ module, library }) => `${module} (imported in ${library})`);
+  return { plugin, unused };
+}

@@ -1,0 +1,27 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { root } from "../support/nvim.ts";
+import { copyPlugin } from "../support/plugin.ts";
+
+t.test("the build fails when a library does not import what is left out of it any more", async (t) => {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "gb-build-")));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  copyPlugin(folder);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const build = () => {
+    const { status, stderr } = spawnSync(process.execPath, ["scripts/build.mjs"], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+    return { status, stderr };
+  };
+  t.equal(build().status, 0);
+  const list = join(folder, "scripts/left-out.mjs");
+  writeFileSync(list, readFileSync(list, "utf8").replace('"light-my-request"', '"heavy-my-request"'));
+  const { status, stderr } = build();
+  t.equal(status, 1);
+  t.match(stderr, /left-out\.mjs: nothing imports heavy-my-request \(imported in \/fastify\/\) any more/);
+});
