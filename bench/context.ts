@@ -6,8 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
-import { CONTEXT_EVENTS } from "../src/ide/context.ts";
-import { MAX_SELECTED_TEXT } from "../src/ide/wire.ts";
+import { SUBSCRIPTION } from "../src/ide/subscription.ts";
 import { type Nvim, root, startNvim } from "../test/support/nvim.ts";
 
 const ROUNDS = 15;
@@ -86,13 +85,7 @@ async function bench(binary: string): Promise<void> {
           for i = 2, ${buffers} do vim.cmd('badd f' .. i) end`,
         },
       );
-      const subscription = {
-        events: CONTEXT_EVENTS,
-        debounce: 50,
-        maxWait: 240,
-        maxSelection: MAX_SELECTED_TEXT,
-      };
-      await nvim.lua("SUBSCRIPTION = ...", subscription);
+      await nvim.lua("SUBSCRIPTION = ...", SUBSCRIPTION);
       const attach = { channel: await nvim.nvim.channelId, pid: process.pid };
       await nvim.lua("return require('gemini-bridge.host.rpc').call('attach', ...)", attach);
       await measure(nvim, `${buffers} buffers`);

@@ -1,8 +1,8 @@
-/** Brings together who asked for a diff, what the editor shows, and what the user decided. */
-import { encode } from "./http/notification.ts";
+/** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
+import { encode, type Notification } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
-import { createDiffs, type Diff } from "./ide/diffs.ts";
+import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./ide/review-records.ts";
 import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import { Refusal } from "./refusal.ts";
@@ -11,91 +11,107 @@ export interface Reviews {
   /** What the tools do for this session. */
   tools(session: Session): DiffTools;
   /** Closes the reviews of a session that is gone. */
-  forget(session: Session): void;
-  /** Diffs whose client does not know the outcome yet, for a later host. */
-  known(): Diff[];
+  abandon(session: Session): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "diff_closed">;
 }
 
 export interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
-  sessions: () => Sessions;
-  /** The highest diff id that is taken. */
-  lastDiffId: number;
-  /** Those of a host before this one. */
-  known: readonly Diff[];
-  /** What `known` answers has changed. */
-  changed: () => void;
+  sessions: Pick<Sessions, "get">;
+  /** The highest review id that is taken. */
+  lastId: number;
+  /** Reviews of a host before this one. */
+  earlier: readonly ReviewInfo[];
+  /** Told of the reviews that have not ended, for a later host, whenever they are others. */
+  remember: (reviews: ReviewInfo[]) => void;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
-  const { bridge, log, sessions, changed } = options;
-  const diffs = createDiffs(options.lastDiffId, options.known);
-  /** Decided, and on the way to their client. */
-  const leaving = new Set<Diff>();
-  /** Closed because their client went; the user may have decided before the editor heard of it. */
-  const orphans = new Map<number, Diff>();
+  const { bridge, log, sessions, remember } = options;
+  const records = createReviewRecords(options.lastId, options.earlier);
+
+  function move(review: Review, state: ReviewState): void {
+    log.debug(`review ${review.id} is ${state}:`, review.filePath);
+    records.move(review, state);
+    remember(records.all());
+  }
+
+  /** Takes the user's decision to the session that asked. */
+  async function decide(id: number, notification: (review: Review) => Notification): Promise<void> {
+    const review = records.get(id);
+    if (!review) {
+      log.info(`review ${id} was decided, but had ended already`);
+      return settle(id, true, "");
+    }
+    move(review, "decided");
+    const session = sessions.get(review.sessionId);
+    if (session) move(review, "sent");
+    const delivered = (await session?.deliver(notification(review))) ?? false;
+    move(review, delivered ? "delivered" : "lost");
+    log.info(`the decision on review ${id} was ${review.state}`);
+    settle(id, delivered, review.filePath);
+  }
 
   function settle(id: number, delivered: boolean, filePath: string): void {
     bridge.tell("decision_settled", { id, delivered, filePath });
   }
 
-  /** Takes an outcome to the session that asked. */
-  async function decide(id: number, send: (session: Session, diff: Diff) => Promise<boolean>): Promise<void> {
-    const diff = diffs.resolve(id);
-    if (!diff) {
-      log.info(`diff ${id} was decided, but had an outcome already`);
-      const orphan = orphans.get(id);
-      return settle(id, orphan === undefined, orphan?.filePath ?? "");
+  /**
+   * Closes a review without an outcome. A decision of the user's that is on its way comes before Lua's refusal to close,
+   * and takes the review over.
+   */
+  async function close(review: Review, reason: "cli" | "disconnected"): Promise<string> {
+    move(review, "closing");
+    try {
+      const { content } = await bridge.call("diff_close", { id: review.id, reason });
+      move(review, "closed");
+      return content;
+    } catch (error) {
+      if (review.state === "closing") move(review, reason === "cli" ? "open" : "closed");
+      throw error;
     }
-    leaving.add(diff);
-    const session = sessions().get(diff.sessionId);
-    const delivered = session !== undefined && (await send(session, diff));
-    leaving.delete(diff);
-    settle(id, delivered, diff.filePath);
-    changed();
   }
 
   return {
     tools: (session) => ({
-      async open({ filePath, newContent }) {
-        const diff = diffs.open(session.id, filePath);
-        const client = session.known.name;
-        const shown = bridge.call("diff_open", { id: diff.id, filePath, newContent, client });
-        changed(); // in the same tick, so that no crash comes between
+      async openDiff({ filePath, newContent }) {
+        const earlier = records.find(session.id, filePath);
+        const review = earlier ?? records.add(session.id, filePath);
+        const client = session.info.name;
+        const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, client });
+        if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
         try {
           await shown;
         } catch (error) {
-          diffs.resolve(diff.id);
-          changed();
+          // The user was quicker, and decided on the earlier text.
+          if (review.state !== "open") return this.openDiff({ filePath, newContent });
+          // A text that could not be replaced leaves the review as it was.
+          if (!earlier) move(review, "closed");
           throw error;
         }
       },
-      async close(filePath) {
-        const diff = diffs.find(session.id, filePath);
-        if (!diff || !diffs.resolve(diff.id)) throw new Refusal(`no diff is open for ${filePath}`);
-        changed();
-        return (await bridge.call("diff_close", { id: diff.id, reason: "cli" })).content;
+      async closeDiff(filePath) {
+        const review = records.find(session.id, filePath);
+        if (!review) throw new Refusal(`no diff is open for ${filePath}`);
+        return close(review, "cli");
       },
     }),
-    forget(session) {
-      for (const diff of diffs.ofSession(session.id)) {
-        diffs.resolve(diff.id);
-        orphans.set(diff.id, diff);
-        bridge.tell("diff_close", { id: diff.id, reason: "disconnected" });
+    abandon(session) {
+      for (const review of records.ofSession(session.id)) {
+        if (review.state !== "open") continue;
+        close(review, "disconnected").catch((error: unknown) =>
+          log.info(`review ${review.id} was not closed:`, error),
+        );
       }
     },
-    known: () => [...diffs.all(), ...leaving],
     handlers: {
       diff_accepted: ({ id, content }) =>
-        decide(id, (session, { filePath }) =>
-          session.deliver(encode("ide/diffAccepted", { filePath, content })),
-        ),
-      diff_rejected: ({ id }) =>
-        decide(id, (session, { filePath }) => session.deliver(encode("ide/diffRejected", { filePath }))),
+        decide(id, ({ filePath }) => encode("ide/diffAccepted", { filePath, content })),
+      diff_rejected: ({ id }) => decide(id, ({ filePath }) => encode("ide/diffRejected", { filePath })),
       diff_closed({ id }) {
-        if (diffs.resolve(id)) changed();
+        const review = records.get(id);
+        if (review) move(review, "closed");
         settle(id, true, "");
       },
     },

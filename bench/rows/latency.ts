@@ -1,7 +1,6 @@
 /** From an event in the editor until the clients know. */
 import * as z from "zod";
-import { CONTEXT_EVENTS } from "../../src/ide/context.ts";
-import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { SUBSCRIPTION } from "../../src/ide/subscription.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";
@@ -12,8 +11,7 @@ import type { Row } from "../table.ts";
 const RUNS = 300;
 
 /** The pause that gathers events is no part of the figure. */
-const NO_PAUSE = `require('gemini-bridge.context.subscription').subscribe({
-  events = ..., debounce = 0, maxWait = 0, maxSelection = ${MAX_SELECTED_TEXT} })`;
+const NO_PAUSE = { ...SUBSCRIPTION, debounce: 0, maxWait: 0 };
 
 /** The clocks of Neovim and of Node's hrtime are the same one. */
 const MOVE = `
@@ -53,7 +51,7 @@ function move(nvim: Nvim): () => Promise<unknown> {
 
 async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
-  await nvim.lua(NO_PAUSE, [...CONTEXT_EVENTS]);
+  await nvim.lua("require('gemini-bridge.context.subscription').subscribe(...)", NO_PAUSE);
 }
 
 export async function latencyRows(subject: Subject, floor: string): Promise<Row[]> {

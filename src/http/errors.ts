@@ -1,7 +1,10 @@
-/** Errors in the form that MCP clients read. */
+/** Errors in the form that MCP clients read, and how a connection ends that is of no more use. */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+
+/** How long a peer may read its answer and go by itself (milliseconds). */
+const LINGER = 1_000;
 
 /** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
 export function rpcError(code: number, message: string) {
@@ -9,7 +12,7 @@ export function rpcError(code: number, message: string) {
 }
 
 /** JSON-RPC's code and words for an HTTP status; the library's own messages may name inner workings. */
-function describe(status: number): [code: number, message: string] {
+function errorOf(status: number): [code: number, message: string] {
   switch (status) {
     case 400:
       return [-32700, "Parse error"];
@@ -32,7 +35,7 @@ export function sendError(error: FastifyError, _request: FastifyRequest, reply: 
   // Closing while a body still comes in resets the connection, and the client never reads why. What is
   // left of the body is read and thrown away instead, for no longer than any request may take.
   reply.removeHeader("connection");
-  reply.code(status).send(rpcError(...describe(status)));
+  reply.code(status).send(rpcError(...errorOf(status)));
 }
 
 /**
@@ -46,7 +49,7 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
   }
   const status =
     error.code === "HPE_HEADER_OVERFLOW" ? 431 : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? 408 : 400;
-  const body = JSON.stringify(rpcError(...describe(status)));
+  const body = JSON.stringify(rpcError(...errorOf(status)));
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
@@ -57,4 +60,18 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
       body,
     ].join("\r\n"),
   );
+  destroyLater(socket, () => true);
+}
+
+/**
+ * Destroys a connection whose peer has its answer and does not go: what only ends our side of it holds a descriptor for
+ * as long as the peer likes.
+ * @param isUseless asked when the peer has had its time
+ */
+export function destroyLater(socket: Socket, isUseless: () => boolean): void {
+  const timer = setTimeout(() => {
+    if (isUseless()) socket.destroy();
+  }, LINGER);
+  timer.unref();
+  socket.once("close", () => clearTimeout(timer));
 }

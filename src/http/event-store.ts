@@ -12,6 +12,8 @@ interface StoredEvent {
   message: JSONRPCMessage;
   /** UTF-16 units of its texts. */
   size: number;
+  /** Nobody knows yet whether its client has it: it stays, over all bounds. */
+  pinned: boolean;
 }
 
 export interface Bounds {
@@ -19,6 +21,11 @@ export interface Bounds {
   count: number;
   /** UTF-16 units of the texts of all events together. The newest event is kept whatever its size. */
   size: number;
+}
+
+export interface SentEvent {
+  readonly id: string;
+  readonly message: JSONRPCMessage;
 }
 
 const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
@@ -45,20 +52,33 @@ export class BoundedEventStore implements EventStore {
     return Promise.resolve(this.add(streamId, message));
   }
 
-  /** @returns the event's id */
-  add(streamId: string, message: JSONRPCMessage): string {
+  /**
+   * @param pinned the event stays until `unpin`: one that had to go could not be told from one that its client has.
+   * @returns the event's id
+   */
+  add(streamId: string, message: JSONRPCMessage, pinned = false): string {
     const number = ++this.#last;
     // Only the newest context counts; an older one in its place would be stale when it is replayed.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
     const size = sizeOf(message);
-    this.#events.push({ number, streamId, message, size });
+    this.#events.push({ number, streamId, message, size, pinned });
     this.#size += size;
-    while (this.#events.length > 1 && this.#exceeds()) {
-      // What answers a request goes first: its client has it, or asks again. A decision is asked for once.
-      const answer = this.#events.slice(0, -1).findIndex((event) => event.streamId !== STANDALONE_STREAM);
-      this.#drop(Math.max(answer, 0));
-    }
+    this.#makeRoom();
     return this.#id(number, streamId);
+  }
+
+  /** The event's client has it. */
+  unpin(id: string): void {
+    const number = this.#parse(id)?.number;
+    const event = this.#events.find((one) => one.number === number);
+    if (!event) return;
+    event.pinned = false;
+    this.#makeRoom();
+  }
+
+  /** What is pinned, the oldest first. */
+  pinned(): SentEvent[] {
+    return this.#events.filter(({ pinned }) => pinned).map((event) => this.#sent(event));
   }
 
   async getStreamIdForEventId(id: string): Promise<string | undefined> {
@@ -68,8 +88,9 @@ export class BoundedEventStore implements EventStore {
   /** @returns the stream of an event of ours, also of one that is gone by now when it was the standalone one's */
   streamOf(id: string): string | undefined {
     const streamId = this.#parse(id)?.streamId;
-    const known = streamId === STANDALONE_STREAM || this.#events.some((event) => event.streamId === streamId);
-    return known ? streamId : undefined;
+    const isOurs =
+      streamId === STANDALONE_STREAM || this.#events.some((event) => event.streamId === streamId);
+    return isOurs ? streamId : undefined;
   }
 
   async replayEventsAfter(
@@ -83,19 +104,29 @@ export class BoundedEventStore implements EventStore {
   }
 
   /** What is kept of the same stream and came after an event, the oldest first. */
-  after(lastId: string): { id: string; message: JSONRPCMessage }[] {
+  after(lastId: string): SentEvent[] {
     const last = this.#parse(lastId);
     return this.#events
       .filter(({ number, streamId }) => last && number > last.number && streamId === last.streamId)
-      .map(({ number, streamId, message }) => ({ id: this.#id(number, streamId), message }));
+      .map((event) => this.#sent(event));
+  }
+
+  #sent({ number, streamId, message }: StoredEvent): SentEvent {
+    return { id: this.#id(number, streamId), message };
   }
 
   #id(number: number, streamId: string): string {
     return `${this.#origin}.${number}.${streamId}`;
   }
 
-  #exceeds(): boolean {
-    return this.#events.length > this.#bounds.count || this.#size > this.#bounds.size;
+  #makeRoom(): void {
+    while (this.#events.length > this.#bounds.count || this.#size > this.#bounds.size) {
+      const candidates = this.#events.slice(0, -1).filter(({ pinned }) => !pinned);
+      // What answers a request goes first: its client has it, or asks again. A decision is asked for once.
+      const first = candidates.find(({ streamId }) => streamId !== STANDALONE_STREAM) ?? candidates[0];
+      if (!first) return;
+      this.#drop(this.#events.indexOf(first));
+    }
   }
 
   #drop(index: number): void {
@@ -105,12 +136,13 @@ export class BoundedEventStore implements EventStore {
 
   #parse(id: string): { number: number; streamId: string } | undefined {
     const [, origin, number, streamId] = EVENT_ID.exec(id) ?? [];
-    if (origin !== this.#origin || streamId === undefined) return undefined;
+    // A number that was never given would count every event as seen.
+    if (origin !== this.#origin || streamId === undefined || Number(number) > this.#last) return undefined;
     return { number: Number(number), streamId };
   }
 }
 
-/** What makes a message large is its texts; its JSON would tell no more, and takes 40 ms for 10 MB. */
+/** What makes a message large is its texts; its JSON would tell no more, and is slow to make of a long one. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;

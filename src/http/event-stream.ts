@@ -1,18 +1,18 @@
 /**
  * A session's standalone event stream: what a CLI is told unasked. It is written here and not by the SDK, which encodes
- * each message anew for every session and passes it through three streams; an event is at its client 0.1 ms sooner so,
- * and a decision of 10 MB 50 ms.
+ * each message anew for every session and passes it through three streams (bench/README.md says what that costs).
  */
 import type { ServerResponse } from "node:http";
 import { type BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
 import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
-  readonly isOpen: boolean;
-  /** Sends the context if the stream is open. To a slow reader only the newest goes. */
+  /** A client reads it now. */
+  readonly isConnected: boolean;
+  /** Sends the context if a client is connected. To a slow reader only the newest goes. */
   notify(notification: Notification): void;
   /**
-   * Sends a decision of the user's, as soon as the stream is open.
+   * Sends a decision of the user's, as soon as a client is connected.
    * @returns whether it has left; it has not when the session ended first.
    */
   deliver(notification: Notification): Promise<boolean>;
@@ -20,7 +20,7 @@ export interface EventStream {
    * Goes on with another response, and ends the one before.
    * @param lastId the event after which the client goes on; without it, it knows none
    */
-  open(response: ServerResponse, lastId: string | undefined): void;
+  connect(response: ServerResponse, lastId: string | undefined): void;
   /** What has not left by now never will. May run twice. */
   close(): void;
 }
@@ -30,66 +30,57 @@ export interface EventStreamOptions {
   /** Milliseconds between two signs of life. */
   keepAlive: number;
   /** The response has ended, and no other has taken its place. */
-  dropped(): void;
+  disconnected(): void;
 }
 
-interface Decision {
+/** A decision that has not left, as far as is known. */
+interface Awaited {
   readonly notification: Notification;
-  /** Of its event, once it was given to a stream. */
-  id: string | undefined;
-  readonly settle: (delivered: boolean) => void;
+  readonly report: (hasLeft: boolean) => void;
 }
 
-export function createEventStream({ store, keepAlive, dropped }: EventStreamOptions): EventStream {
-  /** In the order in which the user made them. */
-  const decisions: Decision[] = [];
+export function createEventStream({ store, keepAlive, disconnected }: EventStreamOptions): EventStream {
+  /** By event id, in the order in which the user decided. Each event is pinned in the store. */
+  const awaited = new Map<string, Awaited>();
   let current: ServerResponse | undefined;
   /** The newest context, while the reader has not yet taken what came before it. */
   let late: Notification | undefined;
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  function write(response: ServerResponse, id: string, { data }: Notification, taken?: () => void): void {
-    let left = 0;
+  /** The client has this event, or its kernel does. */
+  function hasLeft(id: string): void {
+    awaited.get(id)?.report(true);
+    awaited.delete(id);
+    store.unpin(id);
+  }
+
+  function write(response: ServerResponse, id: string, { data }: Notification): void {
+    let pieces = 0;
     // Called when the socket has taken a piece, and with an error when it never will.
-    const done = (error: unknown) => {
-      left -= 1;
-      if (!error && left === 0) taken?.();
+    const taken = (error: unknown) => {
+      pieces -= 1;
+      if (!error && pieces === 0) hasLeft(id);
     };
     response.cork();
     response.write(`event: message\nid: ${id}\ndata: `);
     for (const piece of data()) {
-      left += 1;
-      response.write(piece, done);
+      pieces += 1;
+      response.write(piece, taken);
       response.uncork(); // one packet, with what came before
       response.cork();
     }
     response.uncork();
   }
 
-  function settle(decision: Decision): void {
-    const index = decisions.indexOf(decision);
-    if (index >= 0) decisions.splice(index, 1);
-    decision.settle(true);
-  }
-
-  function send(response: ServerResponse, decision: Decision): void {
-    const { notification } = decision;
-    decision.id = store.add(STANDALONE_STREAM, notification.message);
-    write(response, decision.id, notification, () => settle(decision));
-  }
-
-  /** Sends once more what came after the last event that the client has seen, and settles what it has seen. */
-  function replay(response: ServerResponse, lastId: string): void {
-    const missed = store.after(lastId);
-    for (const decision of decisions.filter(({ id }) => id !== undefined)) {
-      if (!missed.some(({ id }) => id === decision.id)) settle(decision);
-    }
-    for (const { id, message } of missed) {
-      const decision = decisions.find((one) => one.id === id);
-      const notification = decision?.notification ?? encodeMessage(message);
-      write(response, id, notification, () => decision && settle(decision));
-    }
+  /** Sends once more what the client has not seen; of what it has seen it said so itself. */
+  function replay(response: ServerResponse, lastId: string | undefined): void {
+    const missed = lastId === undefined ? store.pinned() : store.after(lastId);
+    // What is awaited is in the store, so that it is missed, or has been seen.
+    const unseen = new Set(missed.map(({ id }) => id));
+    for (const id of [...awaited.keys()]) if (!unseen.has(id)) hasLeft(id);
+    for (const { id, message } of missed)
+      write(response, id, awaited.get(id)?.notification ?? encodeMessage(message));
   }
 
   function sendLate(): void {
@@ -99,7 +90,7 @@ export function createEventStream({ store, keepAlive, dropped }: EventStreamOpti
     write(current, store.add(STANDALONE_STREAM, next.message), next);
   }
 
-  /** Takes what is open from its reader. */
+  /** Takes what is connected from its reader. */
   function release(): void {
     clearInterval(alive);
     // One that nobody reads would wait to be read before it ends.
@@ -109,7 +100,7 @@ export function createEventStream({ store, keepAlive, dropped }: EventStreamOpti
   }
 
   return {
-    get isOpen() {
+    get isConnected() {
       return current !== undefined;
     },
     notify(notification) {
@@ -117,32 +108,30 @@ export function createEventStream({ store, keepAlive, dropped }: EventStreamOpti
       sendLate();
     },
     deliver: (notification) =>
-      new Promise((settle) => {
-        if (closed) return settle(false);
-        const decision: Decision = { notification, id: undefined, settle };
-        decisions.push(decision);
-        if (current) send(current, decision);
+      new Promise((report) => {
+        if (closed) return report(false);
+        const id = store.add(STANDALONE_STREAM, notification.message, true);
+        awaited.set(id, { notification, report });
+        if (current) write(current, id, notification);
       }),
-    open(response, lastId) {
+    connect(response, lastId) {
       release();
       current = response;
       alive = setInterval(() => response.write(": keepalive\n\n"), keepAlive);
       onceClosed(response, () => {
         if (current !== response) return;
         release();
-        dropped();
+        disconnected();
       });
       response.on("error", () => {}); // what cannot be written any more is seen at its end
       response.on("drain", sendLate);
-      if (lastId !== undefined) replay(response, lastId);
-      for (const decision of decisions) {
-        if (lastId === undefined || decision.id === undefined) send(response, decision);
-      }
+      replay(response, lastId);
     },
     close() {
       closed = true;
       release();
-      for (const { settle } of decisions.splice(0)) settle(false);
+      for (const { report } of awaited.values()) report(false);
+      awaited.clear();
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What is checked of every request before its body is read. */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { onRequestHookHandler } from "fastify";
-import { rpcError } from "./errors.ts";
+import type { FastifyReply, onRequestHookHandler } from "fastify";
+import { destroyLater, rpcError } from "./errors.ts";
 
 /** The one endpoint, and what it understands. */
 export const ENDPOINT = { url: "/mcp", methods: ["GET", "POST", "DELETE"] };
@@ -9,30 +9,39 @@ export const ENDPOINT = { url: "/mcp", methods: ["GET", "POST", "DELETE"] };
 /** A CLI in a container reaches its host by the last of these names. */
 const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 
+/** Where the endpoint is, and what opens it. */
+export interface Address {
+  readonly port: number;
+  readonly token: string;
+}
+
 /**
  * Refuses a foreign `Host` (DNS rebinding) and any `Origin` (no web page is a client): 403.
- * @param port answers the listening port, known only after the app was built.
+ * @param address `undefined` until the server listens
  */
-export function checkHost(port: () => number): onRequestHookHandler {
+export function checkHost(address: () => Address | undefined): onRequestHookHandler {
   return (request, reply, done) => {
     const host = request.headers.host?.toLowerCase();
-    if (!HOSTS.some((name) => host === `${name}:${port()}`))
-      reply.code(403).send(rpcError(-32000, "Forbidden: unknown host"));
+    if (!HOSTS.some((name) => host === `${name}:${address()?.port}`))
+      refuseStranger(reply, 403, "Forbidden: unknown host");
     else if (request.headers.origin !== undefined)
-      reply.code(403).send(rpcError(-32000, "Forbidden: requests with an origin are not served"));
+      refuseStranger(reply, 403, "Forbidden: requests with an origin are not served");
     else done();
   };
 }
 
-/** Refuses a request without `Authorization: Bearer <token>`: 401. Compares in constant time. */
-export function checkToken(token: string): onRequestHookHandler {
+/**
+ * Refuses a request without `Authorization: Bearer <token>`: 401. Compares in constant time.
+ * @param address `undefined` until the server listens
+ */
+export function checkToken(address: () => Address | undefined): onRequestHookHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
-  const expected = digest(token);
   return (request, reply, done) => {
     // The scheme is case-insensitive (RFC 9110, 11.1), the token is not.
     const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    if (timingSafeEqual(digest(given), expected)) done();
-    else reply.code(401).header("www-authenticate", "Bearer").send(rpcError(-32000, "Unauthorized"));
+    const token = address()?.token;
+    if (token !== undefined && timingSafeEqual(digest(given), digest(token))) done();
+    else refuseStranger(reply.header("www-authenticate", "Bearer"), 401, "Unauthorized");
   };
 }
 
@@ -43,3 +52,10 @@ export const checkRoute: onRequestHookHandler = (request, reply, done) => {
     reply.code(405).header("allow", ENDPOINT.methods.join(", ")).send(rpcError(-32000, "Method not allowed"));
   else done();
 };
+
+/** What is left of the body of someone without the token is not waited for as long as a client's. */
+function refuseStranger(reply: FastifyReply, status: number, message: string): void {
+  const { raw } = reply.request;
+  reply.raw.once("finish", () => destroyLater(raw.socket, () => !raw.complete));
+  reply.code(status).send(rpcError(-32000, message));
+}

@@ -8,10 +8,7 @@ export interface Notification {
   readonly data: () => Iterable<Buffer | string>;
 }
 
-/**
- * Longer texts (UTF-16 units) are encoded in pieces, so that the client reads one while the next is encoded: it has
- * 10 MB after 100 ms instead of 150.
- */
+/** Longer texts (UTF-16 units) are encoded in pieces, so that the client reads one while the next is encoded. */
 const PIECE = 128 * 1024;
 
 export function encode<M extends keyof IdeNotifications>(

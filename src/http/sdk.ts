@@ -1,6 +1,6 @@
 /**
- * What needs the MCP SDK at run time. It is imported when the first client is expected, after the start: its
- * hundreds of schemas take 13 ms to build and hold 4 MB.
+ * What needs the MCP SDK at run time. It is imported when the first client is expected, after the start, as
+ * its hundreds of schemas take time to build.
  */
 export { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 export { isInitializeRequest } from "@modelcontextprotocol/sdk/types.js";

@@ -1,8 +1,10 @@
-/** The HTTP application: `/mcp` behind the guards. Listening is the companion's job. */
+/** The HTTP application: `/mcp` behind the guards. */
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import type { Log } from "../log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
-import { checkHost, checkRoute, checkToken, ENDPOINT } from "./guard.ts";
+import { type Address, checkHost, checkRoute, checkToken, ENDPOINT } from "./guard.ts";
+import { MAX_FIRST_MESSAGE } from "./limits.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** Milliseconds; each bounds how long a client may hold a connection without getting on. */
@@ -13,36 +15,33 @@ export interface Timeouts {
   request: number;
   /** Between two requests on one connection. An open event stream is not idle. */
   idle: number;
-  /** How often the first two are looked at: 0.17 ms each time, which once a second were 10 ms of an idle minute. */
+  /** How often the first two are looked at, which costs an idle host processor time. */
   check: number;
 }
 
-const TIMEOUTS: Timeouts = { headers: 10_000, request: 60_000, idle: 60_000, check: 10_000 };
+/** Whoever has nothing to say is gone within ten seconds, as SECURITY.md says: headers, check, and a moment to read. */
+const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 5_000, check: 4_000 };
 
 export interface AppOptions {
-  token: string;
-  /** The listening port, known only after the app was built. */
-  port: () => number;
+  /** `undefined` until the server listens. */
+  address: () => Address | undefined;
   sessions: Sessions;
+  log: Log;
   /** The largest request body that is read (bytes). */
   bodyLimit: number;
   timeouts?: Timeouts;
 }
 
 /** @returns an application that is not listening yet. */
-export function buildApp({
-  token,
-  port,
-  sessions,
-  bodyLimit,
-  timeouts = TIMEOUTS,
-}: AppOptions): FastifyInstance {
+export function buildApp(options: AppOptions): FastifyInstance {
+  const { address, sessions, log, bodyLimit, timeouts = TIMEOUTS } = options;
   /** Responses that have not ended, by connection. */
-  const open = new WeakMap<Socket, Set<FastifyReply>>();
+  const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
   /** Whether an answer to a request that came in whole is due or under way on this connection. */
   function isAnswering(socket: Socket): boolean {
-    return [...(open.get(socket) ?? [])].some(({ raw, request }) => raw.headersSent || request.raw.complete);
+    const replies = [...(unfinished.get(socket) ?? [])];
+    return replies.some(({ raw, request }) => raw.headersSent || request.raw.complete);
   }
 
   const app = Fastify({
@@ -59,31 +58,51 @@ export function buildApp({
     // A path that cannot be decoded would be answered by the router, before the guards.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, isAnswering(socket)),
+    clientErrorHandler(error, socket) {
+      log.debug(`connection ${socket.remotePort} was refused:`, error.code);
+      sendClientError(error, socket, isAnswering(socket));
+    },
   });
   // Without a listener, an accept that fails (no descriptors left) would end the process.
-  app.server.on("error", () => {});
+  app.server.on("error", ({ message }) => log.warn("the server:", message));
+  app.server.on("connection", (socket: Socket) => {
+    const { remotePort } = socket;
+    log.debug(`connection ${remotePort} opened`);
+    socket.once("close", () => log.debug(`connection ${remotePort} closed`));
+  });
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
     // Some clients say what type their DELETE has, though it has no body.
     if (body === "" && request.method === "DELETE") done(null);
+    else if (request.headers["mcp-session-id"] === undefined && body.length > MAX_FIRST_MESSAGE)
+      done(Object.assign(new Error("the first message is too long"), { statusCode: 413 }));
     else void parseJson(request, body, done);
   });
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
-    const replies = open.get(socket) ?? new Set();
-    open.set(socket, replies.add(reply));
+    const replies = unfinished.get(socket) ?? new Set();
+    unfinished.set(socket, replies.add(reply));
     reply.raw.once("close", () => replies.delete(reply));
     done();
   });
-  app.addHook("onRequest", checkHost(port));
-  app.addHook("onRequest", checkToken(token));
+  app.addHook("onRequest", checkHost(address));
+  app.addHook("onRequest", checkToken(address));
   app.addHook("onRequest", checkRoute);
+  app.addHook("onSend", ({ method, socket }, { statusCode }, payload, done) => {
+    // The path and the headers are the peer's own words, the payload is ours; what the SDK refuses, the session tells.
+    if (statusCode >= 400)
+      log.debug(`connection ${socket.remotePort}: ${method} was answered ${statusCode}`, ownWords(payload));
+    done();
+  });
   app.setErrorHandler(sendError);
   app.addHook("onClose", () => sessions.close());
   app.route({ method: ENDPOINT.methods, url: ENDPOINT.url, handler: sessions.handle });
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   return app;
+}
+
+function ownWords(payload: unknown): string {
+  return typeof payload === "string" ? payload : "";
 }
 
 function isDecodable(url: string): boolean {

@@ -3,11 +3,12 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import type { Log } from "../log.ts";
 import { BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 
-/** What a later host needs to know of a session to go on with it. */
-export interface KnownSession {
+/** What a later host needs in order to go on with a session. */
+export interface SessionInfo {
   readonly id: string;
   /** Unix milliseconds. */
   readonly connectedAt: number;
@@ -17,9 +18,9 @@ export interface KnownSession {
   readonly protocolVersion: string;
 }
 
-export interface Session extends Pick<EventStream, "isOpen" | "notify" | "deliver"> {
+export interface Session extends Pick<EventStream, "isConnected" | "notify" | "deliver"> {
   readonly id: string;
-  readonly known: KnownSession;
+  readonly info: SessionInfo;
 }
 
 export interface Connection extends Session {
@@ -32,36 +33,41 @@ export interface Connection extends Session {
 }
 
 export interface ConnectionOptions {
-  known: KnownSession;
+  info: SessionInfo;
   server: McpServer;
+  log: Log;
   /** Registers what the server offers; it cannot be told later. */
   register(session: Session): void;
   /** Milliseconds between two signs of life on a silent stream. */
   keepAlive: number;
   /** Without an open stream the session ends this long after its last request (milliseconds). */
   grace: number;
-  /** The client has been initialized. */
-  connected(): void;
+  /** The client's first message was accepted. */
+  initialized(): void;
   /** The event stream is open: what is sent now arrives. */
-  opened(): void;
+  connected(): void;
   /** The event stream closed; it may come back. */
-  dropped(): void;
+  disconnected(): void;
   ended(): void;
 }
 
 export async function createConnection(options: ConnectionOptions): Promise<Connection> {
-  const { known, server, grace } = options;
+  const { info, server, grace, log } = options;
   const store = new BoundedEventStore();
   let expiry: NodeJS.Timeout | undefined;
+  /** Whose answers have not ended. */
   let requests = 0;
   let ended = false;
 
   const transport = new WebStandardStreamableHTTPServerTransport({
-    sessionIdGenerator: () => known.id,
-    onsessioninitialized: options.connected,
+    sessionIdGenerator: () => info.id,
+    onsessioninitialized: options.initialized,
     eventStore: store,
     keepAliveMs: options.keepAlive,
   });
+  // Behind the colon there may be what the client has sent.
+  server.server.onerror = ({ message }) =>
+    log.debug(`session ${info.id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
   server.server.onclose = () => {
     if (ended) return;
     ended = true;
@@ -72,21 +78,28 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   const stream = createEventStream({
     store,
     keepAlive: options.keepAlive,
-    dropped() {
+    disconnected() {
       touch();
-      options.dropped();
+      options.disconnected();
     },
   });
   /** Starts the time after which a session that shows no life ends. */
   function touch(): void {
     clearTimeout(expiry);
-    if (stream.isOpen || requests > 0 || ended) return;
+    if (stream.isConnected || requests > 0 || ended) return;
     expiry = setTimeout(() => void transport.close(), grace);
     expiry.unref();
   }
 
-  function answer(request: FastifyRequest, body?: unknown): Promise<Response> {
-    return transport.handleRequest(webRequest(request), { parsedBody: body });
+  /** The SDK answers. As long as it does, the session lives: an answer may be a stream, also one that is resumed. */
+  async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
+    requests += 1;
+    touch();
+    onceClosed(reply.raw, () => {
+      requests -= 1;
+      touch();
+    });
+    return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
   }
 
   async function openStream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -95,43 +108,35 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     const resumed = lastId === undefined ? undefined : store.streamOf(lastId);
     // The SDK refuses what is no request for a stream, and goes on with the answer to a request.
     if (!isStreamRequest(request) || (resumed !== undefined && resumed !== STANDALONE_STREAM))
-      return reply.send(await answer(request));
+      return answer(request, reply);
     reply.hijack();
     reply.raw.writeHead(200, {
       "content-type": "text/event-stream",
       "cache-control": "no-cache, no-transform",
       "x-accel-buffering": "no",
-      "mcp-session-id": known.id,
+      "mcp-session-id": info.id,
     });
     // The headers of a stream without data would wait for its first event.
     reply.raw.flushHeaders();
     // What a host before this one has sent cannot be resumed from: a new stream is the best there is.
-    stream.open(reply.raw, resumed === undefined ? undefined : lastId);
+    stream.connect(reply.raw, resumed === undefined ? undefined : lastId);
     touch();
-    if (stream.isOpen) options.opened();
+    if (stream.isConnected) options.connected();
     return reply;
   }
 
   const connection: Connection = {
-    id: known.id,
-    known,
-    get isOpen() {
-      return stream.isOpen;
+    id: info.id,
+    info,
+    get isConnected() {
+      return stream.isConnected;
     },
     notify: stream.notify,
     deliver: stream.deliver,
-    async handle(request, reply) {
-      if (request.method === "GET") return openStream(request, reply);
-      requests += 1;
-      touch();
-      onceClosed(reply.raw, () => {
-        requests -= 1;
-        touch();
-      });
-      return reply.send(await answer(request, request.body));
-    },
+    handle: (request, reply) =>
+      request.method === "GET" ? openStream(request, reply) : answer(request, reply, request.body),
     async initialize() {
-      const { protocolVersion, name, version } = known;
+      const { protocolVersion, name, version } = info;
       const params = { protocolVersion, capabilities: {}, clientInfo: { name, version } };
       const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
       const answer = await transport.handleRequest(

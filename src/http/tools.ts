@@ -6,12 +6,13 @@ import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { CloseDiffRequest, OpenDiffRequest } from "../ide/wire.ts";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
+import { MAX_PATH } from "./limits.ts";
 
 export interface DiffTools {
   /** Shows the proposal. @throws {Refusal} when it cannot be shown. */
-  open(request: OpenDiffRequest): Promise<void>;
+  openDiff(request: OpenDiffRequest): Promise<void>;
   /** Closes the view. @returns what the proposal held. @throws {Refusal} when there is none. */
-  close(filePath: string): Promise<string>;
+  closeDiff(filePath: string): Promise<string>;
 }
 
 export function registerTools(server: McpServer, diffs: DiffTools, log: Log): void {
@@ -20,7 +21,8 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
       return { content: await run() };
     } catch (error) {
       // What went wrong inside is the log's, not the client's.
-      if (!(error instanceof Refusal)) log.error("a tool failed:", error);
+      if (error instanceof Refusal) log.info("a tool was refused:", error.message);
+      else log.error("a tool failed:", error);
       const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
       return { isError: true, content: [{ type: "text", text }] };
     }
@@ -35,7 +37,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     (request) =>
       answer(async () => {
         checkFile(request.filePath);
-        await diffs.open(request);
+        await diffs.openDiff(request);
         return [];
       }),
   );
@@ -47,19 +49,21 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     },
     ({ filePath }) =>
       answer(async () => {
+        checkLength(filePath);
         // The CLI reads a JSON text; the bare content of the specification is ignored by it.
-        const content = await diffs.close(filePath);
+        const content = await diffs.closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),
   );
 }
 
 /**
- * Refuses what cannot be shown as a file. Asked without a detour by other threads, which took 0.3 to 1.7 ms, as
- * src/ide/files.ts does.
+ * Refuses what cannot be shown as a file. Asked without a detour by other threads, as src/ide/files.ts does: the way
+ * there takes longer than the disk.
  * @throws {Refusal}
  */
 function checkFile(filePath: string): void {
+  checkLength(filePath);
   if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
   if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
   try {
@@ -72,4 +76,9 @@ function checkFile(filePath: string): void {
     if (code === "ENOENT") return;
     throw code === undefined ? error : new Refusal(`cannot be read (${code}): ${filePath}`);
   }
+}
+
+/** @throws {Refusal} that does not repeat what is too long */
+function checkLength(filePath: string): void {
+  if (filePath.length > MAX_PATH) throw new Refusal("filePath is too long to be one");
 }

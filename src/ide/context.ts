@@ -3,27 +3,10 @@ import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Shared, Snapshot } from "../nvim/protocol.ts";
 import { createFiles, type Files, IGNORE_FILE } from "./files.ts";
-import { type Active, createHistory, type OpenBuffer } from "./history.ts";
-import { describe } from "./open-files.ts";
+import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
+import { openFiles } from "./open-files.ts";
 import { createFileWatch } from "./watch.ts";
 import { type IdeContext, MAX_OPEN_FILES } from "./wire.ts";
-
-/** After these events of Neovim's the context may be another one, and after each change of the focus, which is recorded. */
-export const CONTEXT_EVENTS = [
-  "BufAdd",
-  "BufDelete",
-  "BufFilePost",
-  "BufWipeout",
-  "BufWritePost",
-  "CmdlineLeave",
-  "CursorMoved",
-  "CursorMovedI",
-  "FocusGained",
-  "ModeChanged",
-  "OptionSet",
-  "ShellCmdPost",
-  "TextChangedP",
-] as const;
 
 /** More files than are listed are held against the disk when some of those focused last are not there. */
 const MAX_WATCHED = 3 * MAX_OPEN_FILES;
@@ -50,8 +33,8 @@ export interface ContextOptions {
 const EMPTY: IdeContext = { workspaceState: { openFiles: [] } };
 
 export function createContext({ changed = () => {}, files = createFiles() }: ContextOptions = {}): Context {
-  const history = createHistory();
-  const opened = Date.now();
+  const buffers = createOpenBuffers();
+  const started = Date.now();
   let current = EMPTY;
   /** The active file as far as it is a file: a new one, not yet written, does not take its place. */
   let active: Active | undefined;
@@ -63,11 +46,11 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
 
   /** @returns the file that the user looks at, when it must not be shared. */
   function chooseActive(look: Look): string | undefined {
-    const wanted = history.active();
-    const path = wanted && history.path(wanted.bufnr);
+    const wanted = buffers.active();
+    const path = wanted && buffers.path(wanted.bufnr);
     const verdict = path && look(path);
     if (verdict && verdict !== "absent") active = wanted;
-    else if (active && (active.bufnr === wanted?.bufnr || !history.path(active.bufnr))) active = undefined;
+    else if (active && (active.bufnr === wanted?.bufnr || !buffers.path(active.bufnr))) active = undefined;
     return verdict === "excluded" ? path : undefined;
   }
 
@@ -75,7 +58,7 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
   function chooseFiles(look: Look): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
     const looked: string[] = [];
-    for (const buffer of history.buffers()) {
+    for (const buffer of buffers.all()) {
       if (chosen.length === MAX_OPEN_FILES) break;
       if (look(buffer.path) === "shared") chosen.push(buffer);
       if (looked.length < MAX_WATCHED) looked.push(buffer.path);
@@ -86,16 +69,16 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
   }
 
   function build(): { next: IdeContext; keptBack?: string | undefined } {
-    const { paused, trusted, exclude } = history.sharing();
+    const { paused, trusted, exclude } = buffers.sharing();
     if (paused) {
       watch.close();
       return { next: EMPTY };
     }
     const look = files.look(exclude);
     const keptBack = chooseActive(look);
-    const openFiles = describe(chooseFiles(look), active, opened);
+    const listed = openFiles(chooseFiles(look), active, started);
     const isTrusted = trusted === undefined ? {} : { isTrusted: trusted };
-    return { next: { workspaceState: { openFiles, ...isTrusted } }, keptBack };
+    return { next: { workspaceState: { openFiles: listed, ...isTrusted } }, keptBack };
   }
 
   function refresh(): IdeContext | undefined {
@@ -108,7 +91,7 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
 
   return {
     apply(snapshot) {
-      history.add(snapshot);
+      buffers.add(snapshot);
       return snapshot.more ? undefined : refresh();
     },
     current: () => current,
@@ -116,7 +99,7 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
       const openFiles = current.workspaceState?.openFiles ?? [];
       const looked = openFiles.find(({ isActive }) => isActive);
       return {
-        paused: history.sharing().paused,
+        paused: buffers.sharing().paused,
         files: openFiles.map(({ path }) => path),
         active: looked?.path,
         selected: looked?.selectedText?.length,

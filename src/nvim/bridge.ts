@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
 import {
+  type Boot,
   type CallName,
   type CallResult,
   type Calls,
@@ -24,8 +25,11 @@ export class EditorError extends Refusal {
 }
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
+const Channel = z.object({ id: z.number() });
 
 export interface Bridge {
+  /** Tells Lua which host this is. @returns what the host needs to know */
+  attach(): Promise<Boot>;
   /**
    * Calls Lua.
    * @throws {EditorError} when Lua refuses, or answers something else than the contract says.
@@ -33,44 +37,59 @@ export interface Bridge {
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
   /** Like `call`, for what needs no answer: a failure is logged. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
-  /** Hands an incoming event to its handler. What does not fit the contract is logged and dropped. */
+  /** Takes an event that has come. It waits until it has a handler: a decision among the first must not be lost. */
   dispatch(name: unknown, payload: unknown): void;
+  /**
+   * Hands events to these handlers from now on: at once those of `earlier`, and those that wait. What does not fit the
+   * contract is logged and dropped.
+   */
+  handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
 }
 
-/** `handlers` is asked for with each event, so that a companion may be built on the bridge it serves. */
-export function createBridge(
-  nvim: Editor,
-  log: () => Log,
-  handlers: () => EventHandlers | undefined,
-): Bridge {
+/** @param start which of Neovim's starts of the bridge this is, where one process serves several: told with each call */
+export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
+  const handlers: Partial<EventHandlers> = {};
+  let waiting: [name: string, payload: unknown][] = [];
+
+  async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
+    // Nothing awaits an event, so an error that is not caught here is lost (or ends the process).
+    try {
+      await handlers[name]?.(events[name].parse(payload) as EventPayload<N>);
+    } catch (error) {
+      log.error(`event ${name} failed:`, error);
+    }
+  }
+
   const bridge: Bridge = {
+    async attach() {
+      const { id } = Channel.parse(await nvim.request("nvim_get_chan_info", [0]));
+      return bridge.call("attach", { channel: id, pid: process.pid });
+    },
     async call(name, params) {
       const answer = Answer.parse(
-        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", [name, params as never]),
+        await nvim.executeLua("return require('gemini-bridge.host.rpc').call(...)", [
+          name,
+          params as never,
+          ...(start === undefined ? [] : [start]),
+        ]),
       );
       if (answer.error !== undefined) throw new EditorError(answer.error);
       return results[name].parse(answer.result) as CallResult<typeof name>;
     },
     tell(name, params) {
-      bridge.call(name, params).catch((error: unknown) => log().warn(`${name} failed:`, error));
+      bridge.call(name, params).catch((error: unknown) => log.warn(`${name} failed:`, error));
     },
     dispatch(name, payload) {
-      if (typeof name !== "string" || !Object.hasOwn(events, name)) {
-        log().warn("unknown event", name);
-        return;
-      }
-      void handle(name as EventName, payload);
+      if (typeof name !== "string" || !Object.hasOwn(events, name)) log.warn("unknown event", name);
+      else if (Object.hasOwn(handlers, name)) void run(name as EventName, payload);
+      else waiting.push([name, payload]);
+    },
+    handle(more, earlier = []) {
+      Object.assign(handlers, more);
+      const due = [...earlier, ...waiting];
+      waiting = [];
+      for (const [name, payload] of due) bridge.dispatch(name, payload);
     },
   };
-
-  async function handle<N extends EventName>(name: N, payload: unknown): Promise<void> {
-    // Nothing awaits an event, so an error that is not caught here is lost (or ends the process).
-    try {
-      await handlers()?.[name](events[name].parse(payload) as EventPayload<N>);
-    } catch (error) {
-      log().error(`event ${name} failed:`, error);
-    }
-  }
-
   return bridge;
 }

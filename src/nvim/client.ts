@@ -5,7 +5,7 @@ import { Messages } from "./messages.ts";
 class Client extends NeovimClient {
   /**
    * The client would ask for Neovim's whole API, and take no more of it than the channel's number, which is not asked
-   * of it here: 12 ms of a start.
+   * of it here: a start would wait for it.
    */
   override async requestApi(): Promise<[number]> {
     return [0];

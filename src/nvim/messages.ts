@@ -10,7 +10,7 @@ function sizeOfLength(type: number): number {
 }
 
 /** What the head of a value says of it: the bytes that follow, and the values within. */
-function describe(type: number, length: number): [bytes: number, values: number] {
+function extent(type: number, length: number): [bytes: number, values: number] {
   if (type >= 0x80 && type <= 0x8f) return [0, (type & 0x0f) * 2];
   if (type >= 0x90 && type <= 0x9f) return [0, type & 0x0f];
   if (type >= 0xa0 && type <= 0xbf) return [type & 0x1f, 0];
@@ -25,8 +25,7 @@ function describe(type: number, length: number): [bytes: number, values: number]
 
 /**
  * A stream of msgpack that passes on complete messages only. The client's decoder copies all that it has with each
- * further piece of 64 KB: of a text of 10 MB it copies 800 MB. From accept to notification the host then takes 270 ms
- * of processor time, against 80 ms for the same text in one piece.
+ * further piece of 64 KB: of a text of 10 MB it copies 800 MB.
  */
 export class Messages extends Transform {
   /** Complete as far as they go, and not passed on. */
@@ -63,7 +62,7 @@ export class Messages extends Transform {
       if (type === undefined) break;
       const size = sizeOfLength(type);
       if (at + 1 + size > bytes.length) break;
-      const [follow, within] = describe(type, size > 0 ? bytes.readUIntBE(at + 1, size) : 0);
+      const [follow, within] = extent(type, size > 0 ? bytes.readUIntBE(at + 1, size) : 0);
       at += 1 + size;
       this.#skip = follow;
       this.#values = (this.#values === 0 ? 1 : this.#values) - 1 + within;

@@ -6,7 +6,7 @@ import { root } from "../support/nvim.ts";
 import { startServer, TOKEN } from "../support/server.ts";
 
 t.test("the official suite passes on our HTTP and session layer", async (t) => {
-  const { port } = await startServer(t, { hooks: { register: registerFixtures } });
+  const { port } = await startServer(t, { register: registerFixtures });
   const baseline = join(root, "test/conformance/expected-failures.yml");
   const args = ["--suite", "all", "--expected-failures", baseline];
   const { code, output } = await runConformance(t, { port, token: TOKEN, args });

@@ -110,7 +110,7 @@ t.test("raw requests", { timeout: 3_600_000 }, async (t) => {
       if (LEAKS.test(answer)) throw new Error(`leaks: ${answer}`);
       if (answer !== "" && !/^HTTP\/1\.1 [1-5]\d\d /.test(answer)) throw new Error(`no HTTP: ${answer}`);
       if (/^HTTP\/1\.1 50[0-24-9]/m.test(answer)) throw new Error(answer);
-      if (sessions.known().length > 15) for (const { id } of sessions.known().slice(1)) await end(port, id);
+      if (sessions.all().length > 15) for (const { id } of sessions.all().slice(1)) await end(port, id);
     },
   );
   await fc.assert(property, { ...fuzz(t, "raw requests", 100), interruptAfterTimeLimit: 3_000_000 });
@@ -169,8 +169,8 @@ t.test("JSON-RPC messages", { timeout: 3_600_000 }, async (t) => {
     if (answer === "silent") {
       if (!JSON.stringify(body).includes("cancelled")) throw new Error("no answer");
     } else checkForm(answer);
-    if (sessions.known().length > 15)
-      for (const { id } of sessions.known()) if (id !== session) await end(port, id);
+    if (sessions.all().length > 15)
+      for (const { id } of sessions.all()) if (id !== session) await end(port, id);
   });
   await fc.assert(property, fuzz(t, "JSON-RPC messages", 300));
   await serves();

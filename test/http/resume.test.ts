@@ -34,7 +34,7 @@ t.test("a decision taken while the stream was down arrives when it comes back, o
     await first.next("ide/diffAccepted");
     const lastId = first.events.at(-1)?.id ?? "";
     first.break();
-    await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
+    await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
     const delivered = [
       accept(session, "one"),
       session.deliver(encode("ide/diffRejected", { filePath: "/b" })),
@@ -62,6 +62,37 @@ t.test("a decision written to a stream that was broken already is replayed", asy
   await second.next("ide/diffAccepted");
   await second.next("ide/contextUpdate");
   t.equal(second.events.length, 2, "of the contexts only the newest");
+});
+
+t.test("of decisions that never left none is taken for seen, however many there are", async (t) => {
+  const { session, open } = await start(t);
+  const first = await open();
+  await accept(session, "seen");
+  await first.next("ide/diffAccepted");
+  const lastId = first.lastId() ?? "";
+  first.response.pause();
+  const contents = ["x".repeat(12e6), ...Array.from({ length: 100 }, (_, i) => String(i))];
+  const delivered = contents.map((content) => accept(session, content)); // the first of them fills what is between
+  first.break();
+  const second = await open({ "last-event-id": lastId });
+  await second.next("ide/diffAccepted", ({ content }) => content === "99");
+  const arrived = second.events.map(({ message }) => message.params?.["content"]);
+  t.ok(arrived.length === contents.length && arrived.every((content, i) => content === contents[i]));
+  t.ok((await Promise.all(delivered)).every((one) => one));
+});
+
+t.test("an event id that was never given counts nothing as seen", async (t) => {
+  const { session, open, calls, id } = await start(t);
+  const first = await open();
+  await accept(session, "seen");
+  await first.next("ide/diffAccepted");
+  const [origin, , stream] = (first.lastId() ?? "").split(".");
+  first.break();
+  await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
+  const delivered = accept(session, "missed");
+  const second = await open({ "last-event-id": `${origin}.999.${stream}` });
+  t.same(await second.next("ide/diffAccepted"), { filePath: "/a", content: "missed" });
+  t.ok(await delivered);
 });
 
 t.test("the standalone stream is resumed, also past what is still stored", async (t) => {
@@ -99,16 +130,16 @@ t.test("a newer stream replaces the one before it; a request that opens none doe
   await accept(session, "to the second");
   await second.next("ide/diffAccepted");
   t.same(first.events, []);
-  t.equal(sessions.open().length, 1);
+  t.equal(sessions.connected().length, 1);
 });
 
 t.test("a decision that can reach nobody any more is known to be lost", async (t) => {
   const { session, open, calls, id } = await start(t, { grace: 200 });
   const stream = await open();
   stream.break();
-  await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
+  await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
   t.equal(await accept(session, "lost"), false);
-  t.ok(calls.includes(`closed ${id}`));
+  t.ok(calls.includes(`ended ${id}`));
   t.equal(await accept(session, "later"), false);
 });
 
@@ -147,7 +178,7 @@ t.test("a client that does not read costs no memory, and then gets what counts",
 
 t.test("a later host goes on with the sessions of the one before", async (t) => {
   const before = await start(t);
-  const known = before.sessions.known();
+  const known = before.sessions.all();
   const stream = await before.open();
   await accept(before.session, "before");
   await stream.next("ide/diffAccepted");
@@ -156,7 +187,7 @@ t.test("a later host goes on with the sessions of the one before", async (t) => 
 
   const after = await startServer(t, { grace: 300 });
   await after.sessions.restore(known);
-  t.same(after.sessions.known(), known);
+  t.same(after.sessions.all(), known);
   const session = after.sessions.get(before.id);
   if (!session) throw new Error("the session is unknown");
   const delivered = accept(session, "after");
@@ -164,5 +195,5 @@ t.test("a later host goes on with the sessions of the one before", async (t) => 
   t.same(await resumed.next("ide/diffAccepted"), { filePath: "/a", content: "after" });
   t.ok(await delivered);
   resumed.break();
-  await waitFor(() => after.sessions.known().length === 0, "one that does not come back to be freed");
+  await waitFor(() => after.sessions.all().length === 0, "one that does not come back to be freed");
 });

@@ -1,7 +1,15 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import t from "tap";
-import { ask, INITIALIZE, initialize, openStream, RpcError, startServer } from "../support/server.ts";
+import {
+  ask,
+  type EventStream,
+  INITIALIZE,
+  initialize,
+  openStream,
+  RpcError,
+  startServer,
+} from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -11,13 +19,13 @@ t.test("a session is freed by DELETE", async (t) => {
   const id = await initialize(port);
   const stream = await openStream(port, id);
   t.same(
-    sessions.open().map((session) => session.known.name),
+    sessions.connected().map((session) => session.info.name),
     ["a test"],
   );
   t.equal((await ask(port, { method: "DELETE", headers: { "mcp-session-id": id } })).status, 200);
   await waitFor(stream.ended, "the stream to end");
-  t.same(sessions.known(), []);
-  t.ok(calls.includes(`closed ${id}`));
+  t.same(sessions.all(), []);
+  t.ok(calls.includes(`ended ${id}`));
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
 });
 
@@ -27,8 +35,8 @@ t.test("a session whose stream does not come back is freed after the grace time,
   const id = await initialize(port);
   const stream = await openStream(port, id);
   stream.break();
-  await waitFor(() => calls.includes(`dropped ${id}`), "the break to be seen");
-  t.same(sessions.open(), [], "it is not listed any more");
+  await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
+  t.same(sessions.connected(), [], "it is not listed any more");
   const again = await openStream(port, id);
   // Longer than the grace time: an open stream needs nothing else to live.
   const seen = performance.now();
@@ -36,9 +44,9 @@ t.test("a session whose stream does not come back is freed after the grace time,
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 200);
   again.break();
   const broken = performance.now();
-  await waitFor(() => calls.includes(`closed ${id}`), "the session to be freed");
+  await waitFor(() => calls.includes(`ended ${id}`), "the session to be freed");
   t.ok(performance.now() - broken >= grace - 20);
-  t.same(sessions.known(), []);
+  t.same(sessions.all(), []);
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
 });
 
@@ -49,7 +57,7 @@ t.test("a session without any stream lives by its requests", async (t) => {
     const answer = await ask(port, { body: PING, headers: { "mcp-session-id": id } });
     if (answer.status !== 200) t.fail(`status ${answer.status}`);
   }
-  await waitFor(() => sessions.known().length === 0, "the idle session to be freed");
+  await waitFor(() => sessions.all().length === 0, "the idle session to be freed");
 });
 
 t.test("one client too many is told so, until another has gone", async (t) => {
@@ -60,7 +68,7 @@ t.test("one client too many is told so, until another has gone", async (t) => {
   const refused = answers.find(({ status }) => status === 503);
   t.match(RpcError.parse(JSON.parse(refused?.body ?? "")).error.message, "Too many sessions: 3");
   t.ok(Number(refused?.headers["retry-after"]) > 0);
-  const [first] = sessions.known();
+  const [first] = sessions.all();
   await ask(port, { method: "DELETE", headers: { "mcp-session-id": first?.id } });
   t.equal((await ask(port, { body: INITIALIZE })).status, 200);
 });
@@ -68,7 +76,7 @@ t.test("one client too many is told so, until another has gone", async (t) => {
 t.test("a first message that is refused leaves no session", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 1 });
   t.equal((await ask(port, { body: INITIALIZE, headers: { accept: "text/html" } })).status, 406);
-  t.same(sessions.known(), []);
+  t.same(sessions.all(), []);
   t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and takes no place");
 });
 
@@ -82,10 +90,94 @@ t.test("a client's name is one short line", async (t) => {
     params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo },
   });
   t.equal((await ask(port, { body })).status, 200);
-  const [known] = sessions.known();
+  const [known] = sessions.all();
   t.match(known?.name, /^a b {3}x+$/);
   t.equal(known?.name.length, 100);
   t.equal(known?.version, " [31m1");
+});
+
+t.test("what a client names is bounded before it is kept or passed on", async (t) => {
+  const { port, sessions } = await startServer(t);
+  const begin = (params: object) =>
+    ask(port, {
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "initialize",
+        params: {
+          protocolVersion: "2025-06-18",
+          capabilities: {},
+          clientInfo: { name: "a", version: "1" },
+          ...params,
+        },
+      }),
+    });
+  const long = "x".repeat(1_000_000);
+  for (const params of [
+    { protocolVersion: long },
+    { clientInfo: { name: long, version: long } },
+    { capabilities: { experimental: { [long]: {} } } },
+  ]) {
+    const answer = await begin(params);
+    t.equal(answer.status, 413);
+    RpcError.parse(JSON.parse(answer.body));
+  }
+  t.same(sessions.all(), []);
+  t.equal((await begin({ protocolVersion: "v".repeat(10_000) })).status, 200);
+  t.equal(sessions.all()[0]?.protocolVersion.length, 100);
+
+  const headers = { "mcp-session-id": sessions.all()[0]?.id };
+  const ping = (id: string) => JSON.stringify({ jsonrpc: "2.0", id, method: "ping" });
+  for (const body of [ping(long), `[${ping("1")},${ping(long)}]`])
+    t.equal((await ask(port, { body, headers })).status, 400);
+  t.equal((await ask(port, { body: ping("x".repeat(256)), headers })).status, 200);
+
+  for (const name of ["openDiff", "closeDiff"]) {
+    const params = { name, arguments: { filePath: `/${long}`, newContent: "" } };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
+    const answer = await ask(port, { body, headers });
+    t.match(answer.body, /filePath is too long/);
+    t.ok(answer.body.length < 1_000, "and is not repeated");
+  }
+});
+
+t.test("a stream that goes on with an answer is a sign of life", async (t) => {
+  let finish = () => {};
+  const server = await startServer(t, {
+    grace: 300,
+    register(server) {
+      server.registerTool("slow", {}, async ({ sendNotification }) => {
+        await sendNotification({ method: "notifications/message", params: { level: "info", data: "begun" } });
+        await new Promise<void>((resolve) => {
+          finish = resolve;
+        });
+        return { content: [{ type: "text", text: "finished" }] };
+      });
+      server.server.registerCapabilities({ logging: {} });
+    },
+  });
+  const { port, sessions, calls } = server;
+  const id = await initialize(port);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "tools/call", params: { name: "slow" } });
+  const asked = await openStream(port, id, {}, body);
+  await asked.next("notifications/message");
+  asked.break();
+  const resumed = resume(); // which is answered with the first event
+  const begun = performance.now();
+  await waitFor(() => performance.now() - begun > 900, "three times the grace time to pass");
+  t.equal(sessions.all().length, 1, "the session lives");
+  finish();
+  const answer = await resumed;
+  await waitFor(() => answer.raw().includes("finished"), "the answer");
+  await waitFor(() => calls.includes(`ended ${id}`), "the session to end when nobody asks any more");
+
+  async function resume(): Promise<EventStream> {
+    try {
+      return await openStream(port, id, { "last-event-id": asked.lastId() ?? "" });
+    } catch {
+      return resume(); // the server has not heard of the break
+    }
+  }
 });
 
 t.test("two hundred clients that come and go leave nothing behind", async (t) => {
@@ -108,11 +200,11 @@ t.test("two hundred clients that come and go leave nothing behind", async (t) =>
   const come = async (clients: number) => {
     for (let done = 0; done < clients; done += 20) {
       const group = await Promise.all(Array.from({ length: 20 }, client));
-      held = Math.max(held, sessions.open().length);
+      held = Math.max(held, sessions.connected().length);
       t.ok(group.every(({ status }) => status === 200));
       for (const { stream } of group) stream.break();
     }
-    await waitFor(() => sessions.known().length === 0, "all sessions to be freed");
+    await waitFor(() => sessions.all().length === 0, "all sessions to be freed");
     calls.length = 0;
   };
   await come(60); // what is compiled, cached and pooled once is there after these

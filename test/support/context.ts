@@ -1,19 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
-import { CONTEXT_EVENTS, type Context, createContext } from "../../src/ide/context.ts";
-import { type File, IdeContext, MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { type Context, createContext } from "../../src/ide/context.ts";
+import { SUBSCRIPTION } from "../../src/ide/subscription.ts";
+import { type File, IdeContext } from "../../src/ide/wire.ts";
 import { EVENT_METHOD, Snapshot } from "../../src/nvim/protocol.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";
-
-/** What the host asks of Lua, unless a test says otherwise. */
-export const SUBSCRIPTION = {
-  events: CONTEXT_EVENTS,
-  debounce: 50,
-  maxWait: 250,
-  maxSelection: MAX_SELECTED_TEXT,
-};
 
 /** A message and when it came, in milliseconds of `performance.now()`. */
 export interface Received<T> {
@@ -52,6 +45,7 @@ export class ContextHost {
     await this.call("attach", { channel: await this.nvim.nvim.channelId, pid: process.pid });
   }
 
+  /** Asks Lua for what the host asks it for, unless a test says otherwise. */
   async subscribe(options: Partial<typeof SUBSCRIPTION> = {}): Promise<void> {
     await this.call("context_subscribe", { ...SUBSCRIPTION, ...options });
   }

@@ -4,9 +4,9 @@ import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { z } from "zod";
 import { buildApp, type Timeouts } from "../../src/http/server.ts";
-import { createSessions, type Session, type SessionHooks, type Sessions } from "../../src/http/sessions.ts";
-import { registerTools } from "../../src/http/tools.ts";
-import { openLog } from "../../src/log.ts";
+import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
+import { type DiffTools, registerTools } from "../../src/http/tools.ts";
+import { createLog, type Log } from "../../src/log.ts";
 import { waitFor } from "./wait.ts";
 
 export const TOKEN = "the-token-of-this-test";
@@ -18,48 +18,41 @@ export interface ServerOptions {
   keepAlive?: number;
   bodyLimit?: number;
   timeouts?: Timeouts;
-  hooks?: Partial<SessionHooks>;
+  log?: Log;
+  /** Registers other tools than ours. */
+  register?: (...event: SessionEvents["created"]) => void;
 }
 
 export interface Server {
   port: number;
   sessions: Sessions;
-  /** What the hooks were called with: `<hook> <session id>`. */
+  /** What has happened to sessions: `<event> <session id>`. */
   calls: string[];
+  /** How many connections are open. */
+  connections(): Promise<number>;
   close(): Promise<void>;
 }
 
 /** Our HTTP and session layer with its tools, on a port of its own, without an editor behind it. */
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
   const calls: string[] = [];
-  const record = (hook: string) => (session: Session) => void calls.push(`${hook} ${session.id}`);
-  const diffs = new Map<string, string>();
+  const { log = createLog(), register = registerOurs(log) } = options;
   const sessions = createSessions({
     version: "0",
+    log,
     maxSessions: options.maxSessions ?? 256,
     grace: options.grace ?? 30_000,
     ...(options.keepAlive === undefined ? {} : { keepAlive: options.keepAlive }),
-    hooks: {
-      register(server) {
-        const tools = {
-          open: async ({ filePath, newContent }: { filePath: string; newContent: string }) =>
-            void diffs.set(filePath, newContent),
-          close: async (filePath: string) => diffs.get(filePath) ?? "",
-        };
-        registerTools(server, tools, openLog("", "error"));
-      },
-      changed: () => void calls.push("changed"),
-      opened: record("opened"),
-      dropped: record("dropped"),
-      closed: record("closed"),
-      ...options.hooks,
-    },
   });
+  sessions.events.on("created", register);
+  sessions.events.on("changed", () => void calls.push("changed"));
+  for (const event of ["connected", "disconnected", "ended"] as const)
+    sessions.events.on(event, ({ id }) => void calls.push(`${event} ${id}`));
   let port = 0;
   const app = buildApp({
-    token: TOKEN,
-    port: () => port,
+    address: () => ({ port, token: TOKEN }),
     sessions,
+    log,
     bodyLimit: options.bodyLimit ?? 64 * 1024 * 1024,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
@@ -68,7 +61,21 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   const address = app.server.address();
   if (address === null || typeof address === "string") throw new Error("no port");
   port = address.port;
-  return { port, sessions, calls, close: () => app.close() };
+  const connections = () =>
+    new Promise<number>((resolve, reject) =>
+      app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+    );
+  return { port, sessions, calls, connections, close: () => app.close() };
+}
+
+/** The bridge's own tools, which keep proposals as they came. */
+function registerOurs(log: Log) {
+  const diffs = new Map<string, string>();
+  const tools: DiffTools = {
+    openDiff: async ({ filePath, newContent }) => void diffs.set(filePath, newContent),
+    closeDiff: async (filePath) => diffs.get(filePath) ?? "",
+  };
+  return (...[server]: SessionEvents["created"]) => registerTools(server, tools, log);
 }
 
 /** The headers that a well-behaved client sends. */
@@ -189,11 +196,12 @@ export interface EventStream {
   break(): void;
 }
 
-/** Opens a session's event stream. */
+/** Opens a session's event stream, or, with a body, the one that answers a request. */
 export function openStream(
   port: number,
   session: string,
   extra: Record<string, string> = {},
+  body?: string,
 ): Promise<EventStream> {
   return new Promise((resolve, reject) => {
     const request = httpRequest({
@@ -201,10 +209,15 @@ export function openStream(
       host: "127.0.0.1",
       path: "/mcp",
       agent: false,
-      headers: { ...headers(port, session), accept: "text/event-stream", ...extra },
+      method: body === undefined ? "GET" : "POST",
+      headers: {
+        ...headers(port, session),
+        ...(body === undefined ? { accept: "text/event-stream" } : {}),
+        ...extra,
+      },
     });
     request.on("error", reject);
-    request.end();
+    request.end(body);
     request.on("response", (response) => {
       if (response.statusCode !== 200) {
         reject(new Error(`status ${response.statusCode}`));

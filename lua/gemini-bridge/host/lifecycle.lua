@@ -16,6 +16,7 @@ local HEALTHY_AFTER = 60000
 local STOP_GRACE = 1500
 
 ---@class gemini_bridge.Host
+---@field start integer Which start it belongs to: the standard host serves one after the other.
 ---@field job? integer The private process.
 ---@field unwatch? fun() Of the standard host, which cannot be waited for.
 ---@field stopping boolean The end was asked for.
@@ -23,6 +24,7 @@ local STOP_GRACE = 1500
 
 ---@type gemini_bridge.Host?
 local host
+local starts = 0
 local restarts = 0
 --- A start that was asked for while the host before was still ending.
 local start_again = false
@@ -122,8 +124,9 @@ end
 
 --- Starts a host process. Answers nothing: the outcome comes as a status.
 function M.spawn()
-  local this = { stopping = false, started_at = vim.uv.now() }
-  local job, problem = process.spawn(function(reason)
+  starts = starts + 1
+  local this = { start = starts, stopping = false, started_at = vim.uv.now() }
+  local job, problem = process.spawn(starts, function(reason)
     on_end(this, reason)
   end)
   if problem then
@@ -181,10 +184,20 @@ function M.stop()
   end, STOP_GRACE)
 end
 
---- A host has attached: tells it what it needs to know.
+--- Whether a start is the one that the user wants: what an earlier one still says counts no more.
+---@param start integer
+---@return boolean
+function M.is_current(start)
+  return host ~= nil and host.start == start
+end
+
+--- A host has attached: tells it what it needs to know. Raises when it has been stopped meanwhile.
 ---@param params { channel: integer, pid: integer }
 function M.attached(params)
-  host = host or { stopping = false, started_at = vim.uv.now() }
+  if host and host.stopping then
+    error("the bridge was stopped", 0)
+  end
+  host = host or { start = starts, stopping = false, started_at = vim.uv.now() }
   channel.set(params.channel)
   if not host.job then
     local this = host
@@ -206,7 +219,7 @@ function M.on_status(new)
     status.set(new)
     return
   end
-  if new.error then
+  if new.error and not (host and host.stopping) then
     notify("The bridge did not start: " .. new.error, "error")
   end
   if not host then

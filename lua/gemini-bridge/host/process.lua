@@ -62,10 +62,11 @@ local function spawn_private(on_exit)
   return nil, ("cannot run %s; install Node 20 or later, or set the option node"):format(node)
 end
 
+---@param start integer
 ---@return string? problem
-local function spawn_shared()
+local function spawn_shared(start)
   -- Not asked with exists(): the manifest defines the function when it is first called.
-  local ok, err = pcall(vim.fn.GeminiBridgeStart)
+  local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
   end
@@ -95,16 +96,17 @@ function M.watch(pid, on_exit)
 end
 
 --- Starts a host. It attaches by itself, or `on_exit` is called, later and once.
+---@param start integer The standard host says it with each call, as it may still be busy with an earlier start.
 ---@param on_exit fun(reason: string) Never called for the standard host: no event tells of its end.
 ---@return integer? job The process, when it is a private one.
 ---@return string? problem Why there is none, a sentence.
-function M.spawn(on_exit)
+function M.spawn(start, on_exit)
   local problem = require("gemini-bridge.host.build").problem()
   if problem then
     return nil, problem
   end
   if config.get().host == "shared" then
-    return nil, spawn_shared()
+    return nil, spawn_shared(start)
   end
   return spawn_private(on_exit)
 end

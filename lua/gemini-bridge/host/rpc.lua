@@ -61,8 +61,12 @@ end
 --- the user as a Lua traceback, or be lost, depending on how the call came.
 ---@param name string
 ---@param params table
+---@param start? integer Which start of the bridge the host serves, if its process serves several.
 ---@return { result?: any, error?: string }
-function M.call(name, params)
+function M.call(name, params, start)
+  if start and not lifecycle.is_current(start) then
+    return { error = "this start of the bridge is over" }
+  end
   local call = calls[name]
   if not call or type(params) ~= "table" then
     return { error = ("unknown call %s"):format(tostring(name)) }

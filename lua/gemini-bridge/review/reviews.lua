@@ -32,6 +32,9 @@ function M.open(params)
     error("the path of a proposal must be absolute", 0)
   elseif vim.fn.isdirectory(params.filePath) == 1 then
     error(("%s is a directory"):format(params.filePath), 0)
+  elseif params.id <= last_id then
+    -- The user was quicker than a text that was to replace the one they saw.
+    error("this review is closed already", 0)
   end
   last_id = math.max(last_id, params.id)
   announce(life.create(params))

@@ -1,4 +1,4 @@
-/** What the editor's snapshots add up to. Pure; nothing here looks at the disk. */
+/** What the editor's snapshots add up to: its buffers, and when each had the focus. Nothing here looks at the disk. */
 import type { Snapshot } from "../nvim/protocol.ts";
 
 export type Active = NonNullable<Snapshot["active"]>;
@@ -11,22 +11,28 @@ export interface OpenBuffer {
   focused: number | undefined;
 }
 
-export interface History {
+export interface OpenBuffers {
   /** Adds what a snapshot says. */
   add(snapshot: Snapshot): void;
   /** The candidates, the last focused first; those never focused come last, by number. */
-  buffers(): readonly OpenBuffer[];
+  all(): readonly OpenBuffer[];
   path(bufnr: number): string | undefined;
   /** The ordinary file buffer that had the focus last. */
   active(): Active | undefined;
   sharing(): Sharing;
 }
 
+/**
+ * Of so many buffers it is kept when they had the focus; no more than thirty of them ever count. Terminals and other
+ * buffers that are no candidates have it too, and nobody tells when they go.
+ */
+const MAX_FOCUSED = 1_000;
+
 const NOTHING_SAID: Sharing = { paused: false, exclude: [] };
 
-export function createHistory(): History {
+export function createOpenBuffers(): OpenBuffers {
   const paths = new Map<number, string>();
-  const focused = new Map<number, number>();
+  let focused = new Map<number, number>();
   let active: Active | undefined;
   let sharing = NOTHING_SAID;
   /** Sorted once for all the snapshots that only move the cursor. */
@@ -35,6 +41,12 @@ export function createHistory(): History {
   function sort(): OpenBuffer[] {
     const buffers = [...paths].map(([bufnr, path]) => ({ bufnr, path, focused: focused.get(bufnr) }));
     return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
+  }
+
+  /** Not each time that there is one too many, as it sorts them. */
+  function forgetOldest(): void {
+    if (focused.size < 2 * MAX_FOCUSED) return;
+    focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUSED));
   }
 
   return {
@@ -48,11 +60,12 @@ export function createHistory(): History {
         else paths.set(bufnr, path);
       }
       for (const { bufnr, time } of snapshot.focus) focused.set(bufnr, time);
+      forgetOldest();
       if (snapshot.reset || snapshot.buffers.length > 0 || snapshot.focus.length > 0) sorted = undefined;
       active = snapshot.active;
       sharing = snapshot.sharing ?? sharing;
     },
-    buffers() {
+    all() {
       sorted ??= sort();
       return sorted;
     },

@@ -1,54 +1,51 @@
-/** Carries the editor's context to every connected CLI. */
+/** Carries the editor's context to every connected CLI: from a snapshot to `ide/contextUpdate`. */
 import { isDeepStrictEqual } from "node:util";
 import { encode } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
-import { CONTEXT_EVENTS, createContext } from "./ide/context.ts";
-import { IdeContext, MAX_SELECTED_TEXT } from "./ide/wire.ts";
+import { createContext } from "./ide/context.ts";
+import { SUBSCRIPTION } from "./ide/subscription.ts";
+import { IdeContext } from "./ide/wire.ts";
 import type { Log } from "./log.ts";
 import type { Bridge } from "./nvim/bridge.ts";
 import type { Shared, Snapshot } from "./nvim/protocol.ts";
 
-/** The companion specification recommends this pause after the last event (milliseconds). */
-const DEBOUNCE = 50;
-
-/** Under constant movement the context is out at least every 250 ms: the rest is for reading and sending it. */
-const MAX_WAIT = 240;
-
-export interface Publisher {
+export interface ContextPublisher {
   /** The session's stream is open: it gets the context now, or with the first snapshot. */
-  opened(session: Session): void;
+  connected(session: Session): void;
   /** A stream closed: without any, nothing is read from the editor. */
-  dropped(): void;
+  disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }
 
-export interface PublisherOptions {
+export interface ContextPublisherOptions {
   bridge: Bridge;
   log: Log;
-  sessions: () => Sessions;
+  sessions: Pick<Sessions, "connected">;
   /** Told of what is shared, whenever that is something else. */
   shared: (shared: Shared | undefined) => void;
 }
 
-export function createPublisher({ bridge, log, sessions, shared }: PublisherOptions): Publisher {
+export function createContextPublisher(options: ContextPublisherOptions): ContextPublisher {
+  const { bridge, log, sessions } = options;
   const context = createContext({ changed: () => publish(() => true) });
   /** Sessions that have not been sent anything since their stream opened. */
   const waiting = new Set<string>();
   let subscribed = false;
-  let known = false;
-  let told: Shared | undefined;
+  /** The first snapshot of this subscription is complete. */
+  let ready = false;
+  let shared: Shared | undefined;
 
-  function tell(now: Shared | undefined): void {
-    if (isDeepStrictEqual(now, told)) return;
-    told = now;
-    shared(now);
+  function share(now: Shared | undefined): void {
+    if (isDeepStrictEqual(now, shared)) return;
+    shared = now;
+    options.shared(now);
   }
 
   /** To those of the connected that `wants` picks. */
   function publish(wants: (session: Session) => boolean): void {
     if (!subscribed) return;
-    send(sessions().open().filter(wants));
-    tell(context.shared());
+    send(sessions.connected().filter(wants));
+    share(context.shared());
   }
 
   function send(to: readonly Session[]): void {
@@ -67,30 +64,27 @@ export function createPublisher({ bridge, log, sessions, shared }: PublisherOpti
   }
 
   return {
-    opened(session) {
-      if (known) return send([session]);
+    connected(session) {
+      if (ready) return send([session]);
       waiting.add(session.id);
       if (subscribed) return;
       subscribed = true;
-      bridge.tell("context_subscribe", {
-        events: CONTEXT_EVENTS,
-        debounce: DEBOUNCE,
-        maxWait: MAX_WAIT,
-        maxSelection: MAX_SELECTED_TEXT,
-      });
+      bridge.tell("context_subscribe", SUBSCRIPTION);
     },
-    dropped() {
-      if (!subscribed || sessions().open().length > 0) return;
-      subscribed = known = false;
+    disconnected() {
+      if (!subscribed || sessions.connected().length > 0) return;
+      subscribed = ready = false;
       waiting.clear();
       context.close();
-      tell(undefined);
+      share(undefined);
       bridge.tell("context_unsubscribe", {});
     },
     snapshot(snapshot) {
+      // One that was on its way when the last client left would watch files for nobody.
+      if (!subscribed) return;
       const changed = context.apply(snapshot);
-      if (!subscribed || snapshot.more) return;
-      known = true;
+      if (snapshot.more) return;
+      ready = true;
       publish(({ id }) => changed !== undefined || waiting.has(id));
     },
   };

@@ -1,0 +1,62 @@
+/** The reviews that have not ended: who asked for each, of which file, and how far its one decision is. */
+
+/**
+ * `open` until the user decides (`decided`) or it is closed without an outcome (`closing`, then `closed`). A decision is
+ * given to the stream of the client that asked (`sent`), where it leaves (`delivered`), or never will (`lost`).
+ */
+export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
+
+/** After these nothing follows, and the record goes. */
+const LAST: readonly ReviewState[] = ["delivered", "lost", "closed"];
+
+export interface Review {
+  readonly id: number;
+  readonly sessionId: string;
+  /** As the session spelled it in `openDiff`. */
+  readonly filePath: string;
+  readonly state: ReviewState;
+}
+
+/** What a later host needs in order to go on with a review. */
+export type ReviewInfo = Omit<Review, "state">;
+
+export interface ReviewRecords {
+  add(sessionId: string, filePath: string): Review;
+  get(id: number): Review | undefined;
+  /** The review of this file that the session has open. */
+  find(sessionId: string, filePath: string): Review | undefined;
+  ofSession(sessionId: string): Review[];
+  all(): ReviewInfo[];
+  /** Takes a review on; one that has ended stays as it ended. */
+  move(review: Review, state: ReviewState): void;
+}
+
+/**
+ * @param lastId the highest id that is already taken.
+ * @param earlier reviews of a host before this one. What became of them meanwhile, Lua tells again.
+ */
+export function createReviewRecords(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewRecords {
+  type Mutable = ReviewInfo & { state: ReviewState };
+  const records = new Map<number, Mutable>(earlier.map((info) => [info.id, { ...info, state: "open" }]));
+  let last = lastId;
+  return {
+    add(sessionId, filePath) {
+      const review: Mutable = { id: ++last, sessionId, filePath, state: "open" };
+      records.set(review.id, review);
+      return review;
+    },
+    get: (id) => records.get(id),
+    find: (sessionId, filePath) =>
+      [...records.values()].find(
+        (review) => review.state === "open" && review.sessionId === sessionId && review.filePath === filePath,
+      ),
+    ofSession: (sessionId) => [...records.values()].filter((review) => review.sessionId === sessionId),
+    all: () => [...records.values()].map(({ id, sessionId, filePath }) => ({ id, sessionId, filePath })),
+    move({ id }, state) {
+      const record = records.get(id);
+      if (!record) return;
+      record.state = state;
+      if (LAST.includes(state)) records.delete(id);
+    },
+  };
+}

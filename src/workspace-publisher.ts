@@ -1,0 +1,79 @@
+/** Makes the bridge known to CLIs: the terminal's environment, the discovery file, and what the editor is told of it. */
+import { delimiter } from "node:path";
+import type { Address } from "./http/guard.ts";
+import { createDiscoveryFile } from "./ide/discovery.ts";
+import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
+import { workspacePaths } from "./ide/workspace.ts";
+import type { Log } from "./log.ts";
+import type { Bridge } from "./nvim/bridge.ts";
+import type { Status } from "./nvim/protocol.ts";
+
+export interface WorkspacePublisher {
+  /**
+   * Publishes these directories; calls that overlap are carried out one after the other, so that the last ones stay.
+   * @throws {DiscoveryError} when the file cannot be written, an abort when the bridge stops meanwhile
+   */
+  publish(directories: readonly string[]): Promise<void>;
+  /** Deletes the file, synchronously. May run twice. */
+  remove(): void;
+}
+
+export interface WorkspacePublisherOptions {
+  bridge: Bridge;
+  log: Log;
+  address: Address;
+  /** The editor's process as the CLI finds it. */
+  idePid: number;
+  report: (change: Partial<Status>) => void;
+  /** Aborted when the bridge stops: from then on nothing is published. */
+  signal: AbortSignal;
+}
+
+export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
+  const { bridge, log, idePid, report, signal } = options;
+  const { port, token } = options.address;
+  const file = createDiscoveryFile(idePid, port, token);
+  /** Directories that the user has been told of. */
+  const refused = new Set<string>();
+  let last: Promise<void> = Promise.resolve();
+  // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
+  report({ port, pid: process.pid, discoveryFile: file.path, token });
+
+  async function publish(directories: readonly string[]): Promise<void> {
+    signal.throwIfAborted();
+    const paths = await workspacePaths(directories);
+    signal.throwIfAborted();
+    for (const directory of paths.refused) {
+      if (!refused.has(directory)) bridge.tell("message", { level: "warn", text: cannotBeListed(directory) });
+      refused.add(directory);
+    }
+    const set: Environment = {
+      GEMINI_CLI_IDE_SERVER_PORT: String(port),
+      GEMINI_CLI_IDE_WORKSPACE_PATH: paths.open.join(delimiter),
+      GEMINI_CLI_IDE_AUTH_TOKEN: token,
+      GEMINI_CLI_IDE_PID: String(idePid),
+    };
+    await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT });
+    signal.throwIfAborted();
+    // Last, so that a CLI that finds the file finds everything else in place.
+    file.write(paths.listed);
+    log.debug("the discovery file was written:", file.path, paths.listed);
+    report({ state: "running", workspace: paths.listed });
+  }
+
+  return {
+    publish(directories) {
+      const next = () => publish(directories);
+      last = last.then(next, next);
+      return last;
+    },
+    remove: () => file.remove(),
+  };
+}
+
+function cannotBeListed(directory: string): string {
+  return (
+    `Gemini CLI cannot be told of ${directory}: the "${delimiter}" in its name separates directories there. ` +
+    "A CLI that is started in it does not find this Neovim."
+  );
+}

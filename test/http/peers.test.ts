@@ -1,0 +1,47 @@
+/** Whoever has no token, and whoever says nothing, holds no connection for long. */
+import { connect, type Socket } from "node:net";
+import t, { type Test } from "tap";
+import { headers, startServer } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** Peers that send something, or nothing, and then neither read on nor go. */
+async function connectPeers(t: Test, port: number, count: number, bytes = ""): Promise<Socket[]> {
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => {}).resume();
+    socket.write(bytes);
+    return socket;
+  });
+  t.teardown(() => sockets.map((socket) => socket.destroy()));
+  await waitFor(() => sockets.every((socket) => !socket.connecting), "the connections");
+  return sockets;
+}
+
+const TIMEOUTS = { headers: 300, request: 60_000, idle: 300, check: 100 };
+
+t.test("peers that say nothing and ignore the end of the connection hold no descriptors", async (t) => {
+  const { port, connections } = await startServer(t, { timeouts: TIMEOUTS });
+  await connectPeers(t, port, 300);
+  await waitFor(async () => (await connections()) > 100, "the server to have them");
+  await waitFor(async () => (await connections()) === 0, "them to be cut off");
+});
+
+t.test("nor do peers without the token that go on sending a body", async (t) => {
+  const { port, connections } = await startServer(t, { timeouts: TIMEOUTS });
+  const given = { ...headers(port), authorization: "Bearer guessed", "content-length": "1000000" };
+  const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
+  const sockets = await connectPeers(t, port, 50, `POST /mcp HTTP/1.1\r\n${lines.join("")}\r\n{`);
+  const sending = setInterval(() => sockets.map((socket) => socket.write(" ")), 50);
+  t.teardown(() => clearInterval(sending));
+  await waitFor(async () => (await connections()) > 0, "the server to have them");
+  await waitFor(async () => (await connections()) === 0, "them to be cut off");
+});
+
+t.test("within ten seconds, as SECURITY.md says", async (t) => {
+  const { port, connections } = await startServer(t);
+  await connectPeers(t, port, 10);
+  const begun = performance.now();
+  await waitFor(async () => (await connections()) === 10, "the server to have them");
+  await waitFor(async () => (await connections()) === 0, "them to be cut off", 15_000);
+  t.ok(performance.now() - begun < 10_500, `${performance.now() - begun} ms`);
+});

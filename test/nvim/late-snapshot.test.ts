@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+
+/** How many folders a process watches. */
+function watches(pid: number): number {
+  const files = readdirSync(`/proc/${pid}/fdinfo`).map((name) => {
+    try {
+      return readFileSync(`/proc/${pid}/fdinfo/${name}`, "utf8");
+    } catch {
+      return ""; // closed meanwhile
+    }
+  });
+  return files.join("").match(/^inotify /gm)?.length ?? 0;
+}
+
+// Elsewhere nothing tells what a process watches.
+if (process.platform === "linux") {
+  t.test("a snapshot that comes when the last client has left makes nobody watch files", async (t) => {
+    const bridge = await startBridge(t, { files: { "a.txt": "", "other/b.txt": "" }, args: ["a.txt"] });
+    const { nvim } = bridge;
+    const client = await bridge.client();
+    await client.waitForNotification("ide/contextUpdate");
+    const host = await bridge.host();
+    t.ok(watches(host) > 0, "with a client files are watched");
+    await client.close();
+    await nvim.waitFor(() => watches(host) === 0, "the watch to end");
+    // One that was on its way, and then something that shows that it has arrived.
+    await nvim.lua(
+      `local channel = require('gemini-bridge.bridge.channel')
+      channel.notify('context', {
+        reset = true, more = false, sharing = { paused = false, exclude = {} },
+        buffers = { { bufnr = 1, path = ... } }, focus = { { bufnr = 1, time = 1 } },
+      })`,
+      nvim.path("a.txt"),
+    );
+    await nvim.command("cd other");
+    await nvim.waitFor(
+      () => bridge.file().content.workspacePath.endsWith("/other"),
+      "the next event to be seen",
+    );
+    t.equal(watches(host), 0);
+  });
+}

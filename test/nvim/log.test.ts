@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { ask, sendRaw } from "../support/server.ts";
+
+t.test("the log says what has happened, without a token or a text", async (t) => {
+  const bridge = await startBridge(t, {
+    init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
+    files: { "a.txt": "secret in the file\n" },
+    args: ["a.txt"],
+  });
+  const { nvim } = bridge;
+  const { port, content, path } = bridge.file();
+  const client = await bridge.client("a client");
+  await client.waitForNotification("ide/contextUpdate");
+  await client.openDiff(nvim.path("a.txt"), "secret in the proposal\n");
+  await nvim.command("GeminiAccept");
+  await client.waitForNotification("ide/diffAccepted");
+  await client.openDiff(nvim.path("b.txt"), "secret in the proposal\n");
+  await nvim.command("GeminiReject");
+  await client.waitForNotification("ide/diffRejected");
+  const secret = { authorization: "Bearer secret-guess" };
+  t.equal(
+    (await ask(port, { headers: secret, path: "/secret-path", body: "secret in the body" })).status,
+    401,
+  );
+  const known = { authorization: `Bearer ${content.authToken}` };
+  t.equal((await ask(port, { headers: known, body: '{"secret": "in the body"}' })).status, 400);
+  await sendRaw(port, "secret nonsense\r\n\r\n");
+  await client.openDiff("relative", "secret in the proposal");
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+
+  const log = readFileSync(
+    String(await nvim.lua("return require('gemini-bridge.host.boot').log_file()")),
+    "utf8",
+  );
+  for (const said of [
+    /INFO \[\d+\] listening on port \d+/,
+    new RegExp(`the discovery file was written: '${path}'`),
+    /DEBUG \[\d+\] connection \d+ opened/,
+    /INFO \[\d+\] session [\w-]{8} of 'a client' '0\.61\.0'/,
+    /session [\w-]{8}: its event stream is open/,
+    /review 1 is open: '.*a\.txt'/,
+    /review 1 is decided: '.*a\.txt'/,
+    /the decision on review 1 was delivered/,
+    /the decision on review 2 was delivered/,
+    /connection \d+: POST was answered 401 .*Unauthorized/,
+    /connection \d+: POST was answered 400 .*Mcp-Session-Id header is required/,
+    /connection \d+ was refused: 'HPE_/,
+    /a tool was refused: 'filePath must be absolute/,
+    /goes on after a crash: 1 sessions, 0 reviews/,
+    /session [\w-]{8} ended/,
+    /stopped/,
+  ])
+    t.match(log, said);
+  t.notMatch(log, /secret/);
+  t.notMatch(log, content.authToken);
+});

@@ -1,0 +1,98 @@
+/** One decision, one owner: what becomes of a review that ends in more than one way at once. */
+import t, { type Test } from "tap";
+import { startBridge } from "../support/bridge.ts";
+
+/** Runs Lua in the tick in which the host's call of this name arrives, before it is carried out. */
+const before = (call: string, code: string) => `
+  local rpc = require('gemini-bridge.host.rpc')
+  local carry_out = rpc.call
+  function rpc.call(name, params, ...)
+    if name == '${call}' then
+      rpc.call = carry_out
+      ${code}
+    end
+    return carry_out(name, params, ...)
+  end`;
+
+const ACCEPT = "require('gemini-bridge').accept({})";
+
+async function start(t: Test) {
+  const bridge = await startBridge(t, { files: { "a.txt": "one\n" } });
+  const client = await bridge.client();
+  const path = bridge.nvim.path("a.txt");
+  await client.openDiff(path, "two\n");
+  return { bridge, nvim: bridge.nvim, client, path };
+}
+
+t.test("a replacement that is refused leaves the review and its record as they were", async (t) => {
+  const { nvim, client, path } = await start(t);
+  await nvim.lua(before("diff_open", "return { error = 'not now' }"));
+  const refused = await client.openDiff(path, "three\n");
+  t.equal(refused.isError, true);
+  t.match(JSON.stringify(refused.content), /not now/);
+  await nvim.lua(ACCEPT);
+  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+});
+
+t.test("a text that cannot be replaced stays what is accepted", async (t) => {
+  const { nvim, client, path } = await start(t);
+  await nvim.lua(`for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.b[buf].gemini_diff then vim.bo[buf].modifiable = false end
+  end`);
+  const second = await client.openDiff(path, "three\n");
+  await nvim.lua(ACCEPT);
+  const content = second.isError ? "two\n" : "three\n";
+  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content });
+});
+
+t.test("an acceptance that the CLI's own close crosses still arrives", async (t) => {
+  const { nvim, client, path } = await start(t);
+  await nvim.lua(before("diff_close", ACCEPT));
+  await client.closeDiff(path);
+  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
+});
+
+t.test("an acceptance that a new text crosses is one, and the new text a review of its own", async (t) => {
+  const { nvim, client, path } = await start(t);
+  await nvim.lua(before("diff_open", ACCEPT));
+  t.same(await client.openDiff(path, "three\n"), { content: [] });
+  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+  await nvim.lua(ACCEPT);
+  t.same(await client.waitForNotification("ide/diffAccepted", ({ content }) => content === "three\n"), {
+    filePath: path,
+    content: "three\n",
+  });
+});
+
+t.test(
+  "a client that leaves: what the user decided by then is lost, and said; later there is nothing",
+  async (t) => {
+    const { bridge, nvim, client, path } = await start(t);
+    await client.openDiff(nvim.path("b.txt"), "b\n");
+    await nvim.lua(
+      before("diff_close", `require('gemini-bridge').accept({ path = ${JSON.stringify(path)} })`),
+    );
+    const session = (await bridge.status()).clients[0]?.id ?? "";
+    const { port, content } = bridge.file();
+    await fetch(`http://127.0.0.1:${port}/mcp`, {
+      method: "DELETE",
+      headers: { authorization: `Bearer ${content.authToken}`, "mcp-session-id": session },
+    });
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the reviews to close");
+    await nvim.waitFor(
+      "#require('gemini-bridge.bridge.decisions').list() == 0",
+      "the decision to be settled",
+    );
+    t.match(await nvim.messages(), /accepted a\.txt is kept in buffer \d/);
+    await nvim.waitFor("#require('gemini-bridge.bridge.decisions').memory().diffs == 0", "the records to go");
+
+    // Whatever is said of a review that is over is nobody's.
+    await nvim.command("messages clear");
+    await nvim.lua(
+      "require('gemini-bridge.bridge.channel').decide('diff_accepted', { id = 2, content = 'b' })",
+    );
+    await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "it to be settled");
+    t.equal(await nvim.messages(), "");
+  },
+);

@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createLog } from "../../src/log.ts";
+
+function place(t: Test): string {
+  const folder = mkdtempSync(join(tmpdir(), "gb-log-"));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  return join(folder, "state", "bridge.log");
+}
+
+t.test("the log is set aside at a size, also while it is open, by whoever of several writes", async (t) => {
+  const file = place(t);
+  const logs = [createLog(), createLog()];
+  for (const log of logs) log.open(file, "debug");
+  for (let i = 0; i < 4_000; i++) logs[i % 2]?.debug("x".repeat(1_000));
+  t.ok(statSync(file).size < 1_100_000);
+  t.ok(statSync(`${file}.old`).size < 1_100_000);
+  t.ok(statSync(`${file}.old`).size > 900_000, "no more than is needed goes");
+  t.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+t.test("what is said before the place is known comes first", async (t) => {
+  const file = place(t);
+  const log = createLog();
+  for (let i = 0; i < 1_000; i++) log.info("early", i);
+  log.debug("too fine");
+  log.open(file, "info");
+  log.debug("too fine");
+  log.info("late");
+  const lines = readFileSync(file, "utf8").trim().split("\n");
+  t.match(lines[0], / INFO \[\d+\] early 0$/);
+  t.match(lines.at(-1), /late$/);
+  t.equal(lines.length, 101);
+  t.notMatch(lines.join("\n"), "too fine");
+});
+
+t.test("what others say of themselves is one line", async (t) => {
+  const file = place(t);
+  const log = createLog();
+  log.open(file, "info");
+  log.info("session of", "a\nname\u001b[31m");
+  t.equal(readFileSync(file, "utf8").trim().split("\n").length, 1);
+  t.notMatch(readFileSync(file, "utf8"), "\u001b");
+});
