@@ -2,10 +2,13 @@
 "use strict";
 
 const load = require("./load.js");
+const remakeCache = require("./remake.js");
 
 if (require.main === module) {
   try {
-    load().exports.runPrivateHost();
+    const { exports: bundle, cache, isCached } = load();
+    bundle.runPrivateHost();
+    if (!isCached) remakeCache(cache);
   } catch (error) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;

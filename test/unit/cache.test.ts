@@ -1,0 +1,137 @@
+/** The code cache on disk, whatever has become of it: the real entry starts, and never crashes. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { root } from "../support/nvim.ts";
+import { withEnv } from "../support/sandbox.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** How often the cache of each kind is damaged, every time at other places. */
+const RUNS = 6;
+
+/** The plugin's own entry and bundle, where the cache can be damaged. */
+async function copyBuilt(t: Test) {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-cache-")));
+  t.teardown(() => rmSync(dir, { recursive: true }));
+  for (const name of ["rplugin", "scripts/cache.cjs", "dist/gemini-bridge.cjs"])
+    cpSync(join(root, name), join(dir, name), { recursive: true });
+  const dist = join(dir, "dist");
+  const start = (...args: string[]) => {
+    const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
+    return spawn(file, words, { cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
+  };
+  const made = start("scripts/cache.cjs");
+  const [code] = await once(made, "exit");
+  if (code !== 0) throw new Error("no cache was made");
+  const [name = "", ...others] = caches();
+  if (others.length > 0) throw new Error(`more than one cache: ${others}`);
+
+  function caches(): string[] {
+    return readdirSync(dist).filter((name) => name !== "gemini-bridge.cjs");
+  }
+  return {
+    dist,
+    caches,
+    cache: join(dist, name),
+    /** Starts the entry, as Neovim does, until it asks for its channel. @returns how it ended, and what it said. */
+    async run(alive: (errors: () => string) => unknown = () => true) {
+      const host = start("rplugin/node/gemini-bridge/index.js");
+      let errors = "";
+      host.stderr.setEncoding("utf8").on("data", (text: string) => {
+        errors += text;
+      });
+      const ended = once(host, "exit");
+      const asked = once(host.stdout, "data").then(([bytes]) => String(bytes).includes("nvim_get_chan_info"));
+      const lives = await Promise.race([asked, ended.then(() => false)]);
+      if (lives) await alive(() => errors);
+      host.stdin.end(); // as when Neovim has gone
+      const [code, signal] = await ended;
+      return { lives, code, signal, errors };
+    },
+  };
+}
+
+const WELL = { lives: true, code: 0, signal: null, errors: "" };
+
+t.test("a cache in which bits are wrong is not used", async (t) => {
+  const { cache, run } = await copyBuilt(t);
+  const whole = readFileSync(cache);
+  t.same(await run(), WELL);
+  for (let seed = 0; seed < RUNS; seed += 1) {
+    // One bit in each piece of 100 bytes, in another place each time; then one in the whole file.
+    const damaged = Buffer.from(whole);
+    for (let at = seed * 11; at < damaged.length; at += 100)
+      damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (seed % 8)), at);
+    writeFileSync(cache, damaged);
+    t.same(await run(), WELL, `many bits, from byte ${seed * 11}`);
+    const at = Math.floor((whole.length * (seed + 0.5)) / RUNS);
+    const one = Buffer.from(whole);
+    one.writeUInt8(one.readUInt8(at) ^ 0x10, at);
+    writeFileSync(cache, one);
+    t.same(await run(), WELL, `one bit, in byte ${at}`);
+  }
+});
+
+t.test("nor one that was cut, is empty, or is another's", async (t) => {
+  const { cache, run } = await copyBuilt(t);
+  const whole = readFileSync(cache);
+  for (const [name, content] of Object.entries({
+    empty: "",
+    "a byte": whole.subarray(0, 1),
+    "the hash alone": whole.subarray(0, 32),
+    half: whole.subarray(0, whole.length / 2),
+    "all but one byte": whole.subarray(0, -1),
+    "one byte more": Buffer.concat([whole, Buffer.alloc(1)]),
+    text: "this is no cache\n".repeat(1000),
+  })) {
+    writeFileSync(cache, content);
+    t.same(await run(), WELL, name);
+  }
+});
+
+t.test("another version's under the name of this one is not used", async (t) => {
+  const { cache, caches, dist, run } = await copyBuilt(t);
+  const code = readFileSync(cache);
+  const bundle = join(dist, "gemini-bridge.cjs");
+  const source = readFileSync(bundle, "utf8");
+  // Another build, of the same length: V8 would take the functions of the first one for its own.
+  writeFileSync(
+    bundle,
+    source.replace(/^\/\/\w+/, (name) => `//${"0".repeat(name.length - 2)}`),
+  );
+  const other = join(dist, `${"0".repeat(16)}-${process.version}-${process.arch}.cache`);
+  writeFileSync(other, code);
+  rmSync(cache);
+  t.same(await run(() => waitFor(() => !readFileSync(other).equals(code), "another cache", 20_000)), WELL);
+  t.same(caches(), [other.slice(dist.length + 1)]);
+});
+
+t.test("a damaged or missing cache is made anew, in the background", async (t) => {
+  const { cache, caches, run } = await copyBuilt(t);
+  const whole = readFileSync(cache);
+  const damages: [name: string, damage: () => void][] = [
+    ["damaged", () => writeFileSync(cache, whole.subarray(0, -1))],
+    ["missing", () => rmSync(cache)],
+  ];
+  for (const [name, damage] of damages) {
+    damage();
+    const before = statSync(cache, { throwIfNoEntry: false })?.ino;
+    const isMade = () => statSync(cache).ino !== before && caches().length === 1;
+    t.same(await run(() => waitFor(isMade, "the cache", 20_000)), WELL, name);
+    const made = statSync(cache).ino;
+    t.same(await run(), WELL);
+    t.equal(statSync(cache).ino, made, "and used from then on");
+  }
+});
