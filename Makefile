@@ -43,7 +43,14 @@ typecheck: deps ## check the types
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test: lint typecheck doc-check build .compat/node_modules/.package-lock.json ## check, build and test, on each Neovim
+# Releases of Node, on which the host is tested.
+.nodes/node_modules/.package-lock.json: test/nodes/package-lock.json
+	mkdir -p .nodes
+	cp test/nodes/package.json test/nodes/package-lock.json .nodes
+	cd .nodes && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
+test: lint typecheck doc-check build .compat/node_modules/.package-lock.json .nodes/node_modules/.package-lock.json ## check, build and test, on each Neovim and Node
 	@node scripts/test.mjs
 
 compat: build .compat/node_modules/.package-lock.json ## test the bridge with releases of the CLI, old and new
@@ -76,5 +83,5 @@ doc: ## write what the documentation takes from the sources
 doc-check: ## check that the documentation agrees with the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 
-clean: ## remove all that is generated, the downloaded Neovims too
-	rm -rf dist .tap .nvim .compat node_modules
+clean: ## remove all that is generated, the downloaded Neovims and Nodes too
+	rm -rf dist .tap .nvim .compat .nodes node_modules

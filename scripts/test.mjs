@@ -1,9 +1,10 @@
 // Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, all others
-// once. The last line printed is "N passed, N failed".
+// once; then those of the host again on each Node that `make` has put into .nodes, when no file is named.
+// The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync, spawn } from "node:child_process";
-import { readdirSync } from "node:fs";
-import { dirname, join, relative, resolve } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
@@ -13,12 +14,19 @@ const files = named.length > 0 ? named : allTests();
 const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 const others = files.filter((file) => !needsNeovim.includes(file));
 
+/** What tells whether the host runs on a Node: functions, HTTP, and one session with a real Neovim. */
+const ofTheHost = files.filter((file) => /^test\/(unit|http)\/|^test\/nvim\/node\.test\.ts$/.test(file));
+
 const runs = [];
-if (others.length > 0) runs.push({ title: "without Neovim", files: others, env: {} });
-if (needsNeovim.length > 0) {
-  for (const bin of execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n")) {
-    const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
-    runs.push({ title: `${version} (${bin})`, files: needsNeovim, env: { NVIM_BIN: bin } });
+if (others.length > 0) runs.push({ title: "without Neovim", files: others, node: process.execPath, env: {} });
+for (const [index, bin] of (needsNeovim.length > 0 ? neovims() : []).entries()) {
+  const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
+  const env = { NVIM_BIN: bin };
+  runs.push({ title: `${version} (${bin})`, files: needsNeovim, node: process.execPath, env });
+  if (index > 0 || named.length > 0) continue;
+  for (const node of otherNodes()) {
+    const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
+    runs.push({ title: `the host on Node ${version}`, files: ofTheHost, node, env });
   }
 }
 
@@ -26,7 +34,7 @@ const total = { pass: 0, fail: 0 };
 // One after another: two runs of tap in one folder share its cache.
 for (const run of runs) {
   console.log(`\n# ${run.title}`);
-  const { pass, fail } = await runTap(run.files, run.env);
+  const { pass, fail } = await runTap(run);
   total.pass += pass;
   total.fail += fail;
 }
@@ -36,6 +44,23 @@ if (total.pass + total.fail === 0) {
 }
 console.log(`\n${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
+
+/** @returns {string[]} */
+function neovims() {
+  return execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
+}
+
+/** Those of other major versions than the one that runs this. */
+function otherNodes() {
+  const major = (version) => Number.parseInt(version, 10);
+  return ["20", "22", "24"]
+    .filter((version) => major(version) !== major(process.versions.node))
+    .map((version) => {
+      const name = `node-${version}-${process.platform}-${process.arch}`;
+      return join(root, ".nodes/node_modules", name, "bin/node");
+    })
+    .filter(existsSync);
+}
 
 function allTests() {
   return readdirSync(join(root, "test"), { recursive: true, encoding: "utf8" })
@@ -49,16 +74,14 @@ function allTests() {
  * went wrong (an exit code, no counts, a file that was skipped) counts as one failure at least.
  * @returns {Promise<{ pass: number, fail: number }>}
  */
-async function runTap(files, env) {
-  const tap = spawn(
-    process.execPath,
-    [join(root, "node_modules/tap/dist/esm/run.mjs"), "--reporter=tap", ...files],
-    {
-      cwd: root,
-      env: { ...process.env, ...env },
-      stdio: ["ignore", "pipe", "inherit"],
-    },
-  );
+async function runTap({ files, node, env }) {
+  // Neovim starts the host with the Node that it finds on PATH.
+  const PATH = dirname(node) + delimiter + process.env.PATH;
+  const tap = spawn(node, [join(root, "node_modules/tap/dist/esm/run.mjs"), "--reporter=tap", ...files], {
+    cwd: root,
+    env: { ...process.env, PATH, ...env },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const exit = new Promise((resolve) => tap.once("exit", (code) => resolve(code)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };
   let diagnosisIndent;

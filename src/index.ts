@@ -1,5 +1,4 @@
 /** Entries: the remote plugin, and the private host. */
-import { setFlagsFromString } from "node:v8";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
@@ -8,6 +7,7 @@ import { exitOnFailure, exitWithEditor } from "./exit.ts";
 import type { Editor } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
 import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
+import { saveMemory } from "./v8-flags.ts";
 
 // Compiling a parser for each schema costs more than a message a second ever gains.
 z.config({ jitless: true });
@@ -33,11 +33,8 @@ export function runPrivateHost(): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // After a thousand reviews less stays resident: the second keeps the young generation small, the third has a function
-  // run for longer before the optimizing compiler takes it, and its memory. Given on the command line they would have
-  // Node compile its own modules anew; the first event comes with the first client, when they are loaded.
-  const flags = "--optimize-for-size --semi-space-growth-factor=1 --interrupt-budget=1000000";
-  nvim.once("notification", () => setFlagsFromString(flags));
+  // The first event comes with the first client, when Node's own modules are loaded.
+  nvim.once("notification", saveMemory);
   exitOnFailure(host.log);
   void host.start();
 }

@@ -60,7 +60,9 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
     // Called when the socket has taken a piece, and with an error when it never will.
     const taken = (error: unknown) => {
       pieces -= 1;
-      if (!error && pieces === 0) hasLeft(id);
+      if (error) return;
+      if (pieces === 0) hasLeft(id);
+      sendLate();
     };
     response.cork();
     response.write(`event: message\nid: ${id}\ndata: `);
@@ -84,7 +86,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   }
 
   function sendLate(): void {
-    if (!current || current.writableNeedDrain || !late) return;
+    if (!current || !late || isBehind(current)) return;
     const next = late;
     late = undefined; // before the write, which may itself say that the reader is ready for more
     write(current, store.add(STANDALONE_STREAM, next.message), next);
@@ -94,7 +96,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   function release(): void {
     clearInterval(alive);
     // One that nobody reads would wait to be read before it ends.
-    if (current?.writableNeedDrain) current.destroy();
+    if (current && isBehind(current)) current.destroy();
     else current?.end();
     current = late = undefined;
   }
@@ -124,7 +126,6 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
         disconnected();
       });
       response.on("error", () => {}); // what cannot be written any more is seen at its end
-      response.on("drain", sendLate);
       replay(response, lastId);
     },
     close() {
@@ -134,6 +135,11 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
       awaited.clear();
     },
   };
+}
+
+/** Whether the reader has not yet taken what came before. A response that was corked knows nothing of its socket. */
+function isBehind(response: ServerResponse): boolean {
+  return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }
 
 /** Calls back when a response ends, also when it has ended by now. */

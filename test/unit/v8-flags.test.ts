@@ -1,0 +1,17 @@
+import { spawnSync } from "node:child_process";
+import t from "tap";
+import { flagsFor } from "../../src/v8-flags.ts";
+import { withEnv } from "../support/sandbox.ts";
+
+t.test("V8 of this Node knows every flag that it is given, and says nothing", async (t) => {
+  const flags = flagsFor(process.versions.node);
+  t.ok(flags);
+  const set = `require("node:v8").setFlagsFromString(${JSON.stringify(flags)})`;
+  const [file = "", ...words] = withEnv({}, [process.execPath, "-e", set]);
+  t.equal(spawnSync(file, words, { encoding: "utf8" }).stderr, "");
+});
+
+t.test("a Node that nobody has looked at gets none", async (t) => {
+  t.equal(flagsFor("18.20.0"), "");
+  t.equal(flagsFor("99.0.0"), "");
+});
