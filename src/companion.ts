@@ -3,7 +3,7 @@ import { createContextPublisher } from "./context-publisher.ts";
 import { listen } from "./http/listen.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
-import { removeLeftovers } from "./ide/leftovers.ts";
+import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
 import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
@@ -56,7 +56,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   /** After each `await` it is asked whether the bridge has been stopped meanwhile. */
   async function run(boot: Boot): Promise<void> {
     memory = boot.memory ?? memory;
-    await removeLeftovers();
+    await cleanUpDiscovery();
     signal.throwIfAborted();
 
     const sessions = createSessions({ version, log, ...boot.server });
@@ -107,16 +107,22 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       {
         ...reviews.handlers,
         context: context.snapshot,
-        workspace: ({ directories }) => workspace.publish(directories).catch(complain),
+        announce: () => attempt(workspace.restore),
+        workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
       },
       boot.decisions,
     );
   }
 
-  function complain(error: unknown): void {
-    if (signal.aborted) return;
-    log.error("the workspace was not published:", error);
-    bridge.tell("message", { level: "warn", text: sentence(error) });
+  /** What fails here the user is told. */
+  async function attempt(publish: () => void | Promise<void>): Promise<void> {
+    try {
+      await publish();
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error("the bridge was not made known to CLIs:", error);
+      bridge.tell("message", { level: "warn", text: sentence(error) });
+    }
   }
 
   async function undo(): Promise<void> {

@@ -1,7 +1,7 @@
 /** Makes the bridge known to CLIs: the terminal's environment, the discovery file, and what the editor is told of it. */
 import { delimiter } from "node:path";
 import type { Address } from "./http/guard.ts";
-import { createDiscoveryFile } from "./ide/discovery.ts";
+import { createDiscovery } from "./ide/discovery.ts";
 import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
 import { workspacePaths } from "./ide/workspace.ts";
 import type { Log } from "./log.ts";
@@ -14,6 +14,8 @@ export interface WorkspacePublisher {
    * @throws {DiscoveryError} when the file cannot be written, an abort when the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
+  /** Puts the discovery file back if it is gone. @throws {DiscoveryError} */
+  restore(): void;
   /** Deletes the file, synchronously. May run twice. */
   remove(): void;
 }
@@ -32,12 +34,12 @@ export interface WorkspacePublisherOptions {
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, idePid, report, signal } = options;
   const { port, token } = options.address;
-  const file = createDiscoveryFile(idePid, port, token);
+  const discovery = createDiscovery({ pid: idePid, port, authToken: token, report: log.warn });
   /** Directories that the user has been told of. */
   const refused = new Set<string>();
   let last: Promise<void> = Promise.resolve();
   // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
-  report({ port, pid: process.pid, discoveryFile: file.path, token });
+  report({ port, pid: process.pid, discoveryFile: discovery.path, token });
 
   async function publish(directories: readonly string[]): Promise<void> {
     signal.throwIfAborted();
@@ -56,8 +58,8 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT });
     signal.throwIfAborted();
     // Last, so that a CLI that finds the file finds everything else in place.
-    file.write(paths.listed);
-    log.debug("the discovery file was written:", file.path, paths.listed);
+    discovery.publish(paths.listed);
+    log.debug("the discovery file was written:", discovery.path, paths.listed);
     report({ state: "running", workspace: paths.listed });
   }
 
@@ -67,7 +69,8 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       last = last.then(next, next);
       return last;
     },
-    remove: () => file.remove(),
+    restore: discovery.restore,
+    remove: discovery.remove,
   };
 }
 

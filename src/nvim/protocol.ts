@@ -66,6 +66,8 @@ export const events = {
   /** The user stops the bridge, or Neovim leaves. */
   stop: z.unknown(),
   workspace: Workspace,
+  /** The user starts a bridge that runs: CLIs may not find it any more. */
+  announce: z.unknown(),
   context: Snapshot,
   /** The user accepted; `content` was read in the tick in which they did. */
   diff_accepted: z.object({ id: DiffId, content: z.string() }),

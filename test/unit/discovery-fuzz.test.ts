@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
-import { createDiscoveryFile } from "../../src/ide/discovery.ts";
-import { removeLeftovers } from "../../src/ide/leftovers.ts";
+import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
+import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 /** Above the highest process id of Linux and macOS. */
@@ -91,7 +91,7 @@ t.test("directories of any content", { timeout: 3_600_000 }, async (t) => {
       else if (kind === "link") symlinkSync(join(base, "nowhere"), join(directory, name));
       else writeFileSync(join(directory, name), content);
     }
-    await removeLeftovers();
+    await cleanUpDiscovery();
     const stay = list.filter(({ leftover }) => !leftover).map(({ name }) => name);
     const found = readdirSync(directory);
     if (found.sort().join("\n") !== stay.sort().join("\n"))

@@ -3,37 +3,20 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import t, { type Test } from "tap";
-import { createDiscoveryFile, DiscoveryError } from "../../src/ide/discovery.ts";
-import { removeLeftovers } from "../../src/ide/leftovers.ts";
+import t from "tap";
+import { DiscoveryError } from "../../src/ide/discovery-directory.ts";
+import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
+import { temporary } from "../support/temporary.ts";
 
 const SECRET = "the-secret-token";
-
-/** A temporary directory that `os.tmpdir()` answers for the time of a test. */
-function temporary(t: Test): string {
-  const before = process.env["TMPDIR"];
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
-  process.env["TMPDIR"] = directory;
-  t.teardown(() => {
-    if (before === undefined) delete process.env["TMPDIR"];
-    else process.env["TMPDIR"] = before;
-    chmodSync(directory, 0o700);
-    rmSync(directory, { recursive: true, force: true });
-  });
-  return directory;
-}
 
 /** Every file below a directory that holds the token. */
 function secrets(directory: string): string[] {
@@ -170,50 +153,4 @@ t.test("a directory of ours that others may write to is closed to them", async (
   for (const name of ["gemini/ide", "gemini"]) chmodSync(join(directory, name), 0o777);
   write();
   for (const name of ["gemini", "gemini/ide"]) t.equal(statSync(join(directory, name)).mode & 0o777, 0o700);
-});
-
-t.test("leftovers of dead editors are removed, and nothing else", async (t) => {
-  const directory = join(temporary(t), "gemini", "ide");
-  mkdirSync(directory, { recursive: true });
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.teardown(() => server.close());
-  const address = server.address();
-  const live = typeof address === "object" && address ? address.port : 0;
-  const dead = 2 ** 22 + 1; // above the highest process id of Linux and macOS
-  const content = (name: string) => JSON.stringify({ port: 1, ideInfo: { name, displayName: "" } });
-  const ours = content("neovim");
-  const files: [name: string, content: string, stays: boolean][] = [
-    [`gemini-ide-server-${dead}-1.json`, ours, false],
-    [`gemini-ide-server-${dead + 1}-1.json`, JSON.stringify({ ...JSON.parse(ours), more: true }), false],
-    [`.gemini-ide-server-${dead}-1.json.tmp`, '{"port', false],
-    [`gemini-ide-server-${dead}-${live}.json`, ours, true],
-    [`.gemini-ide-server-${dead}-${live}.json.tmp`, ours, true],
-    [`gemini-ide-server-${process.pid}-1.json`, ours, true],
-    [`gemini-ide-server-${dead}-2.json`, content("vscode"), true],
-    [`gemini-ide-server-${dead}-3.json`, "not JSON", true],
-    [`gemini-ide-server-${dead}-4.json`, "", true],
-    [`gemini-ide-server-${dead}-5.json.bak`, ours, true],
-    [`gemini-ide-server-99999999999999999999999-1.json`, ours, true],
-    [`gemini-ide-server-x-1.json`, ours, true],
-    [`.gemini-ide-server-${dead}-5.json`, ours, true],
-    ["notes.txt", ours, true],
-  ];
-  for (const [name, text] of files) writeFileSync(join(directory, name), text);
-  mkdirSync(join(directory, `gemini-ide-server-${dead}-6.json`));
-  writeFileSync(join(directory, "target"), ours);
-  symlinkSync(join(directory, "target"), join(directory, `gemini-ide-server-${dead}-7.json`));
-  await removeLeftovers();
-  const stay = files.filter(([, , stays]) => stays).map(([name]) => name);
-  const also = [`gemini-ide-server-${dead}-6.json`, `gemini-ide-server-${dead}-7.json`, "target"];
-  t.same(readdirSync(directory).sort(), [...stay, ...also].sort());
-
-  writeFileSync(join(directory, `gemini-ide-server-${dead}-1.json`), ours);
-  const real = process.getuid;
-  t.teardown(() => {
-    if (real) process.getuid = real;
-  });
-  process.getuid = () => (real?.() ?? 0) + 1;
-  await removeLeftovers();
-  t.ok(existsSync(join(directory, `gemini-ide-server-${dead}-1.json`)), "another user's file stays");
 });

@@ -136,13 +136,14 @@ function M.spawn()
   host = this
 end
 
---- Starts the bridge. Returns at once; does nothing when it runs already.
+--- Starts the bridge. Returns at once; one that runs already makes itself known to CLIs again.
 function M.start()
   if host and host.stopping then
     start_again = true
     return
   end
   if host or status.get().state == "starting" then
+    channel.notify("announce", vim.empty_dict())
     return
   end
   status.set({ state = "starting", workspace = {}, clients = {} })

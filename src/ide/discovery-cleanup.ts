@@ -1,9 +1,11 @@
-/** Discovery files of editors that died without a chance to remove them. */
+/** Removes the discovery files of editors that died without a chance to do it themselves. */
 import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
-import { discoveryDirectory, draftName } from "./discovery.ts";
+import { discoveryDirectory } from "./discovery-directory.ts";
+import { draftName } from "./discovery-file.ts";
+import { startOf } from "./process-start.ts";
 import { DISCOVERY_FILE, discoveryFileName, IDE_INFO } from "./wire.ts";
 
 /** More than any file of ours holds (bytes). */
@@ -12,13 +14,22 @@ const MAX_SIZE = 1_000_000;
 /** A port of this machine answers or refuses at once; one that does neither counts as alive (milliseconds). */
 const PATIENCE = 500;
 
+/** An editor that lives makes its file's date new more often than this, src/ide/discovery.ts (milliseconds). */
+const FRESH = 180_000;
+
+/** The start of a process is known to the second, and clocks are set (milliseconds). */
+const TOLERANCE = 5_000;
+
+/** No process of Linux or macOS, in whatever namespace, has a higher number. */
+const MAX_PID = 2 ** 22;
+
 const OfNeovim = z.object({ ideInfo: z.object({ name: z.literal(IDE_INFO.name) }) });
 
 /**
  * Removes the files that name Neovim, belong to this user, and whose process and port are both dead.
  * Whatever else is in that directory stays as it is, and no file that cannot be read or removed is an error.
  */
-export async function removeLeftovers(directory = discoveryDirectory()): Promise<void> {
+export async function cleanUpDiscovery(directory = discoveryDirectory()): Promise<void> {
   await Promise.all(list(directory).map((name) => removeIfDead(directory, name).catch(() => {})));
 }
 
@@ -40,8 +51,19 @@ async function removeIfDead(directory: string, name: string): Promise<void> {
   const found = lstatSync(path);
   if (!found.isFile() || found.uid !== process.getuid?.() || found.size > MAX_SIZE) return;
   if (!isDraft && !OfNeovim.safeParse(JSON.parse(readFileSync(path, "utf8"))).success) return;
-  if (isRunning(Number(pid)) || (await isListening(Number(port)))) return;
-  unlinkSync(path);
+  if ((await mayLive(Number(pid), found.mtimeMs)) || (await isListening(Number(port)))) return;
+  // Meanwhile the editor may have come back to it.
+  if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
+}
+
+/** @param date of the file, Unix milliseconds */
+async function mayLive(pid: number, date: number): Promise<boolean> {
+  // In another PID namespace, as a container has it, the number tells nothing: the date has to do.
+  if (pid <= MAX_PID && Math.abs(Date.now() - date) < FRESH) return true;
+  if (!isRunning(pid)) return false;
+  // A process that began after the file's date has only inherited the number of the one that wrote it.
+  const start = await startOf(pid);
+  return start === undefined || start <= date + TOLERANCE;
 }
 
 function isRunning(pid: number): boolean {

@@ -1,0 +1,120 @@
+/** The discovery file on disk: how a CLI finds this bridge. src/ide/discovery.ts looks after it. */
+import {
+  closeSync,
+  fstatSync,
+  futimesSync,
+  lstatSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { delimiter, join } from "node:path";
+import { codeOf, DiscoveryError, discoveryDirectory, prepareDirectory } from "./discovery-directory.ts";
+import { type Discovery, discoveryFileName, IDE_INFO } from "./wire.ts";
+
+export interface DiscoveryFile {
+  readonly path: string;
+  /** What is at its name: the file that was written, nothing, or a file that somebody else has put there. */
+  state(): "ours" | "gone" | "foreign";
+  /**
+   * Replaces the file with one that lists these roots, atomically.
+   * @throws {DiscoveryError}
+   */
+  write(workspace: readonly string[]): void;
+  /** Makes its date that of now. */
+  refresh(): void;
+  /** Deletes the file if it is ours, synchronously, so that it also works in a signal handler. May run twice. */
+  remove(): void;
+}
+
+/** @param pid the editor's process as the CLI finds it. */
+export function createDiscoveryFile(pid: number, port: number, authToken: string): DiscoveryFile {
+  const directory = discoveryDirectory();
+  const name = discoveryFileName(pid, port);
+  const path = join(directory, name);
+  const draft = join(directory, draftName(name));
+  /** The file that was written last. While it is open no other one gets its number. */
+  let written: number | undefined;
+
+  /** From now on `next` is the file. */
+  function keep(next: number | undefined): void {
+    if (written !== undefined) closeSync(written);
+    written = next;
+  }
+
+  function state(): ReturnType<DiscoveryFile["state"]> {
+    const found = look(path);
+    if (!found) return "gone";
+    const { ino, dev } = written === undefined ? {} : fstatSync(written);
+    return found.ino === ino && found.dev === dev ? "ours" : "foreign";
+  }
+
+  return {
+    path,
+    state,
+    write(workspace) {
+      prepareDirectory();
+      const workspacePath = workspace.join(delimiter);
+      const content: Discovery = { port, workspacePath, authToken, ideInfo: IDE_INFO };
+      let next: number | undefined;
+      // Written beside and renamed: a CLI that reads at any moment sees the old file or the new
+      // one, and nobody else can read either. The flag refuses to follow whatever is at that name.
+      try {
+        rmSync(draft, { force: true });
+        next = openSync(draft, "wx", 0o600);
+        writeFileSync(next, JSON.stringify(content));
+        renameSync(draft, path);
+        keep(next);
+      } catch (error) {
+        if (next !== undefined) closeSync(next);
+        unlink(draft);
+        const reason = codeOf(error);
+        const advice = ADVICE[reason] ?? "check this directory, or set TMPDIR to another";
+        throw new DiscoveryError(`cannot write the discovery file ${path} (${reason}); ${advice}`, {
+          cause: error,
+        });
+      }
+    },
+    refresh() {
+      const now = new Date();
+      if (written !== undefined) futimesSync(written, now, now);
+    },
+    remove() {
+      if (state() === "ours") unlink(path);
+      keep(undefined);
+      unlink(draft);
+    },
+  };
+}
+
+const ADVICE: Record<string, string> = {
+  ENOSPC: "the disk is full: free some space, or set TMPDIR to a directory on another disk",
+  EDQUOT: "your disk quota is used up: free some space, or set TMPDIR to a directory on another disk",
+  EFBIG: "the limit on file sizes is too low: raise it (ulimit -f)",
+  EROFS: "the file system is read-only: set TMPDIR to a directory that you can write to",
+  EISDIR: "a directory is in its place: remove it",
+};
+
+/** The name under which a discovery file is written, which no CLI reads. */
+export function draftName(name: string): string {
+  return `.${name}.tmp`;
+}
+
+function look(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined; // its directory is closed to us
+  }
+}
+
+function unlink(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // Gone already, or never made.
+  }
+}

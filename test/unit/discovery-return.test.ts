@@ -1,0 +1,139 @@
+/** The discovery file while the bridge runs, whatever happens to it. */
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { createDiscovery } from "../../src/ide/discovery.ts";
+import { temporary } from "../support/temporary.ts";
+import { waitFor } from "../support/wait.ts";
+
+const SECRET = "the-secret-token";
+
+function start(t: Test, interval?: number) {
+  const base = temporary(t);
+  const reports: string[] = [];
+  const discovery = createDiscovery({
+    pid: 11,
+    port: 22,
+    authToken: SECRET,
+    report: (...words) => reports.push(words.join(" ")),
+    ...(interval === undefined ? {} : { interval }),
+  });
+  t.teardown(() => discovery.remove());
+  discovery.publish(["/a"]);
+  const { path } = discovery;
+  const workspace = () => JSON.parse(readFileSync(path, "utf8")).workspacePath;
+  return {
+    base,
+    discovery,
+    path,
+    workspace,
+    reports,
+    isBack: (listed = "/a") => waitFor(() => workspace() === listed, "the file to be back"),
+  };
+}
+
+t.test("it comes back when something removes it, and its directory, again and again", async (t) => {
+  const { base, discovery, path, isBack, reports } = start(t);
+  for (const removed of [path, join(base, "gemini", "ide"), path, join(base, "gemini"), path]) {
+    rmSync(removed, { recursive: true });
+    await isBack();
+    t.equal(statSync(path).mode & 0o777, 0o600);
+  }
+  discovery.publish(["/b"]);
+  rmSync(path);
+  await isBack("/b");
+  t.match(reports[0], /is back/);
+  t.notMatch(reports.join(), SECRET);
+});
+
+t.test("it comes back when no event tells of it, with the clock and when asked to", async (t) => {
+  const slow = start(t);
+  // The directory itself has not changed, and so its watch is silent.
+  renameSync(join(slow.base, "gemini"), join(slow.base, "elsewhere"));
+  slow.discovery.restore();
+  t.equal(slow.workspace(), "/a", "at once");
+  rmSync(slow.path);
+  await slow.isBack();
+
+  const { base, isBack } = start(t, 20);
+  renameSync(join(base, "gemini"), join(base, "elsewhere"));
+  await isBack();
+});
+
+t.test("it stays away once it was removed", async (t) => {
+  const { discovery, path } = start(t, 10);
+  rmSync(path);
+  discovery.remove(); // while it was about to come back
+  discovery.remove();
+  discovery.restore();
+  await delay(400); // longer than it takes to come back
+  t.notOk(existsSync(path));
+});
+
+t.test("what somebody else has put in its place is left alone", async (t) => {
+  const foreign = '{"port":22,"authToken":"another one\'s"}';
+  const plants: [name: string, plant: (path: string, base: string) => void, rest: string][] = [
+    ["a file", (path) => writeFileSync(path, foreign, { flag: "wx" }), foreign],
+    [
+      "a file that was renamed",
+      (path, base) => {
+        writeFileSync(join(base, "other"), foreign);
+        renameSync(join(base, "other"), path);
+      },
+      foreign,
+    ],
+    [
+      "a link",
+      (path, base) => {
+        writeFileSync(join(base, "other"), foreign);
+        symlinkSync(join(base, "other"), path);
+      },
+      foreign,
+    ],
+  ];
+  for (const [name, plant, rest] of plants) {
+    await t.test(name, async (t) => {
+      const { base, discovery, path, reports, isBack } = start(t, 10);
+      rmSync(path);
+      plant(path, base);
+      const date = new Date(1_000_000_000_000);
+      if (name !== "a link") utimesSync(path, date, date);
+      await waitFor(() => reports.some((text) => /has taken the place/.test(text)), "a report");
+      discovery.restore();
+      discovery.publish(["/b"]);
+      t.equal(readFileSync(path, "utf8"), rest);
+      if (name !== "a link") t.equal(statSync(path).mtimeMs, date.getTime());
+      // When it goes, ours is there again, with the newest workspace.
+      rmSync(path);
+      await isBack("/b");
+      rmSync(path);
+      plant(path, base);
+      discovery.remove();
+      t.equal(readFileSync(path, "utf8"), rest, "not removed with ours");
+    });
+  }
+});
+
+t.test("a place that is not safe any more is left, and taken again when it is", async (t) => {
+  const { base, path, reports, isBack } = start(t, 20);
+  rmSync(join(base, "gemini"), { recursive: true });
+  mkdirSync(join(base, "planted"));
+  symlinkSync(join(base, "planted"), join(base, "gemini"));
+  await waitFor(() => reports.some((text) => /is a symbolic link/.test(text)), "a report");
+  t.same(readdirSync(join(base, "planted")), []);
+  rmSync(join(base, "gemini"));
+  await isBack();
+  t.equal(statSync(path).mode & 0o777, 0o600);
+});
