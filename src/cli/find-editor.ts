@@ -1,0 +1,145 @@
+/**
+ * The editors that announce themselves to CLIs, and which of them a CLI takes (Gemini CLI 0.61.0,
+ * `getConnectionConfigFromFile`). What runs beside a CLI finds its editor here, too.
+ */
+import { readdirSync, realpathSync } from "node:fs";
+import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+import { DISCOVERY_DIRECTORY, DISCOVERY_FILE } from "../ide/wire.ts";
+import { type Cli, temporaryDirectory } from "./cli.ts";
+import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
+import { readSmallFile, type SmallFile } from "./small-file.ts";
+
+/** A CLI takes any object for an announcement, and minds a wrong field when it needs it. */
+const Announcement = z.object({
+  port: z.union([z.number(), z.string()]).optional().catch(undefined),
+  workspacePath: z.string().optional().catch(undefined),
+  authToken: z.string().optional().catch(undefined),
+  ideInfo: z.object({ name: z.string(), displayName: z.string() }).optional().catch(undefined),
+});
+
+/** A discovery file. Process and port are those of its name. */
+export interface AnnouncedEditor {
+  readonly path: string;
+  readonly pid: number;
+  readonly port: number;
+  /** Permission bits of the file, and its owner. */
+  readonly mode: number;
+  readonly uid: number;
+  /** Whether that process exists. */
+  readonly isAlive: boolean;
+  /** Nothing for a file that no CLI can read. */
+  readonly content: z.infer<typeof Announcement> | undefined;
+}
+
+/** All discovery files below a temporary directory, in no order. */
+export function announcedEditors(temporary: string): AnnouncedEditor[] {
+  const directory = join(temporary, ...DISCOVERY_DIRECTORY);
+  return list(directory).flatMap((name) => {
+    const [, pid, port] = DISCOVERY_FILE.exec(name) ?? [];
+    const path = join(directory, name);
+    const file = pid === undefined ? undefined : readIfPossible(path);
+    if (!file) return [];
+    const { mode, uid, text } = file;
+    const content = parse(text);
+    return {
+      path,
+      pid: Number(pid),
+      port: Number(port),
+      mode,
+      uid,
+      isAlive: isAlive(Number(pid)),
+      content,
+    };
+  });
+}
+
+/**
+ * The editor that a CLI takes, or of which it complains.
+ * @param cli `idePid` is the process that it takes for its editor, `port` what its environment says
+ */
+export function chooseEditor(
+  editors: readonly AnnouncedEditor[],
+  { idePid, cwd, port }: { idePid: number; cwd: string; port?: string | undefined },
+): AnnouncedEditor | undefined {
+  const readable = editors.filter(({ content, uid }) => content && uid === process.getuid?.());
+  const rank = (editor: AnnouncedEditor) => (editor.pid === idePid ? 2 : editor.isAlive ? 1 : 0);
+  readable.sort((a, b) => rank(b) - rank(a) || b.pid - a.pid);
+  const matching = readable.filter(({ content }) => contains(content?.workspacePath, cwd));
+  const candidates = matching.length > 0 ? matching : readable;
+  const named = candidates.find(({ content }) => port && String(content?.port) === port);
+  return named ?? candidates[0];
+}
+
+/** Finds the editor that a CLI takes. */
+export function findEditor(cli: Cli, table: ProcessTable): AnnouncedEditor | undefined {
+  return chooseEditor(announcedEditors(temporaryDirectory(cli.env)), {
+    idePid: idePidOf(cli, table),
+    cwd: cli.cwd,
+    port: cli.env["GEMINI_CLI_IDE_SERVER_PORT"],
+  });
+}
+
+/** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */
+export function idePidOf({ pid, env }: Cli, table: ProcessTable): number {
+  const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
+  return named > 0 ? named : editorProcess(table, pid);
+}
+
+/** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
+export function contains(workspacePath: string | undefined, directory: string): boolean {
+  if (!workspacePath) return false;
+  const inner = fold(realPath(directory));
+  return workspacePath.split(delimiter).some((root) => {
+    const path = relative(fold(realPath(resolve(directory, root))), inner);
+    return path !== ".." && !path.startsWith("../");
+  });
+}
+
+/** On macOS two spellings that differ in case only name one directory. */
+function fold(path: string): string {
+  return process.platform === "darwin" ? path.toLowerCase() : path;
+}
+
+/** Decoded and resolved as far as it exists. */
+function realPath(path: string): string {
+  try {
+    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
+  } catch {
+    return realExisting(path); // no valid URI
+  }
+}
+
+function realExisting(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realExisting(parent), basename(path));
+  }
+}
+
+function list(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // no editor has made it yet
+  }
+}
+
+function readIfPossible(path: string): SmallFile | undefined {
+  try {
+    return readSmallFile(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): AnnouncedEditor["content"] {
+  try {
+    return Announcement.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,11 @@
+/** What a system tells about one process; what it does not tell is left out. */
+export interface Inspector {
+  /** The variables it was started with. */
+  environment(pid: number): Promise<Record<string, string> | undefined>;
+  /** The directory it is in. */
+  directory(pid: number): Promise<string | undefined>;
+  /** Its command line; where the system does not keep the arguments apart, split at blanks. */
+  words(pid: number): Promise<string[]>;
+  /** The first of these ports of any machine to which one of the processes has a connection. */
+  connectedPort(pids: readonly number[], ports: readonly number[]): Promise<number | undefined>;
+}
