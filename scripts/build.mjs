@@ -1,6 +1,6 @@
 // Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs: Neovim's
-// plugin host `require`s it, and at run time nothing is left to resolve. Then has a second Node make V8's
-// code cache of it.
+// plugin host `require`s it, and at run time nothing is left to resolve. Each program that runs beside the host
+// becomes such a file, too, with what it needs and no more. Then has a second Node make V8's code cache of the first.
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -23,6 +23,9 @@ const entry = join(root, "src/index.ts");
 const outdir = join(root, "dist");
 const outfile = join(outdir, "gemini-bridge.cjs");
 
+/** What runs beside the host, by the name of the file that it becomes. */
+const programs = { doctor: join(root, "src/programs/doctor.ts") };
+
 /** What the bundle is made of, as one hash: lua/gemini-bridge/host/build.lua asks it whether the bundle is stale. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
@@ -31,6 +34,16 @@ function hashOfSources() {
     .filter((path) => statSync(path).isFile());
   const paths = [join(root, "package-lock.json"), ...sources].sort();
   return hash(paths.map((path) => hash(readFileSync(path))).join(""));
+}
+
+/**
+ * Whoever reads the file meanwhile reads all of the old one.
+ * @param {string} path
+ * @param {string} content
+ */
+function replace(path, content) {
+  writeFileSync(`${path}.new`, content);
+  renameSync(`${path}.new`, path);
 }
 
 /** @param {string} message */
@@ -43,8 +56,13 @@ if (!existsSync(entry)) fail(`${relative(root, entry)} is missing`);
 const replaced = leaveOut(leftOut);
 const { build } = await import("esbuild").catch(() => fail("esbuild is not installed; run: npm ci"));
 
-/** The bundle's text, and esbuild's account of what is in it. */
-async function bundle() {
+const sources = hashOfSources();
+
+/**
+ * The text of an entry with all that it imports, and esbuild's account of what is in it.
+ * @param {string} entry
+ */
+async function bundle(entry) {
   const { outputFiles, metafile } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -60,22 +78,31 @@ async function bundle() {
     legalComments: "none",
     metafile: true,
     plugins: [replaced.plugin],
+    define: { SOURCES: JSON.stringify(sources) },
     logLevel: "warning", // esbuild prints each error with its place in the source
   });
   return { text: outputFiles[0].text, metafile };
 }
 
-const { text, metafile } = await bundle().catch(() => fail("src/index.ts was not bundled"));
+/** @param {string} entry */
+const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root, entry)} was not bundled`));
+
+const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
 // The first line names the build: V8 compares no more than the length of a source with a cache's, so that the
 // loader asks for the cache of this very text.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
-writeFileSync(`${outfile}.new`, `//${name}\n${text}`);
-renameSync(`${outfile}.new`, outfile);
-writeFileSync(join(outdir, "sources.sha256"), hashOfSources());
-writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages(metafile, root)));
+const outputs = { ...metafile.outputs };
+for (const [program, path] of Object.entries(programs)) {
+  const bundled = await bundleOrFail(path);
+  Object.assign(outputs, bundled.metafile.outputs);
+  replace(join(outdir, `${program}.cjs`), bundled.text);
+}
+replace(outfile, `//${name}\n${text}`);
+writeFileSync(join(outdir, "sources.sha256"), sources);
+writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages({ outputs }, root)));
 for (const file of readdirSync(outdir)) {
   if (file.endsWith(".cache") && !file.includes(name)) rmSync(join(outdir, file));
 }

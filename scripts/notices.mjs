@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 const LICENCE = /^(licen[cs]e|copying|notice)(\.|-|$)/i;
 
 /**
- * @param {import("esbuild").Metafile} metafile
+ * @param {Pick<import("esbuild").Metafile, "outputs">} metafile
  * @param {string} root the directory that the metafile's paths are relative to
  * @returns {{ name: string, version: string, license: string, source: string, texts: string[] }[]} by name and version
  */
@@ -35,6 +35,6 @@ export function notices(packages) {
     const text = texts.length > 0 ? texts.join("\n\n") : none;
     return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
   });
-  const head = "dist/gemini-bridge.cjs holds code of these packages, each under its own licence.\n";
+  const head = "The files in dist/ hold code of these packages, each under its own licence.\n";
   return [head, ...sections].join("\n").replaceAll("\r\n", "\n");
 }

@@ -1,4 +1,5 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
+import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
 import { listen } from "./http/listen.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
@@ -38,7 +39,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const disposals: (() => unknown)[] = [];
   const stopping = new AbortController();
   const { signal } = stopping;
-  let status: Status = { state: "starting", workspace: [], clients: [] };
+  let status: Status = { state: "starting", build: BUILD, workspace: [], clients: [] };
   let memory: Memory = { sessions: [], diffs: [] };
 
   function report(change: Partial<Status>): void {

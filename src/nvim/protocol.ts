@@ -147,6 +147,8 @@ export interface Shared {
 /** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
 export interface Status {
   state: "starting" | "running" | "stopping" | "stopped";
+  /** What the host was built from, so that one that outlives an update is known. */
+  build?: string;
   port?: number;
   /** Process id of the host. */
   pid?: number;

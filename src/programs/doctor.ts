@@ -1,0 +1,55 @@
+/**
+ * Why a CLI does not connect, and what to do about it: `node dist/doctor.cjs [pid]`, in a shell as well as from
+ * `:GeminiDoctor`.
+ */
+import { text } from "node:stream/consumers";
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import { processesOf, readProcessTable } from "../cli/processes/table.ts";
+import { Facts } from "./doctor/contract.ts";
+import { examine, hasErrors, programOf, renderText } from "./doctor/report.ts";
+
+const USAGE = `usage: node doctor.cjs [pid]
+  pid       process id of a running CLI to look at
+  --list    only list the running CLIs: process id and command line
+  --json    print the report as JSON
+  --neovim  a Neovim tells of itself, as JSON on standard input
+`;
+
+// Compiling a parser for each schema costs more than a few files ever gain.
+z.config({ jitless: true });
+
+const Positionals = z.union([z.tuple([z.coerce.number().int().positive()]), z.tuple([])]);
+
+/** @throws when the command line is another than {@link USAGE} says */
+function readArguments() {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { list: { type: "boolean" }, json: { type: "boolean" }, neovim: { type: "boolean" } },
+  });
+  return { ...values, pid: Positionals.parse(positionals)[0] };
+}
+
+/** @returns the exit code: 1 when something is wrong */
+async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>): Promise<number> {
+  const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
+  const table = await readProcessTable();
+  if (list) {
+    const running = processesOf(table, programOf(facts));
+    process.stdout.write(running.map((cli) => `${cli.pid} ${cli.command}\n`).join(""));
+    return 0;
+  }
+  const report = await examine(table, facts, pid);
+  process.stdout.write(json ? JSON.stringify(report) : `${renderText(report)}\n`);
+  return hasErrors(report) ? 1 : 0;
+}
+
+try {
+  const options = readArguments();
+  run(options).then((code) => {
+    process.exitCode = code;
+  });
+} catch {
+  process.stderr.write(USAGE);
+  process.exitCode = 2;
+}

@@ -1,0 +1,42 @@
+/** Whether a CLI asks before it writes: only then a diff opens. */
+import { EDIT_TOOLS, startMode, verdictOn } from "../../cli/approval.ts";
+import { readFlags } from "../../cli/flags.ts";
+import { readRules } from "../../cli/rules.ts";
+import type { CliSettings } from "../../cli/settings.ts";
+import type { Subject } from "./connection.ts";
+import type { Findings } from "./section.ts";
+
+/** What a CLI does in a mode in which it never asks, and how to leave that mode. */
+const MODES: Record<string, { does: string; leave: string }> = {
+  yolo: { does: "starts in YOLO mode and writes without asking", leave: "press Ctrl-Y in it" },
+  auto_edit: { does: "starts in auto-edit mode and writes without asking", leave: "press Shift-Tab in it" },
+  plan: { does: "starts in plan mode and writes nothing", leave: "press Shift-Tab in it" },
+};
+
+const DOES = { allow: "runs without asking", deny: "is forbidden" } as const;
+
+export function checkAsking(findings: Findings, { words, env }: Subject, settings: CliSettings): void {
+  const flags = readFlags(words);
+  const mode = startMode(flags, settings);
+  const { rules, broken } = readRules(env, flags, settings);
+  for (const path of broken)
+    findings.warn(`${path} is no policy file: the CLI leaves it out`, "correct that file");
+  const verdicts = EDIT_TOOLS.map((tool) => ({ tool, ...verdictOn(tool, mode.name, rules) }));
+  const told = MODES[mode.name];
+  if (told && verdicts.some(({ rule }) => rule !== undefined && rule.from === undefined))
+    findings.warn(
+      `${told.does}, so that no diff opens (${mode.from})`,
+      `${told.leave}, or start it without that`,
+    );
+  for (const { tool, decision, rule } of verdicts) {
+    if (decision !== "ask_user" && rule?.from !== undefined)
+      findings.warn(
+        `${tool} ${DOES[decision]}, so that no diff opens (${rule.from})`,
+        "take that rule out, and start the CLI again",
+      );
+  }
+  for (const from of new Set(verdicts.flatMap(({ exceptions }) => exceptions.map((rule) => rule.from))))
+    findings.info(`writes some files without asking, so that no diff opens for these (${from})`);
+  if (verdicts.some(({ decision }) => decision === "ask_user"))
+    findings.ok("asks before it writes, which opens a diff");
+}

@@ -1,0 +1,88 @@
+/** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
+import { dirname } from "node:path";
+import { BUILD } from "../../build.ts";
+import { temporaryDirectory } from "../../cli/cli.ts";
+import { type AnnouncedEditor, announcedEditors } from "../../cli/find-editor.ts";
+import { editorAboveShell, isAlive, type ProcessTable } from "../../cli/processes/table.ts";
+import { answerOf, isBridge } from "./answer.ts";
+import type { Bridge, Facts, Section } from "./contract.ts";
+import { checkOthers } from "./editors.ts";
+import { type Findings, section } from "./section.ts";
+
+/** Gemini CLI and its kin give the name of a class of theirs as their own. */
+const NAMELESS = "streamable-http-client";
+
+export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): Promise<Section> {
+  const findings = section("Bridge");
+  const here = announcedEditors(temporaryDirectory(process.env));
+  if (bridge.state !== "running") {
+    const reason = bridge.error === undefined ? "" : `: ${bridge.error}`;
+    findings.warn(`The bridge is ${bridge.state}${reason}`, ":GeminiStart");
+    checkOthers(findings, here);
+    return findings;
+  }
+  checkHost(findings, bridge);
+  await checkListener(findings, bridge);
+  const own = announcedEditors(directoryOf(bridge)).find(({ path }) => path === bridge.discoveryFile);
+  if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
+  else findings.error(`${bridge.discoveryFile} is gone: no CLI finds this Neovim`, ":GeminiRestart");
+  checkEnvironment(findings, bridge);
+  findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
+  for (const { name, version } of bridge.clients)
+    findings.ok(`Connected: ${name === NAMELESS ? "Gemini CLI" : name} ${version}`);
+  checkOthers(
+    findings,
+    here.filter(({ port }) => port !== bridge.port),
+  );
+  return findings;
+}
+
+/** The temporary directory in which a bridge announces itself. */
+export function directoryOf({ discoveryFile }: Bridge): string {
+  return dirname(dirname(dirname(discoveryFile)));
+}
+
+function checkHost(findings: Findings, { pid, build }: Bridge): void {
+  if (!isAlive(pid)) findings.error(`The host, process ${pid}, is gone`, ":GeminiRestart");
+  else if (build === BUILD) findings.ok(`The host is process ${pid}`);
+  else
+    findings.warn(`The host, process ${pid}, still runs what was there before an update`, ":GeminiRestart");
+}
+
+async function checkListener(findings: Findings, { port }: Bridge): Promise<void> {
+  const answer = await answerOf(port);
+  if (isBridge(answer)) findings.ok(`It answers on 127.0.0.1:${port}`);
+  else
+    findings.error(`127.0.0.1:${port} answers ${answer ?? "nothing"}`, ":GeminiRestart, then see :GeminiLog");
+}
+
+/** @param wanted the process that a CLI in `:terminal` takes for its editor */
+function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
+  const { path, mode, uid, content, pid } = file;
+  const isPrivate = mode === 0o600;
+  const isOwn = uid === process.getuid?.();
+  const isIntact = content?.port === bridge.port;
+  if (!isPrivate)
+    findings.error(`${path} can be read by others (mode ${mode.toString(8)})`, `chmod 600 ${path}`);
+  if (!isOwn) findings.error(`${path} belongs to another user: CLIs pass it over`, ":GeminiRestart");
+  if (!isIntact) findings.error(`${path} does not hold what the bridge wrote`, ":GeminiRestart");
+  if (isPrivate && isOwn && isIntact) findings.ok(`The discovery file is ${path}`);
+  if (pid === wanted)
+    findings.ok(`It names process ${wanted}, which a CLI in :terminal takes for its editor`);
+  else
+    findings.warn(
+      `It names process ${pid}; a CLI in :terminal takes ${wanted} for its editor`,
+      "use a CLI newer than 0.30, which also finds it by its directory",
+    );
+}
+
+/** The doctor has the environment of the Neovim that runs it. */
+function checkEnvironment(findings: Findings, { port }: Bridge): void {
+  const named = process.env["GEMINI_CLI_IDE_SERVER_PORT"];
+  if (named === String(port)) findings.ok("Terminals opened now get GEMINI_CLI_IDE_*");
+  else
+    findings.error(
+      `GEMINI_CLI_IDE_SERVER_PORT is ${named ?? "not set"}, the bridge's port is ${port}`,
+      ":GeminiRestart",
+    );
+}

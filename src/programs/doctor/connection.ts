@@ -1,0 +1,138 @@
+/** Whether a CLI finds the bridge and gets through to it: each condition that the CLI sets, in its order. */
+
+import { realpathSync } from "node:fs";
+import { delimiter } from "node:path";
+import { type Cli, temporaryDirectory } from "../../cli/cli.ts";
+import { dialsLoopback, isContainer } from "../../cli/container.ts";
+import { type AnnouncedEditor, announcedEditors, chooseEditor, contains } from "../../cli/find-editor.ts";
+import type { CliSettings } from "../../cli/settings.ts";
+import { setting } from "../../cli/settings.ts";
+import { directoryOf } from "./bridge.ts";
+import type { Bridge } from "./contract.ts";
+import { describeEditor } from "./editors.ts";
+import type { Findings } from "./section.ts";
+
+/** A CLI, or one that could be started. */
+export interface Subject extends Pick<Cli, "env" | "cwd"> {
+  /** Its command line. */
+  readonly words: readonly string[];
+  /** The process that it takes for its editor. */
+  readonly idePid: number;
+}
+
+const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
+
+/** @param bridge that of the Neovim that asks; without one any editor will do */
+export function checkConnection(
+  findings: Findings,
+  subject: Subject,
+  settings: CliSettings,
+  bridge: Bridge | undefined,
+): void {
+  const looks = temporaryDirectory(subject.env);
+  if (!bridge) checkAnyChoice(findings, subject, announcedEditors(looks), looks);
+  else if (bridge.state === "running") {
+    if (checkDirectory(findings, looks, directoryOf(bridge)))
+      checkChoice(findings, subject, announcedEditors(looks), bridge);
+    checkWorkspace(findings, subject, bridge.workspace);
+  }
+  checkNetwork(findings, subject);
+  checkIdeMode(findings, settings);
+}
+
+function checkDirectory(findings: Findings, looks: string, lies: string): boolean {
+  const isSame = real(looks) === real(lies);
+  if (isSame) findings.ok(`looks for editors in ${looks}`);
+  else
+    findings.error(
+      `looks for editors in ${looks}, but this bridge is announced in ${lies}`,
+      `start it with TMPDIR=${lies}, or start Neovim with TMPDIR=${looks}`,
+    );
+  return isSame;
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function choiceOf({ idePid, cwd, env }: Subject, editors: readonly AnnouncedEditor[]) {
+  return chooseEditor(editors, { idePid, cwd, port: env["GEMINI_CLI_IDE_SERVER_PORT"] });
+}
+
+function checkChoice(
+  findings: Findings,
+  subject: Subject,
+  editors: readonly AnnouncedEditor[],
+  bridge: Bridge,
+): void {
+  const choice = choiceOf(subject, editors);
+  if (choice?.port === bridge.port) findings.ok("takes this Neovim among the editors that it finds");
+  else if (choice)
+    findings.error(
+      `takes another editor: ${describeEditor(choice)}`,
+      "start it by :Gemini, or in a shell with the lines of :GeminiEnv",
+    );
+  const own = editors.find(({ port }) => port === bridge.port);
+  if (own && own.pid !== subject.idePid)
+    findings.info(
+      `takes process ${subject.idePid} for its editor, this one is ${own.pid}: a CLI of 0.30 or older does not find it`,
+    );
+}
+
+function checkAnyChoice(
+  findings: Findings,
+  subject: Subject,
+  editors: readonly AnnouncedEditor[],
+  looks: string,
+): void {
+  const choice = choiceOf(subject, editors);
+  if (!choice) {
+    findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
+    return;
+  }
+  findings.ok(`takes ${describeEditor(choice)}`);
+  checkWorkspace(findings, subject, choice.content?.workspacePath?.split(delimiter) ?? []);
+}
+
+function checkWorkspace(findings: Findings, { cwd }: Subject, workspace: readonly string[]): void {
+  const roots = workspace.join(delimiter);
+  if (contains(roots, cwd)) findings.ok(`${cwd} is in the workspace`);
+  else
+    findings.error(
+      `runs in ${cwd}, which is outside the workspace ${roots}`,
+      `start it in there, or :cd ${cwd}`,
+    );
+}
+
+function checkNetwork(findings: Findings, { env }: Subject): void {
+  if (isContainer()) {
+    const name = dialsLoopback(env);
+    if (name) findings.ok(`in a container, ${name} makes it dial 127.0.0.1`);
+    else
+      findings.error(
+        "in a container it dials host.docker.internal instead of 127.0.0.1",
+        "start it by :Gemini, or with REMOTE_CONTAINERS=true (a CLI of 0.30 or older: outside)",
+      );
+  }
+  for (const name of PROXIES.filter((proxy) => env[proxy]))
+    findings.info(`${name} is set; the CLI goes around it to reach 127.0.0.1`);
+}
+
+function checkIdeMode(findings: Findings, { files }: CliSettings): void {
+  for (const { path, problem, isFatal } of files.filter((file) => file.problem !== undefined)) {
+    if (isFatal) findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
+    else findings.warn(`${path} ${problem}`, "put it where root alone can write, or remove it");
+  }
+  const enabled = setting(files, ({ ide }) => ide?.enabled);
+  if (enabled?.value) findings.ok(`IDE mode is on in ${enabled.path}`);
+  else if (enabled)
+    findings.error(
+      `IDE mode is off in ${enabled.path}`,
+      "type `/ide enable` in the CLI, or set ide.enabled there",
+    );
+  else findings.error("IDE mode is off, as by default", "type `/ide enable` in the CLI, once");
+}

@@ -1,0 +1,64 @@
+/**
+ * What the doctor and Lua tell each other: Lua writes what it knows of Neovim to the doctor's standard input, the
+ * doctor a report to its standard output, both as JSON. The other side is lua/gemini-bridge/report/doctor.lua.
+ */
+import * as z from "zod";
+
+/** Of the bridge; an empty list is left out, since Lua cannot tell it from an empty table. */
+const Bridge = z.object({
+  state: z.enum(["starting", "running", "stopping", "stopped"]),
+  /** Why it is stopped. */
+  error: z.string().optional(),
+  port: z.int().default(0),
+  /** The host's process. */
+  pid: z.int().default(0),
+  discoveryFile: z.string().default(""),
+  workspace: z.array(z.string()).default([]),
+  clients: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
+  /** What the running host was built from. */
+  build: z.string().optional(),
+});
+export type Bridge = z.infer<typeof Bridge>;
+
+/** The remote plugin of `host = "shared"`. */
+const RemotePlugin = z.object({
+  /** It is registered in this Neovim. */
+  isRegistered: z.boolean(),
+  /** It is in the manifest that Neovim reads when it starts. */
+  isInManifest: z.boolean(),
+  /** The standard Node host, from the npm package `neovim`. */
+  host: z.string().optional(),
+});
+export type RemotePlugin = z.infer<typeof RemotePlugin>;
+
+/** The Neovim that asks. Its environment is the doctor's own. */
+export const Facts = z.object({
+  version: z.string(),
+  pid: z.int().positive(),
+  /** Its current directory. */
+  cwd: z.string(),
+  /** The command line of the CLI in Neovim's terminals. */
+  cmd: z.array(z.string()).min(1),
+  /** Whether the sources were changed after the build. */
+  isStale: z.boolean(),
+  /** With `host = "shared"` only. */
+  remotePlugin: RemotePlugin.optional(),
+  bridge: Bridge,
+});
+export type Facts = z.infer<typeof Facts>;
+
+/** A finding in one line, with what to do about it. */
+export interface Item {
+  level: "ok" | "info" | "warn" | "error";
+  text: string;
+  advice?: string;
+}
+
+export interface Section {
+  title: string;
+  items: Item[];
+}
+
+export interface Report {
+  sections: Section[];
+}

@@ -1,0 +1,45 @@
+/** What the plugin needs on this machine. */
+import packageJson from "../../../package.json" with { type: "json" };
+import type { ProcessTable } from "../../cli/processes/table.ts";
+import type { Facts, RemotePlugin, Section } from "./contract.ts";
+import { type Findings, section } from "./section.ts";
+
+export function checkInstallation(facts: Facts | undefined, table: ProcessTable): Section {
+  const findings = section("Installation");
+  if (facts) findings.ok(`Neovim ${facts.version}`);
+  checkNode(findings);
+  if (facts?.isStale) findings.error("The Node part was updated, but not built again", ":GeminiBuild");
+  else findings.ok("The Node part is built");
+  if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
+  if (table.size === 0)
+    findings.warn("ps is missing: without it a CLI does not find its editor's process", "install procps");
+  return findings;
+}
+
+function checkNode(findings: Findings): void {
+  const oldest = Number.parseInt(packageJson.engines.node.replace(/^\D+/, ""), 10);
+  const version = process.versions.node;
+  if (Number.parseInt(version, 10) >= oldest) findings.ok(`Node ${version}`);
+  else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
+}
+
+/** `:UpdateRemotePlugins` says nothing when it finds no host, and Neovim reads what it wrote when it starts. */
+function checkRemotePlugin(findings: Findings, { host, isRegistered, isInManifest }: RemotePlugin): void {
+  const option = 'host = "shared"';
+  if (host === undefined)
+    findings.error(
+      `${option} needs the npm package neovim, which is not installed`,
+      "npm install -g neovim, then :UpdateRemotePlugins, then restart Neovim",
+    );
+  else if (isRegistered) findings.ok(`${option}: the remote plugin is registered`);
+  else if (isInManifest)
+    findings.error(
+      `${option}: the remote plugin is registered, but not in this Neovim yet`,
+      "restart Neovim",
+    );
+  else
+    findings.error(
+      `${option}, but the remote plugin is not registered`,
+      ":UpdateRemotePlugins, then restart Neovim",
+    );
+}

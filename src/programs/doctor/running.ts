@@ -1,0 +1,106 @@
+/** The CLIs that run on this machine: a list, and one of them in detail. */
+import { temporaryDirectory, type Variables } from "../../cli/cli.ts";
+import { announcedEditors, idePidOf } from "../../cli/find-editor.ts";
+import { readFlags } from "../../cli/flags.ts";
+import { inspect } from "../../cli/processes/inspect.ts";
+import { familyOf, type ProcessTable, processesOf } from "../../cli/processes/table.ts";
+import { releaseOfCommand } from "../../cli/release.ts";
+import { readSettings } from "../../cli/settings.ts";
+import { checkAsking } from "./asking.ts";
+import { checkConnection } from "./connection.ts";
+import type { Bridge, Section } from "./contract.ts";
+import { describeEditor } from "./editors.ts";
+import { checkRelease } from "./release.ts";
+import { type Findings, section } from "./section.ts";
+
+/** Who asks: a Neovim about its own bridge, or a shell about any editor. */
+export interface Asker {
+  readonly bridge: Bridge | undefined;
+  /** The command that asks about one CLI, without its process id. */
+  readonly command: string;
+}
+
+/** @param program the CLI's name */
+export async function listRunning(table: ProcessTable, program: string, asker: Asker): Promise<Section> {
+  const findings = section("Running CLIs");
+  const running = processesOf(table, program);
+  if (running.length === 0) findings.info("none");
+  for (const { pid, command } of running) {
+    const editor = await connectedTo(table, pid, process.env, asker);
+    const who = `process ${pid}: ${command}`;
+    if (editor) findings.ok(`${who}, connected to ${editor}`);
+    else
+      findings.info(
+        `${who}, not connected to ${asker.bridge ? "this Neovim" : "any editor"}; why: ${asker.command} ${pid}`,
+      );
+  }
+  return findings;
+}
+
+export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
+  const findings = section(`Gemini CLI, process ${pid}`);
+  const found = table.get(pid);
+  if (!found) {
+    findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
+    return findings;
+  }
+  findings.info(found.command);
+  const [env, cwd, words] = await Promise.all([
+    inspect.environment(pid),
+    inspect.directory(pid),
+    inspect.words(pid),
+  ]);
+  if (!env || cwd === undefined) {
+    findings.error("Its environment cannot be read", "ask as the user who runs it");
+    return findings;
+  }
+  checkRelease(findings, releaseOfCommand(words));
+  const editor = await connectedTo(table, pid, env, asker);
+  if (editor) findings.ok(`It is connected to ${editor}`);
+  else adviseToConnect(findings, table, found.seconds, asker);
+  // The flag is no more than this variable.
+  const trusting = readFlags(words).trusts ? { ...env, GEMINI_CLI_TRUST_WORKSPACE: "true" } : env;
+  const settings = readSettings(trusting, cwd);
+  const subject = { env: trusting, cwd, words, idePid: idePidOf({ pid, env, cwd }, table) };
+  checkConnection(findings, subject, settings, asker.bridge);
+  checkAsking(findings, subject, settings);
+  findings.info(
+    'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says "auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back',
+  );
+  return findings;
+}
+
+/** The editor to which a CLI, or what it started, is connected: the one that asks, or any. */
+async function connectedTo(
+  table: ProcessTable,
+  pid: number,
+  env: Variables,
+  { bridge }: Asker,
+): Promise<string | undefined> {
+  const family = familyOf(table, pid);
+  if (bridge) {
+    const ports = bridge.state === "running" ? [bridge.port] : [];
+    return (await inspect.connectedPort(family, ports)) === undefined ? undefined : "this Neovim";
+  }
+  const editors = announcedEditors(temporaryDirectory(env));
+  const port = await inspect.connectedPort(
+    family,
+    editors.map((editor) => editor.port),
+  );
+  const editor = editors.find((each) => each.port === port);
+  return editor && describeEditor(editor);
+}
+
+/** @param seconds for how long the CLI has been running */
+function adviseToConnect(findings: Findings, table: ProcessTable, seconds: number, { bridge }: Asker): void {
+  if (bridge && bridge.state !== "running") return;
+  const host = bridge && table.get(bridge.pid);
+  const isTooLate = host !== undefined && seconds > host.seconds;
+  findings.warn(
+    `It is not connected to ${bridge ? "this Neovim" : "any editor"}`,
+    // A CLI looks for its editor once, when it starts.
+    isTooLate
+      ? "it is older than the bridge: start it again; if it was connected before, `/ide enable` in it is enough"
+      : "when all below is well, type `/ide enable` in it",
+  );
+}

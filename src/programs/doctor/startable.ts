@@ -1,0 +1,26 @@
+/** What a CLI would meet that is started now. */
+import { editorAboveShell, editorProcess, type ProcessTable } from "../../cli/processes/table.ts";
+import { findProgram, releaseOfProgram } from "../../cli/release.ts";
+import { readSettings } from "../../cli/settings.ts";
+import { checkAsking } from "./asking.ts";
+import { checkConnection } from "./connection.ts";
+import type { Facts, Section } from "./contract.ts";
+import { checkRelease } from "./release.ts";
+import { section } from "./section.ts";
+
+/** Without facts of a Neovim, in the shell in which the doctor runs; with them, in a `:terminal` of that Neovim. */
+export async function checkStartable(facts: Facts | undefined, table: ProcessTable): Promise<Section> {
+  const findings = section(facts ? "A CLI started in :terminal" : "A CLI started here");
+  const words = facts?.cmd ?? ["gemini"];
+  const [name = ""] = words;
+  const path = findProgram(name, process.env);
+  if (path === undefined) findings.warn(`${name} is not on PATH`, "npm install -g @google/gemini-cli");
+  else checkRelease(findings, await releaseOfProgram(path));
+  const cwd = facts?.cwd ?? process.cwd();
+  const settings = readSettings(process.env, cwd);
+  const idePid = facts ? editorAboveShell(table, facts.pid) : editorProcess(table, process.pid);
+  const subject = { env: process.env, cwd, words, idePid };
+  checkConnection(findings, subject, settings, facts?.bridge);
+  checkAsking(findings, subject, settings);
+  return findings;
+}
