@@ -10,6 +10,7 @@ import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
 import { Refusal } from "./refusal.ts";
 import { createReviews } from "./reviews.ts";
+import { createSurroundings } from "./surroundings.ts";
 import { createWorkspacePublisher } from "./workspace-publisher.ts";
 
 export interface Companion {
@@ -107,6 +108,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     bridge.handle(
       {
         ...reviews.handlers,
+        ...createSurroundings({ bridge, report, port: endpoint.port }),
         context: context.snapshot,
         announce: () => attempt(workspace.restore),
         workspace: ({ directories }) => attempt(() => workspace.publish(directories)),

@@ -1,5 +1,6 @@
 /** Makes the bridge known to CLIs: the terminal's environment, the discovery file, and what the editor is told of it. */
 import { delimiter } from "node:path";
+import { loopbackVariables } from "./cli/container.ts";
 import type { Address } from "./http/guard.ts";
 import { createDiscovery } from "./ide/discovery.ts";
 import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
@@ -55,7 +56,8 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       GEMINI_CLI_IDE_AUTH_TOKEN: token,
       GEMINI_CLI_IDE_PID: String(idePid),
     };
-    await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT });
+    const clis = loopbackVariables(process.env);
+    await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT, clis });
     signal.throwIfAborted();
     // Last, so that a CLI that finds the file finds everything else in place.
     discovery.publish(paths.listed);

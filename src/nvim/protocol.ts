@@ -74,6 +74,10 @@ export const events = {
   diff_rejected: z.object({ id: DiffId }),
   /** The view closed without a decision of the user: the file already holds the proposal, or Neovim dropped it. */
   diff_closed: z.object({ id: DiffId }),
+  /** A CLI was started in a terminal of Neovim's. */
+  cli_started: z.object({ program: z.string(), cwd: z.string(), env: z.record(z.string(), z.string()) }),
+  /** The user looks at the status, which is to say what a CLI finds in this directory. */
+  editors_asked: z.object({ cwd: z.string() }),
 } as const;
 
 export type EventName = keyof typeof events;
@@ -144,6 +148,15 @@ export interface Shared {
   excluded: string | undefined;
 }
 
+/** What a CLI in another terminal finds in Neovim's directory. */
+export interface Editors {
+  count: number;
+  /** The process of the one that it takes. */
+  pid: number;
+  /** It takes this Neovim. */
+  isOwn: boolean;
+}
+
 /** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
 export interface Status {
   state: "starting" | "running" | "stopping" | "stopped";
@@ -159,6 +172,8 @@ export interface Status {
   clients: ClientInfo[];
   /** While a CLI is connected. */
   shared?: Shared | undefined;
+  /** As of when the user asked last. */
+  editors?: Editors | undefined;
   /** Why a start failed. */
   error?: string;
 }
@@ -184,8 +199,15 @@ export interface Calls {
   /** `channel` is the host's in Neovim, `pid` its process id. */
   attach: { channel: number; pid: number };
   status: Status;
-  /** Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. */
-  set_environment: { set: Record<string, string>; unset: readonly string[] };
+  /**
+   * Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. `clis` are for the
+   * CLIs in Neovim's terminals alone.
+   */
+  set_environment: {
+    set: Record<string, string>;
+    unset: readonly string[];
+    clis: Record<string, string>;
+  };
   message: { level: "info" | "warn" | "error"; text: string };
   /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
   context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };

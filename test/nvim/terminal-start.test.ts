@@ -26,6 +26,14 @@ t.test("what cannot run is told", async (t) => {
   t.match(await hostless.messages(), /cannot run no-such-node/);
 });
 
+/** The host takes events in their order: it has seen all others when it has answered this one. */
+async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
+  await nvim.lua(
+    "require('gemini-bridge.bridge.channel').notify('editors_asked', { cwd = vim.fn.getcwd() })",
+  );
+  await nvim.waitFor("require('gemini-bridge.bridge.status').get().editors", "the host's answer");
+}
+
 t.test("the first one tells of /ide enable, once", async (t) => {
   const fake = { "bin/gemini": "#!/bin/sh\nexec cat\n" };
   const init = `
@@ -42,6 +50,7 @@ t.test("the first one tells of /ide enable, once", async (t) => {
     "(require('gemini-bridge.terminal.terminals').last() or {}).pid",
     "the second terminal",
   );
+  await hostHasCaughtUp(unset);
   t.equal(await reminders(unset), 1);
 
   const set = await startNvim(t, {
@@ -53,6 +62,7 @@ t.test("the first one tells of /ide enable, once", async (t) => {
   });
   await set.command("Gemini");
   await set.waitFor(ready, "the terminal");
+  await hostHasCaughtUp(set);
   t.equal(await reminders(set), 0);
 });
 

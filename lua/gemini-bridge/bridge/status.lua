@@ -3,6 +3,7 @@ local M = {}
 
 ---@class gemini_bridge.HostStatus
 ---@field state "starting"|"running"|"stopping"|"stopped"
+---@field build? string What the host was built from.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
 ---@field discoveryFile? string
@@ -10,7 +11,14 @@ local M = {}
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
+---@field editors? gemini_bridge.Editors When the user has asked for the status.
 ---@field error? string
+
+--- What a CLI in another terminal finds in the current directory.
+---@class gemini_bridge.Editors
+---@field count integer
+---@field pid integer Process of the one that it takes.
+---@field isOwn boolean It takes this Neovim.
 
 --- What connected CLIs are told now, and what is kept from them.
 ---@class gemini_bridge.Shared

@@ -31,6 +31,15 @@ function M.is_same(typed, path)
     or M.real(typed:sub(1, 1) == "/" and typed or vim.fn.getcwd() .. "/" .. typed) == M.real(path)
 end
 
+--- Whether a path is a directory or lies in it.
+---@param path string Absolute.
+---@param directory string Absolute.
+---@return boolean
+function M.is_below(path, directory)
+  local inner, outer = M.real(path), M.real(directory)
+  return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
+end
+
 --- The loaded buffer of a file, however its name is spelled.
 ---@param path string Absolute.
 ---@return integer? buf

@@ -5,6 +5,10 @@ local M = {}
 ---@type table<string, string|false>
 local before = {}
 
+--- Variables of the CLIs in Neovim's terminals alone.
+---@type table<string, string>
+local clis = {}
+
 ---@param name string
 local function remember(name)
   if before[name] == nil then
@@ -13,8 +17,9 @@ local function remember(name)
 end
 
 --- Sets variables for the time the bridge runs.
----@param params { set: table<string, string>, unset: string[] }
+---@param params { set: table<string, string>, unset: string[], clis: table<string, string> }
 function M.set(params)
+  clis = params.clis
   for name, value in pairs(params.set) do
     remember(name)
     vim.env[name] = value
@@ -25,12 +30,18 @@ function M.set(params)
   end
 end
 
+--- What a CLI in a terminal of Neovim's needs beside Neovim's own environment.
+---@return table<string, string>
+function M.of_clis()
+  return clis
+end
+
 --- Puts back what was there. May run twice.
 function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil
   end
-  before = {}
+  before, clis = {}, {}
 end
 
 return M

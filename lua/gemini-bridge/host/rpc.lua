@@ -17,7 +17,7 @@ local calls = {
     params = { state = "string", workspace = "table", clients = "table" },
     run = lifecycle.on_status,
   },
-  set_environment = { params = { set = "table", unset = "table" }, run = environment.set },
+  set_environment = { params = { set = "table", unset = "table", clis = "table" }, run = environment.set },
   message = {
     params = { level = "string", text = "string" },
     run = function(params)

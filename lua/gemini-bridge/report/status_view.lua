@@ -28,24 +28,16 @@ local function age(since)
 end
 
 --- Which Neovim a CLI in another terminal takes, when several are open here.
----@param own string The discovery file of this one.
+---@param editors? gemini_bridge.Editors
 ---@return string[]
-local function rivals(own)
-  local discovery = require("gemini-bridge.doctor.discovery")
-  local cwd = vim.fn.getcwd()
-  local files = vim.tbl_filter(function(file)
-    return file.alive and file.content and discovery.holds(file.content.workspacePath or "", cwd)
-  end, discovery.files(discovery.temporary_directory(vim.fn.environ())))
-  if #files < 2 then
+local function rivals(editors)
+  if not editors or editors.count < 2 then
     return {}
   end
-  -- No editor is above a CLI in another terminal.
-  local chosen = discovery.chosen(files, { ide_pid = 0, cwd = cwd })
   return {
     ("%d editors are open here; a CLI in another terminal takes %s."):format(
-      #files,
-      chosen and chosen.path == own and "this one"
-        or ("the one of process %d"):format(chosen and chosen.pid or 0)
+      editors.count,
+      editors.isOwn and "this one" or ("the one of process %d"):format(editors.pid)
     ),
     "For a shell, :GeminiEnv chooses this one.",
   }
@@ -128,7 +120,7 @@ function M.lines()
     { "Clients", connected or running and { "none yet: run gemini here, and once /ide enable in it" } or {} },
     { "Reviews", reviews() },
     { "Terminals", terminals() },
-    { "Others", running and rivals(now.discoveryFile) or {} },
+    { "Others", rivals(now.editors) },
     { "Log", { short(require("gemini-bridge.host.boot").log_file()) } },
   }
   local lines = {}
@@ -153,9 +145,13 @@ end
 local function follow(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.status_view", {})
   local timer = assert(vim.uv.new_timer())
+  local function ask()
+    require("gemini-bridge.bridge.channel").notify("editors_asked", { cwd = vim.fn.getcwd() })
+  end
   local refresh = vim.schedule_wrap(function()
     if vim.api.nvim_buf_is_valid(buf) then
       render(buf)
+      ask()
     end
   end)
   vim.api.nvim_create_autocmd("User", { group = group, pattern = "Gemini*", callback = refresh })
@@ -168,6 +164,7 @@ local function follow(buf)
     end,
   })
   timer:start(INTERVAL, INTERVAL, refresh)
+  ask()
 end
 
 --- Shows the view, below the current window, or goes to it. `q` closes it.

@@ -1,4 +1,5 @@
 --- CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
+local disk = require("gemini-bridge.disk.path")
 local target = require("gemini-bridge.send.target")
 
 local M = {}
@@ -88,7 +89,9 @@ local PANES = table.concat({
 local function in_workspace(path)
   local roots = vim.list_slice(require("gemini-bridge.bridge.status").get().workspace)
   vim.list_extend(roots, require("gemini-bridge.context.workspace").get().directories)
-  return require("gemini-bridge.doctor.discovery").holds(table.concat(roots, ":"), path)
+  return vim.iter(roots):any(function(root)
+    return disk.is_below(path, root)
+  end)
 end
 
 --- The nearest pane: in Neovim's own window, else in its session, else anywhere.

@@ -7,9 +7,7 @@ local M = {}
 ---@field name string
 ---@field cmd string[]
 ---@field cwd string Absolute.
----@field env table<string, string> Beside Neovim's own environment.
-
-local reminded = false
+---@field env table<string, string> Beside Neovim's own environment; empty until the bridge runs.
 
 --- The options and more arguments, as what to run.
 ---@param name string
@@ -33,23 +31,24 @@ function M.spec(name, args)
     name = name,
     cmd = vim.list_extend(vim.deepcopy(options.cmd), args),
     cwd = cwd,
-    env = require("gemini-bridge.terminal.loopback").get(options.env),
+    env = {},
   }
 end
 
---- Tells the user once what to do when Gemini CLI would not even try to connect.
+--- What the program needs to get through to the bridge, which runs.
 ---@param spec gemini_bridge.TerminalSpec
-function M.remind(spec)
-  if reminded or vim.fs.basename(spec.cmd[1]) ~= "gemini" then
-    return
-  end
-  local env = vim.tbl_extend("force", vim.fn.environ(), spec.env)
-  if not require("gemini-bridge.doctor.settings").ide_enabled(env, spec.cwd) then
-    reminded = true
-    require("gemini-bridge.notify")(
-      "Gemini CLI does not connect to editors yet: type /ide enable in it, once."
-    )
-  end
+function M.complete(spec)
+  spec.env = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
+end
+
+--- Tells the host, which knows whether this CLI will connect.
+---@param spec gemini_bridge.TerminalSpec
+function M.started(spec)
+  require("gemini-bridge.bridge.channel").notify("cli_started", {
+    program = spec.cmd[1],
+    cwd = spec.cwd,
+    env = vim.tbl_extend("force", vim.fn.environ(), spec.env),
+  })
 end
 
 return M

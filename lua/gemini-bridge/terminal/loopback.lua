@@ -1,6 +1,4 @@
 --- Variables that a CLI needs beside those that lead it to the bridge.
-local container = require("gemini-bridge.doctor.container")
-
 local M = {}
 
 local LOOPBACK = { "127.0.0.1", "localhost" }
@@ -20,7 +18,7 @@ local function with_loopback(value)
   return table.concat(hosts, ",")
 end
 
---- What a CLI on this machine needs: no proxy between it and the bridge, and no way around through a container's host.
+--- What a CLI on this machine needs: no proxy between it and the bridge, and what the host has said beside.
 ---@param extra? table<string, string> The user's own, which win.
 ---@return table<string, string>
 function M.get(extra)
@@ -33,10 +31,8 @@ function M.get(extra)
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   }
-  if container.is_inside() and not vim.iter(container.DIAL_LOOPBACK):any(value) then
-    additions.REMOTE_CONTAINERS = "true"
-  end
-  return vim.tbl_extend("force", env, additions)
+  local said = require("gemini-bridge.host.environment").of_clis()
+  return vim.tbl_extend("force", said, env, additions)
 end
 
 return M

@@ -153,6 +153,7 @@ function M.open(opts)
   with_bridge(function(obstacle)
     local buf
     if not obstacle then
+      launch.complete(spec)
       buf, obstacle = view:start(spec)
     end
     if obstacle then
@@ -161,7 +162,7 @@ function M.open(opts)
       notify(("%s was not started: %s"):format(spec.cmd[1], obstacle), "error")
       return
     end
-    launch.remind(spec)
+    launch.started(spec)
     if buf then
       terminal.buf = buf
       terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
