@@ -51,13 +51,7 @@ function M.doctor(args)
 end
 
 function M.complete_doctor(lead)
-  local name = vim.fs.basename(require("gemini-bridge.doctor.program").name())
-  return starting_with(
-    vim.tbl_map(function(cli)
-      return tostring(cli.pid)
-    end, require("gemini-bridge.doctor.processes").find(name)),
-    lead
-  )
+  return starting_with(require("gemini-bridge.report.doctor").running(), lead)
 end
 
 function M.log()

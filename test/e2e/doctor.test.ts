@@ -1,56 +1,12 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, realpathSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { z } from "zod";
-import { startCliInNvim } from "../support/cli.ts";
+import { macos } from "../../src/cli/processes/macos.ts";
+import { editorProcess, readProcessTable } from "../../src/cli/processes/table.ts";
 import { readDiscovery } from "../support/client.ts";
-import { startModel } from "../support/model.ts";
-import { type Nvim, nvimBinary, root, startNvim } from "../support/nvim.ts";
-import { isAlive, killAll } from "../support/processes.ts";
-import { connectRpc } from "../support/rpc.ts";
-import { makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "../support/sandbox.ts";
-import { waitFor } from "../support/wait.ts";
-
-const Outcome = z.object({
-  pid: z.int(),
-  idePid: z.int(),
-  status: z.string(),
-  details: z.string().optional(),
-});
-
-const START = `
-local command, options = ...
-return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tbl_extend('keep', options, { pty = true })))
-`;
-
-let clients = 0;
-
-/** Runs the CLI's own client below a shell of Neovim's, and tells what became of it. */
-async function startClient(
-  nvim: Nvim,
-  { cwd = nvim.dirs.workspace, prefix = "" }: { cwd?: string; prefix?: string } = {},
-): Promise<z.infer<typeof Outcome>> {
-  const result = join(nvim.dirs.home, `client-${++clients}.json`);
-  const script = join(import.meta.dirname, "fixtures/ide-client.mjs");
-  await nvim.lua(START, `${prefix} '${process.execPath}' '${script}' '${result}'`, { cwd });
-  await nvim.waitFor(() => existsSync(result), "the client's outcome", 20_000);
-  return Outcome.parse(JSON.parse(readFileSync(result, "utf8")));
-}
-
-/** The report's sections by their names: each finding in a line, with its advice behind an arrow. */
-async function examine(nvim: Nvim, pid?: number): Promise<Record<string, string>> {
-  await nvim.command(`GeminiDoctor ${pid ?? ""}`);
-  const lines = z
-    .array(z.string())
-    .parse(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"));
-  await nvim.command("bwipeout!");
-  const text = lines.join("\n").replace(/\n +- ADVICE:\n +- /g, " -> ");
-  const sections = text.split(/^(?=Installation|Bridge|Running CLIs|A CLI started|Gemini CLI, process)/m);
-  return Object.fromEntries(sections.map((section) => [/^[A-Za-z ]+\w/.exec(section)?.[0], section]));
-}
-
-const isRunning = "require('gemini-bridge').status().state == 'running'";
+import { examine, isRunning, startClient } from "../support/doctor.ts";
+import { startNvim } from "../support/nvim.ts";
+import { writeFiles } from "../support/sandbox.ts";
 
 t.test("the doctor and the CLI's own client come to the same conclusion", async (t) => {
   const nvim = await startNvim(t, {
@@ -82,10 +38,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await t.test("a connected client, whose walk leads to the same process", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
     t.equal(client.status, "connected");
-    const walked = await nvim.lua(
-      "return require('gemini-bridge.doctor.processes').ide_pid(...)",
-      client.pid,
-    );
+    const walked = editorProcess(await readProcessTable(), client.pid);
     t.equal(walked, client.idePid);
     t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
@@ -97,24 +50,16 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const client = await startClient(nvim, {
       prefix: "env TMPDIR='/a b' GEMINI_CLI_IDE_PID=7 EMPTY= LAST='x  y'",
     });
-    const printed = z
-      .record(z.string(), z.string())
-      .parse(
-        await nvim.lua(
-          "return require('gemini-bridge.doctor.processes').printed_environment(...)",
-          client.pid,
-        ),
-      );
+    const printed = await macos.environment(client.pid);
     t.match(printed, { TMPDIR: "/a b", GEMINI_CLI_IDE_PID: "7", LAST: "x  y", HOME: nvim.dirs.home });
-    t.equal(printed["EMPTY"], "");
+    t.equal(printed?.["EMPTY"], "");
   });
 
   await t.test("shells upon shells", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",
     });
-    const walk = "return require('gemini-bridge.doctor.processes').ide_pid(...)";
-    t.equal(await nvim.lua(walk, client.pid), client.idePid);
+    t.equal(editorProcess(await readProcessTable(), client.pid), client.idePid);
     t.equal(client.status, "connected");
   });
 
@@ -198,67 +143,4 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     await nvim.input(":GeminiDoctor me<CR>");
     t.match(await nvim.messages(), /:GeminiDoctor takes the process id of a running CLI/);
   });
-});
-
-t.test("the real CLI", async (t) => {
-  const nvim = await startNvim(t);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
-  const cli = await startCliInNvim(t, nvim, {
-    model: await startModel(t),
-    env: { REMOTE_CONTAINERS: "true" },
-  });
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 15_000);
-  const pid = z
-    .array(z.int())
-    .min(1)
-    .parse(await nvim.lua("return vim.api.nvim_get_proc_children(...)", cli.place.shell))[0];
-  const offered = z
-    .array(z.string())
-    .parse(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"));
-  t.ok(offered.includes(String(pid)), "completion offers it");
-  const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
-  t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
-  t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
-  t.match(report, /OK It is connected to this Neovim/);
-  t.notMatch(report, /ERROR|WARNING/);
-});
-
-t.test("a Neovim whose parent is init, as in a container", async (t) => {
-  const dirs = makeDirs();
-  const socket = join(dirs.base, "nvim");
-  writeFiles(dirs.config, { "nvim/init.lua": `vim.opt.runtimepath:prepend(${JSON.stringify(root)})` });
-  const command = withEnv({ ...makeEnv(dirs), REMOTE_CONTAINERS: "true" }, [
-    nvimBinary(),
-    "--headless",
-    "--listen",
-    socket,
-  ]);
-  // The shell ends at once; what it leaves behind becomes a child of init.
-  execFileSync("sh", ["-c", '"$@" </dev/null >/dev/null 2>&1 &', "sh", ...command], { cwd: dirs.workspace });
-  const client = await connectRpc(socket, new Promise(() => {}));
-  const lua = (code: string, ...args: unknown[]) => client.request("nvim_exec_lua", [code, args]);
-  const pid = Number(await lua("return vim.fn.getpid()"));
-  t.teardown(async () => {
-    client.notify("nvim_command", ["qa!"]);
-    await waitFor(() => !isAlive(pid), "Neovim to end", 5000).catch(() => killAll([pid]));
-    removeDirs(dirs);
-  });
-  await lua("vim.cmd.GeminiStart()");
-  await waitFor(() => lua(`return ${isRunning}`), "the bridge to run", 10_000);
-  const result = join(dirs.home, "client.json");
-  const script = join(import.meta.dirname, "fixtures/ide-client.mjs");
-  const prefix = "env -u GEMINI_CLI_IDE_PID";
-  await lua(START, `${prefix} '${process.execPath}' '${script}' '${result}'`, { cwd: dirs.workspace });
-  const outcome = await waitFor(
-    () => Outcome.parse(JSON.parse(readFileSync(result, "utf8"))),
-    result,
-    20_000,
-  );
-  t.equal(outcome.idePid, readDiscovery(dirs.tmp)[0]?.pid);
-  t.equal(
-    outcome.idePid,
-    await lua("return require('gemini-bridge.doctor.processes').above(vim.fn.getpid())"),
-  );
-  t.equal(outcome.status, "connected");
 });

@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { readDiscovery } from "../support/client.ts";
-import { type Nvim, startNvim } from "../support/nvim.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
 const Found = z.object({ pid: z.int(), config: z.unknown() });
@@ -37,4 +37,13 @@ t.test("the CLI's walk from a shell in :terminal leads to the discovery file", a
 
   const told = await search(nvim, "told.json");
   t.same(told, walked, "GEMINI_CLI_IDE_PID says the same");
+
+  const report = join(nvim.dirs.home, "report.json");
+  const clean = "env -u GEMINI_CLI_IDE_PID -u GEMINI_CLI_IDE_SERVER_PORT";
+  await nvim.type(
+    `${clean} node '${join(root, "dist/doctor.cjs")}' --json >'${report}'; touch '${report}.done'\r`,
+  );
+  await waitFor(() => existsSync(`${report}.done`), "the doctor's report", 15_000);
+  const takes = `takes Neovim, process ${walked.pid}, port ${file?.port}`;
+  t.match(readFileSync(report, "utf8"), JSON.stringify(takes), "the doctor in that shell walks the same way");
 });

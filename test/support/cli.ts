@@ -14,6 +14,10 @@ export interface CliOptions {
   cwd?: string;
   /** Variables beside those that Neovim hands down. */
   env?: Readonly<Record<string, string>>;
+  /** More words of its command line. */
+  args?: string;
+  /** More settings of the user's. */
+  settings?: Readonly<Record<string, object>>;
 }
 
 /** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
@@ -49,7 +53,8 @@ const RULE = /^─+$/;
  * A Neovim without the plugin serves as a plain terminal.
  */
 export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions): Promise<Cli> {
-  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify(SETTINGS) });
+  const settings = { ...SETTINGS, ...options.settings };
+  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify(settings) });
   const env = {
     PS1: "$ ",
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
@@ -63,7 +68,7 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
   const cli = new Cli(nvim, Place.parse(place));
   t.teardown(() => killAll([...descendants(cli.place.shell), cli.place.shell]));
   await cli.waitForScreen(/^\$/m);
-  await cli.press("gemini\r");
+  await cli.press(`gemini ${options.args ?? ""}\r`);
   await cli.waitForScreen(/Type your message/, 20_000);
   return cli;
 }
@@ -156,7 +161,9 @@ export class Cli {
 
   async #prompt(): Promise<Prompt> {
     const { prompt } = await this.#parts();
-    return { text: bare(prompt.join("")), height: prompt.findLastIndex((line) => /\S/.test(line)) + 1 };
+    // In YOLO mode it begins with an asterisk.
+    const lines = prompt.map((line) => line.replace(/^ \* /, " > "));
+    return { text: bare(lines.join("")), height: prompt.findLastIndex((line) => /\S/.test(line)) + 1 };
   }
 
   /** All that was printed, and the screen from the prompt on. */

@@ -68,7 +68,7 @@ local function spawn_shared(start)
   -- Not asked with exists(): the manifest defines the function when it is first called.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
-    return "host = 'shared' needs :UpdateRemotePlugins and a restart of Neovim"
+    return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
   end
   if not ok then
     return "the standard Node host has ended; restart Neovim, or set host = 'private'"

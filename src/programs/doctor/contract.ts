@@ -26,7 +26,9 @@ const RemotePlugin = z.object({
   isRegistered: z.boolean(),
   /** It is in the manifest that Neovim reads when it starts. */
   isInManifest: z.boolean(),
-  /** The standard Node host, from the npm package `neovim`. */
+  /** The user has turned the standard Node host off. */
+  isDisabled: z.boolean(),
+  /** Where that host is: in the npm package `neovim`, or where `g:node_host_prog` says. */
   host: z.string().optional(),
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;

@@ -1,4 +1,5 @@
 /** What the plugin needs on this machine. */
+import { existsSync } from "node:fs";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { ProcessTable } from "../../cli/processes/table.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
@@ -24,15 +25,23 @@ function checkNode(findings: Findings): void {
 }
 
 /** `:UpdateRemotePlugins` says nothing when it finds no host, and Neovim reads what it wrote when it starts. */
-function checkRemotePlugin(findings: Findings, { host, isRegistered, isInManifest }: RemotePlugin): void {
+function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';
-  if (host === undefined)
+  const { host } = plugin;
+  if (plugin.isDisabled)
+    findings.error(`${option}, but g:loaded_node_provider is 0`, 'take that out, or set host = "private"');
+  else if (host === undefined)
     findings.error(
       `${option} needs the npm package neovim, which is not installed`,
       "npm install -g neovim, then :UpdateRemotePlugins, then restart Neovim",
     );
-  else if (isRegistered) findings.ok(`${option}: the remote plugin is registered`);
-  else if (isInManifest)
+  else if (!existsSync(host))
+    findings.error(
+      `${option}: there is no ${host}, which g:node_host_prog names`,
+      "npm install -g neovim, and take g:node_host_prog out",
+    );
+  else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
+  else if (plugin.isInManifest)
     findings.error(
       `${option}: the remote plugin is registered, but not in this Neovim yet`,
       "restart Neovim",

@@ -1,0 +1,143 @@
+--- Runs the doctor, a program of the bundle, and shows what it finds. Only what must be said without Node is said here.
+local build = require("gemini-bridge.host.build")
+local config = require("gemini-bridge.config")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+--- The doctor asks programs of the system and the CLI, each with a limit of its own (milliseconds).
+local TIMEOUT = 30000
+
+local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+local program = root .. "/dist/doctor.cjs"
+
+--- Without its empty list, which JSON would show as an empty object.
+---@param list any[]
+---@return any[]?
+local function filled(list)
+  return #list > 0 and list or nil
+end
+
+--- What `host = "shared"` needs beside the plugin.
+local function remote_plugin()
+  local found, host = pcall(vim.fn["provider#node#Prog"])
+  local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")
+  local registered = manifest and manifest:read("*a") or ""
+  if manifest then
+    manifest:close()
+  end
+  return {
+    isDisabled = not found,
+    host = found and host ~= "" and host or nil,
+    -- The function itself is there only when it has been called once.
+    isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
+      or vim.fn.exists("*GeminiBridgeStart") == 1,
+    isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
+  }
+end
+
+--- What the doctor is told of this Neovim: `Facts` in src/programs/doctor/contract.ts.
+local function facts()
+  local options, bridge, version = config.get(), status.get(), vim.version()
+  return {
+    version = ("%d.%d.%d"):format(version.major, version.minor, version.patch),
+    pid = vim.fn.getpid(),
+    cwd = vim.fn.getcwd(),
+    cmd = options.terminal.cmd,
+    isStale = build.state() == "stale",
+    remotePlugin = options.host == "shared" and remote_plugin() or nil,
+    bridge = {
+      state = bridge.state,
+      error = bridge.error,
+      build = bridge.build,
+      port = bridge.port,
+      pid = bridge.pid,
+      discoveryFile = bridge.discoveryFile,
+      workspace = filled(bridge.workspace),
+      clients = filled(vim.tbl_map(function(client)
+        return { name = client.name, version = client.version }
+      end, bridge.clients)),
+    },
+  }
+end
+
+--- Why nothing came from the doctor, and what to do.
+---@param output string What it said instead.
+---@return string problem
+---@return string advice
+local function failure(output)
+  if build.state() == "missing" then
+    return "The Node part is not built yet", ":GeminiBuild"
+  end
+  local answered, problem = false, nil
+  build.node_version(config.get().node, function(_, reason)
+    answered, problem = true, reason
+  end)
+  vim.wait(TIMEOUT, function()
+    return answered
+  end, 5)
+  if problem then
+    return problem, ("install Node %d or later, or set the option node"):format(build.MIN_NODE)
+  end
+  local last = vim.trim(output):match("[^\n]*$")
+  return "The doctor failed: " .. (last ~= "" and last or "no answer"), ":GeminiBuild"
+end
+
+--- Runs the doctor and waits for it, as |:checkhealth| has to.
+---@param ... string Its arguments.
+---@return string? output
+---@return string problem Nothing when there is output; what it said, or why it did not run.
+local function run(...)
+  local command = { config.get().node, program, "--neovim", ... }
+  -- Node cannot start in a directory that has been deleted, which Neovim's may be.
+  local options = { cwd = root, stdin = vim.json.encode(facts()), text = true }
+  local ok, process = pcall(vim.system, command, options)
+  if not ok then
+    return nil, tostring(process)
+  end
+  local result = process:wait(TIMEOUT)
+  if result.code > 1 or result.signal ~= 0 then
+    return nil, result.stderr or ""
+  end
+  return result.stdout, result.stderr or ""
+end
+
+local LEVELS = { "ok", "info", "warn", "error" }
+
+---@param section any
+local function show(section)
+  if type(section) ~= "table" or type(section.title) ~= "string" or type(section.items) ~= "table" then
+    return
+  end
+  vim.health.start(section.title)
+  for _, item in ipairs(section.items) do
+    if type(item) == "table" and vim.list_contains(LEVELS, item.level) and type(item.text) == "string" then
+      vim.health[item.level](item.text, type(item.advice) == "string" and item.advice or nil)
+    end
+  end
+end
+
+--- Writes the report into the buffer of |:checkhealth|.
+---@param pid? integer Of a running CLI, which then comes first.
+function M.report(pid)
+  local output, problem = run("--json", pid and tostring(pid))
+  local ok, report = pcall(vim.json.decode, output or "", { luanil = { object = true } })
+  if ok and type(report) == "table" and type(report.sections) == "table" then
+    vim.iter(report.sections):each(show)
+    return
+  end
+  vim.health.start("Installation")
+  vim.health.error(failure(problem))
+end
+
+--- The process ids of the running CLIs.
+---@return string[]
+function M.running()
+  local pids = {}
+  for pid in (run("--list") or ""):gmatch("(%d+) [^\n]*") do
+    pids[#pids + 1] = pid
+  end
+  return pids
+end
+
+return M

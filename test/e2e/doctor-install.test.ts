@@ -1,0 +1,124 @@
+/** What the doctor says of the plugin itself: Node, the build, the host. */
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { readProcessTable } from "../../src/cli/processes/table.ts";
+import { examine, isRunning, startClient } from "../support/doctor.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { copyPlugin, useCopy } from "../support/plugin.ts";
+
+async function startBridge(nvim: Nvim): Promise<void> {
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+}
+
+t.test("without the Node part", async (t) => {
+  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const nvim = await startNvim(t, { init: useCopy(copy) });
+  t.match((await examine(nvim))["Installation"], /ERROR The Node part is not built yet -> :GeminiBuild/);
+  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"), []);
+});
+
+t.test("without Node", async (t) => {
+  const cases: [string, RegExp][] = [
+    ["no-such-node", /ERROR no-such-node is not on PATH; .* -> install Node 20/],
+    ["old", /ERROR \S+\/old is Node 18\.19\.0; version 20 or later is needed -> install Node 20/],
+    ["other", /ERROR The doctor failed: SyntaxError: of another world -> :GeminiBuild/],
+  ];
+  const bin = join(t.testdir(), "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "old"), "#!/bin/sh\necho v18.19.0\n", { mode: 0o755 });
+  const other =
+    '#!/bin/sh\n[ "$1" = --version ] && echo v99.0.0 && exit\necho "SyntaxError: of another world" >&2; exit 1\n';
+  writeFileSync(join(bin, "other"), other, { mode: 0o755 });
+  for (const [node, says] of cases) {
+    const path = node.startsWith("no") ? node : join(bin, node);
+    const nvim = await startNvim(t, {
+      init: `require('gemini-bridge').setup({ node = ${JSON.stringify(path)} })`,
+    });
+    t.match((await examine(nvim))["Installation"], says);
+    await nvim.close();
+  }
+});
+
+/** A copy of the plugin that can be built. */
+function buildable(t: Test): { copy: string; build: () => void } {
+  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  const build = () => {
+    execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: copy, stdio: "ignore" });
+  };
+  build();
+  return { copy, build };
+}
+
+t.test("an update under a running bridge", async (t) => {
+  const { copy, build } = buildable(t);
+  const nvim = await startNvim(t, { init: useCopy(copy) });
+  await startBridge(nvim);
+  const before = await examine(nvim);
+  t.match(before["Installation"], /OK The Node part is built/);
+  t.match(before["Bridge"], /OK The host is process \d+/);
+
+  appendFileSync(join(copy, "src/log.ts"), "// changed\n");
+  t.match(
+    (await examine(nvim))["Installation"],
+    /ERROR The Node part was updated, but not built again -> :GeminiBuild/,
+  );
+
+  build();
+  const after = await examine(nvim);
+  t.match(after["Installation"], /OK The Node part is built/);
+  t.match(after["Bridge"], /WARNING The host, process \d+, still runs .* before an update -> :GeminiRestart/);
+
+  await nvim.command("GeminiRestart");
+  await nvim.waitFor(isRunning, "the bridge to run again", 10_000);
+  t.match((await examine(nvim))["Bridge"], /OK The host is process \d+/);
+});
+
+t.test("a CLI that was started too early is to be started again", async (t) => {
+  const nvim = await startNvim(t, { env: { REMOTE_CONTAINERS: "true" } });
+  const client = await startClient(nvim);
+  t.equal(client.status, "disconnected");
+  const seconds = async () => (await readProcessTable()).get(client.pid)?.seconds ?? 0;
+  await nvim.waitFor(async () => (await seconds()) >= 2, "the client to be older than what is started now");
+  await startBridge(nvim);
+  t.match(
+    (await examine(nvim, client.pid))["Gemini CLI"],
+    /WARNING It is not connected to this Neovim -> it is older than the bridge: start it again;/,
+  );
+});
+
+t.test('host = "shared"', async (t) => {
+  const shared = "require('gemini-bridge').setup({ host = 'shared' })\n";
+  const host = `vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}\n`;
+
+  await t.test("without its npm package", async (t) => {
+    const nvim = await startNvim(t, { init: shared });
+    t.match(
+      (await examine(nvim))["Installation"],
+      /ERROR host = "shared" needs the npm package neovim, .* -> npm install -g neovim, then :UpdateRemotePlugins/,
+    );
+    await nvim.command("GeminiStart");
+    t.match(await nvim.messages(), /npm package neovim/);
+  });
+
+  await t.test("turned off, or named where it is not", async (t) => {
+    const off = await startNvim(t, { init: `vim.g.loaded_node_provider = 0\n${shared}` });
+    t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> take that out/);
+    const nowhere = await startNvim(t, { init: `vim.g.node_host_prog = '/no/host.js'\n${shared}` });
+    t.match((await examine(nowhere))["Installation"], /ERROR .* there is no \/no\/host\.js/);
+  });
+
+  await t.test("from one step to the next", async (t) => {
+    const nvim = await startNvim(t, { init: host + shared });
+    const says = async () => (await examine(nvim))["Installation"];
+    t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);
+    await nvim.command("UpdateRemotePlugins");
+    t.match(await says(), /ERROR .* registered, but not in this Neovim yet -> restart Neovim/);
+    await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // as a Neovim does that starts
+    t.match(await says(), /OK host = "shared": the remote plugin is registered/, "before it is first called");
+    t.notMatch(await says(), /ERROR/);
+  });
+});

@@ -1,0 +1,53 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { type Nvim, root } from "./nvim.ts";
+
+export const CLIENT = join(root, "test/e2e/fixtures/ide-client.mjs");
+
+/** What became of a client. */
+export const Outcome = z.object({
+  pid: z.int(),
+  idePid: z.int(),
+  status: z.string(),
+  details: z.string().optional(),
+});
+
+/** Starts a command below a shell of Neovim's, as in `:terminal`. */
+export const START = `
+local command, options = ...
+return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tbl_extend('keep', options, { pty = true })))
+`;
+
+let clients = 0;
+
+/** Runs the CLI's own client below a shell of Neovim's, and tells what became of it. */
+export async function startClient(
+  nvim: Nvim,
+  { cwd = nvim.dirs.workspace, prefix = "" }: { cwd?: string; prefix?: string } = {},
+): Promise<z.infer<typeof Outcome>> {
+  const result = join(nvim.dirs.home, `client-${++clients}.json`);
+  await nvim.lua(START, `${prefix} '${process.execPath}' '${CLIENT}' '${result}'`, { cwd });
+  await nvim.waitFor(() => existsSync(result), "the client's outcome", 20_000);
+  return Outcome.parse(JSON.parse(readFileSync(result, "utf8")));
+}
+
+const TITLES = /^(?=Installation|Bridge|Editors|Running CLIs|A CLI started|Gemini CLI, process)/m;
+
+/** A report's sections by their names: each finding in a line, with its advice behind an arrow. */
+export function sectionsOf(text: string): Record<string, string> {
+  const sections = text.split(TITLES);
+  return Object.fromEntries(sections.map((section) => [/^[A-Za-z ]+\w/.exec(section)?.[0], section]));
+}
+
+/** What `:GeminiDoctor` shows. */
+export async function examine(nvim: Nvim, pid?: number): Promise<Record<string, string>> {
+  await nvim.command(`GeminiDoctor ${pid ?? ""}`);
+  const lines = z
+    .array(z.string())
+    .parse(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"));
+  await nvim.command("bwipeout!");
+  return sectionsOf(lines.join("\n").replace(/\n +- ADVICE:\n +- /g, " -> "));
+}
+
+export const isRunning = "require('gemini-bridge').status().state == 'running'";
