@@ -72,13 +72,13 @@ export function chooseEditor(
   return named ?? candidates[0];
 }
 
-/** Finds the editor that a CLI takes. */
-export function findEditor(cli: Cli, table: ProcessTable): AnnouncedEditor | undefined {
-  return chooseEditor(announcedEditors(temporaryDirectory(cli.env)), {
-    idePid: idePidOf(cli, table),
-    cwd: cli.cwd,
-    port: cli.env["GEMINI_CLI_IDE_SERVER_PORT"],
-  });
+/** Finds the editor that a CLI takes. @param idePid see {@link idePidOf} */
+export function findEditor(
+  { env, cwd }: Pick<Cli, "env" | "cwd">,
+  idePid: number,
+): AnnouncedEditor | undefined {
+  const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
+  return chooseEditor(announcedEditors(temporaryDirectory(env)), { idePid, cwd, port });
 }
 
 /** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */

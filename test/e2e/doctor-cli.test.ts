@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Cli, type CliOptions, startCliInNvim } from "../support/cli.ts";
-import { examine, isRunning } from "../support/doctor.ts";
+import { examine, isRunning, runDoctor } from "../support/doctor.ts";
 import { startModel } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, killAll } from "../support/processes.ts";
@@ -56,12 +56,34 @@ t.test("one that asks", async (t) => {
   t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
   t.match(report, /OK It is connected to this Neovim/);
   t.match(report, /OK asks before it writes, which opens a diff/);
-  t.match(report, /"Allow for this session", does not show from here/);
-  t.notMatch(report, /ERROR|WARNING/);
+  t.notMatch(report, /ERROR|WARNING|does not show from here/);
 
   model.say(...writing(nvim.path("a.txt"), "two\n"));
   await cli.type("Please change it.");
   await t.resolves(nvim.waitFor("_G.opened == 1", "the review", 10_000));
+
+  await cli.press("1"); // Allow once
+  await cli.waitForScreen(/It is written\./);
+
+  // While an editor shows the change, the CLI takes this answer for "once".
+  await nvim.command("GeminiStop");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+  await nvim.waitFor(
+    async () => /Disconnected/.test(await cli.slash("/ide status")),
+    "the CLI to notice",
+    15_000,
+  );
+  model.say(...writing(nvim.path("a.txt"), "three\n"));
+  await cli.type("Please change it again.");
+  await cli.waitForScreen(/2\. Allow for this session/);
+  await cli.press("2");
+  await cli.waitForScreen(/auto-accept edits/);
+  const { "Gemini CLI": then } = await examine(nvim, pid);
+  t.match(
+    then,
+    /WARNING writes without asking in auto-edit mode, .* \(as its screen says\) -> press Shift-Tab/,
+  );
+  t.notMatch(then, /asks before it writes/);
 });
 
 t.test("one that does not ask", async (t) => {
@@ -71,22 +93,22 @@ t.test("one that does not ask", async (t) => {
     [
       "YOLO",
       { args: "--yolo" },
-      { says: /WARNING starts in YOLO mode .* no diff opens \(--yolo\) -> press Ctrl-Y in it/ },
+      { says: /writes without asking in YOLO mode, so that no diff opens \(--yolo\) -> press Ctrl-Y in it/ },
     ],
     [
       "auto-edit by a setting",
       { settings: { general: { enableAutoUpdate: false, defaultApprovalMode: "auto_edit" } } },
-      { says: /WARNING starts in auto-edit mode .* \(\S+\/\.gemini\/settings\.json\) -> press Shift-Tab/ },
+      { says: /without asking in auto-edit mode, .* \(\S+\/\.gemini\/settings\.json\) -> press Shift-Tab/ },
     ],
     [
       "tools that are allowed",
       { args: "--allowed-tools write_file,replace" },
-      { says: /WARNING write_file runs without asking, so that no diff opens \(--allowed-tools\)/ },
+      { says: /write_file runs without asking, so that no diff opens \(--allowed-tools\)/ },
     ],
     [
       "a policy",
       {},
-      { policy, says: /WARNING write_file runs without asking, .* \(\S+\/policies\/auto-saved\.toml\) -> / },
+      { policy, says: /write_file runs without asking, .* \(\S+\/policies\/auto-saved\.toml\) -> / },
     ],
   ];
   for (const [index, [name, options, { policy, says }]] of cases.entries()) {
@@ -96,8 +118,11 @@ t.test("one that does not ask", async (t) => {
       const model = await startModel(t);
       const { cli, pid } = await connect(t, nvim, { ...options, model });
       const { "Gemini CLI": report } = await examine(nvim, pid);
-      t.match(report, says);
+      t.match(report, /WARNING .* without asking/);
       t.notMatch(report, /ERROR|asks before it writes/);
+      const { "Gemini CLI": inShell } = (await runDoctor(nvim, [String(pid)])).sections;
+      t.match(inShell, says, "without a screen, by what it was started with");
+      t.match(inShell, /"Allow for this session", does not show from here/);
 
       model.say(...writing(nvim.path("a.txt"), `${index}\n`));
       await cli.type("Please change it.");

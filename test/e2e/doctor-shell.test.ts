@@ -1,34 +1,14 @@
 /** The doctor in a plain shell, which no Neovim tells anything. */
-import { type ExecFileException, execFile, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { readDiscovery } from "../support/client.ts";
-import { isRunning, sectionsOf, startClient } from "../support/doctor.ts";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
-import { makeEnv, withEnv, writeFiles } from "../support/sandbox.ts";
-
-const PROGRAM = join(root, "dist/doctor.cjs");
-
-interface Answer {
-  code: ExecFileException["code"];
-  output: string;
-  sections: Record<string, string>;
-}
-
-/** Runs the doctor in a shell with the Neovim's home and temporary directory; its standard input stays open. */
-function doctor(nvim: Nvim, args: string[], cwd = nvim.dirs.workspace): Promise<Answer> {
-  const env = { ...makeEnv(nvim.dirs), REMOTE_CONTAINERS: "true" };
-  const [file = "", ...words] = withEnv(env, [process.execPath, PROGRAM, ...args]);
-  return new Promise((resolve) => {
-    execFile(file, words, { cwd }, (error, stdout, stderr) => {
-      const sections = sectionsOf(stdout.replace(/\n +-> /g, " -> "));
-      resolve({ code: error?.code ?? 0, output: stdout + stderr, sections });
-    });
-  });
-}
+import { isRunning, PROGRAM, runDoctor, startClient } from "../support/doctor.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { writeFiles } from "../support/sandbox.ts";
 
 /** A Node process that looks like a CLI to `ps`. */
 async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> {
@@ -44,7 +24,7 @@ t.test("the doctor in a shell", async (t) => {
   writeFiles(nvim.dirs.home, { ".gemini/settings.json": '{ "ide": { "enabled": true } }' });
 
   await t.test("no editor", async (t) => {
-    const { code, sections } = await doctor(nvim, []);
+    const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 1);
     t.match(sections["Editors"], `No editor announces itself in ${nvim.dirs.tmp} -> :GeminiStart`);
     t.match(sections["A CLI started here"], /ERROR +finds no editor in \S+ -> :GeminiStart/);
@@ -56,7 +36,7 @@ t.test("the doctor in a shell", async (t) => {
   const editor = `Neovim, process ${own?.pid}, port ${own?.port}`;
 
   await t.test("a Neovim", async (t) => {
-    const { code, sections } = await doctor(nvim, []);
+    const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 0, "no error");
     t.match(sections["Installation"], `Node ${process.versions.node}`);
     t.match(sections["Editors"], `ok      ${editor}: it answers`);
@@ -68,7 +48,7 @@ t.test("the doctor in a shell", async (t) => {
   await t.test("elsewhere, where a name tries to steer the terminal", async (t) => {
     const cwd = join(nvim.dirs.home, "\u001b[2Jx\ny");
     mkdirSync(cwd);
-    const { code, output } = await doctor(nvim, [], cwd);
+    const { code, output } = await runDoctor(nvim, [], cwd);
     t.equal(code, 1);
     t.match(
       output,
@@ -79,21 +59,24 @@ t.test("the doctor in a shell", async (t) => {
 
   await t.test("a CLI that is connected", async (t) => {
     const client = await startClient(nvim);
-    const { sections } = await doctor(nvim, [String(client.pid)]);
+    const { sections } = await runDoctor(nvim, [String(client.pid)]);
     t.match(sections["Gemini CLI"], `ok      It is connected to ${editor}`);
     t.match(sections["Gemini CLI"], `ok      takes ${editor}`);
   });
 
   await t.test("the CLIs that run", async (t) => {
     const pid = await startLookalike(t, nvim);
-    t.match((await doctor(nvim, ["--list"])).output, new RegExp(`^${pid} \\S+ \\S+/gemini --model x$`, "m"));
-    const { "Running CLIs": running } = (await doctor(nvim, [])).sections;
+    t.match(
+      (await runDoctor(nvim, ["--list"])).output,
+      new RegExp(`^${pid} \\S+ \\S+/gemini --model x$`, "m"),
+    );
+    const { "Running CLIs": running } = (await runDoctor(nvim, [])).sections;
     t.match(running, `process ${pid}: `);
     t.match(running, `not connected to any editor; why: node ${PROGRAM} ${pid}`);
   });
 
   await t.test("a report for programs", async (t) => {
-    const { code, output } = await doctor(nvim, ["--json", "4194999"]);
+    const { code, output } = await runDoctor(nvim, ["--json", "4194999"]);
     const { sections } = z
       .object({
         sections: z.array(
@@ -119,7 +102,7 @@ t.test("the doctor in a shell", async (t) => {
 
   await t.test("what it does not understand", async (t) => {
     for (const args of [["me"], ["1", "2"], ["--all"], ["-1"]]) {
-      const { code, output } = await doctor(nvim, args);
+      const { code, output } = await runDoctor(nvim, args);
       t.equal(code, 2, args.join(" "));
       t.match(output, /^usage: /);
     }

@@ -1,7 +1,9 @@
+import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { type Nvim, root } from "./nvim.ts";
+import { makeEnv, withEnv } from "./sandbox.ts";
 
 export const CLIENT = join(root, "test/e2e/fixtures/ide-client.mjs");
 
@@ -51,3 +53,24 @@ export async function examine(nvim: Nvim, pid?: number): Promise<Record<string, 
 }
 
 export const isRunning = "require('gemini-bridge').status().state == 'running'";
+
+/** The doctor as a shell runs it. */
+export const PROGRAM = join(root, "dist/doctor.cjs");
+
+export interface Answer {
+  code: ExecFileException["code"];
+  output: string;
+  sections: Record<string, string>;
+}
+
+/** Runs the doctor in a shell with the Neovim's home and temporary directory; its standard input stays open. */
+export function runDoctor(nvim: Nvim, args: string[], cwd = nvim.dirs.workspace): Promise<Answer> {
+  const env = { ...makeEnv(nvim.dirs), REMOTE_CONTAINERS: "true" };
+  const [file = "", ...words] = withEnv(env, [process.execPath, PROGRAM, ...args]);
+  return new Promise((resolve) => {
+    execFile(file, words, { cwd }, (error, stdout, stderr) => {
+      const sections = sectionsOf(stdout.replace(/\n +-> /g, " -> "));
+      resolve({ code: error?.code ?? 0, output: stdout + stderr, sections });
+    });
+  });
+}

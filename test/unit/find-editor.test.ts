@@ -83,7 +83,7 @@ t.test("the editor that the CLI takes", async (t) => {
       rmSync(temporary, { recursive: true });
     },
   );
-  await fc.assert(property, fuzz(t, "discovery directories", 400));
+  await fc.assert(property, fuzz(t, "discovery directories", 200));
 });
 
 t.test("what is not a small regular file is no announcement", async (t) => {

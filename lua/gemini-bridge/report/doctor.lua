@@ -8,6 +8,9 @@ local M = {}
 --- The doctor asks programs of the system and the CLI, each with a limit of its own (milliseconds).
 local TIMEOUT = 30000
 
+--- The lines of a terminal in which its prompt is.
+local SCREEN = 60
+
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 local program = root .. "/dist/doctor.cjs"
 
@@ -36,6 +39,18 @@ local function remote_plugin()
   }
 end
 
+--- The end of what each terminal shows.
+local function terminals()
+  local list = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
+    if ok and vim.bo[buf].buftype == "terminal" then
+      list[#list + 1] = { pid = pid, lines = vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false) }
+    end
+  end
+  return list
+end
+
 --- What the doctor is told of this Neovim: `Facts` in src/programs/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), status.get(), vim.version()
@@ -45,6 +60,7 @@ local function facts()
     cwd = vim.fn.getcwd(),
     cmd = options.terminal.cmd,
     isStale = build.state() == "stale",
+    terminals = filled(terminals()),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
     bridge = {
       state = bridge.state,
@@ -61,13 +77,19 @@ local function facts()
   }
 end
 
+local UNBUILT = {
+  missing = "The Node part is not built yet",
+  stale = "The Node part was updated, but not built again",
+}
+
 --- Why nothing came from the doctor, and what to do.
 ---@param output string What it said instead.
 ---@return string problem
 ---@return string advice
 local function failure(output)
-  if build.state() == "missing" then
-    return "The Node part is not built yet", ":GeminiBuild"
+  local state = build.state()
+  if state ~= "current" then
+    return UNBUILT[state], ":GeminiBuild"
   end
   local answered, problem = false, nil
   build.node_version(config.get().node, function(_, reason)
@@ -79,8 +101,9 @@ local function failure(output)
   if problem then
     return problem, ("install Node %d or later, or set the option node"):format(build.MIN_NODE)
   end
-  local last = vim.trim(output):match("[^\n]*$")
-  return "The doctor failed: " .. (last ~= "" and last or "no answer"), ":GeminiBuild"
+  local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
+  return "The doctor failed: " .. (reason ~= "" and reason or "it gives no answer"),
+    ("run `%s %s` in a shell, which shows more"):format(config.get().node, program)
 end
 
 --- Runs the doctor and waits for it, as |:checkhealth| has to.
@@ -95,7 +118,8 @@ local function run(...)
   if not ok then
     return nil, tostring(process)
   end
-  local result = process:wait(TIMEOUT)
+  -- Nothing of one that had to be killed.
+  local result = process:wait(TIMEOUT) or { code = 124, signal = 9 }
   if result.code > 1 or result.signal ~= 0 then
     return nil, result.stderr or ""
   end

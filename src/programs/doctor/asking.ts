@@ -6,18 +6,24 @@ import type { CliSettings } from "../../cli/settings.ts";
 import type { Subject } from "./connection.ts";
 import type { Findings } from "./section.ts";
 
-/** What a CLI does in a mode in which it never asks, and how to leave that mode. */
-const MODES: Record<string, { does: string; leave: string }> = {
-  yolo: { does: "starts in YOLO mode and writes without asking", leave: "press Ctrl-Y in it" },
-  auto_edit: { does: "starts in auto-edit mode and writes without asking", leave: "press Shift-Tab in it" },
-  plan: { does: "starts in plan mode and writes nothing", leave: "press Shift-Tab in it" },
+/** What a CLI does in a mode in which it never asks, and the key that leaves that mode. */
+const MODES: Record<string, { does: string; key: string }> = {
+  yolo: { does: "writes without asking in YOLO mode", key: "Ctrl-Y" },
+  auto_edit: { does: "writes without asking in auto-edit mode", key: "Shift-Tab" },
+  plan: { does: "writes nothing in plan mode", key: "Shift-Tab" },
 };
 
 const DOES = { allow: "runs without asking", deny: "is forbidden" } as const;
 
-export function checkAsking(findings: Findings, { words, env }: Subject, settings: CliSettings): void {
+/** @param shown the mode that is to be seen on its screen, where it may have been changed since the start */
+export function checkAsking(
+  findings: Findings,
+  { words, env }: Subject,
+  settings: CliSettings,
+  shown?: string,
+): void {
   const flags = readFlags(words);
-  const mode = startMode(flags, settings);
+  const mode = shown === undefined ? startMode(flags, settings) : { name: shown, from: "as its screen says" };
   const { rules, broken } = readRules(env, flags, settings);
   for (const path of broken)
     findings.warn(`${path} is no policy file: the CLI leaves it out`, "correct that file");
@@ -26,7 +32,7 @@ export function checkAsking(findings: Findings, { words, env }: Subject, setting
   if (told && verdicts.some(({ rule }) => rule !== undefined && rule.from === undefined))
     findings.warn(
       `${told.does}, so that no diff opens (${mode.from})`,
-      `${told.leave}, or start it without that`,
+      `press ${told.key} in it, or start it without that`,
     );
   for (const { tool, decision, rule } of verdicts) {
     if (decision !== "ask_user" && rule?.from !== undefined)

@@ -4,7 +4,7 @@ import { realpathSync } from "node:fs";
 import { delimiter } from "node:path";
 import { type Cli, temporaryDirectory } from "../../cli/cli.ts";
 import { dialsLoopback, isContainer } from "../../cli/container.ts";
-import { type AnnouncedEditor, announcedEditors, chooseEditor, contains } from "../../cli/find-editor.ts";
+import { type AnnouncedEditor, announcedEditors, contains, findEditor } from "../../cli/find-editor.ts";
 import type { CliSettings } from "../../cli/settings.ts";
 import { setting } from "../../cli/settings.ts";
 import { directoryOf } from "./bridge.ts";
@@ -30,10 +30,10 @@ export function checkConnection(
   bridge: Bridge | undefined,
 ): void {
   const looks = temporaryDirectory(subject.env);
-  if (!bridge) checkAnyChoice(findings, subject, announcedEditors(looks), looks);
+  const choice = findEditor(subject, subject.idePid);
+  if (!bridge) checkAnyChoice(findings, subject, choice);
   else if (bridge.state === "running") {
-    if (checkDirectory(findings, looks, directoryOf(bridge)))
-      checkChoice(findings, subject, announcedEditors(looks), bridge);
+    if (checkDirectory(findings, looks, directoryOf(bridge))) checkChoice(findings, subject, choice, bridge);
     checkWorkspace(findings, subject, bridge.workspace);
   }
   checkNetwork(findings, subject);
@@ -59,38 +59,28 @@ function real(path: string): string {
   }
 }
 
-function choiceOf({ idePid, cwd, env }: Subject, editors: readonly AnnouncedEditor[]) {
-  return chooseEditor(editors, { idePid, cwd, port: env["GEMINI_CLI_IDE_SERVER_PORT"] });
-}
-
 function checkChoice(
   findings: Findings,
-  subject: Subject,
-  editors: readonly AnnouncedEditor[],
-  bridge: Bridge,
+  { env, idePid }: Subject,
+  choice: AnnouncedEditor | undefined,
+  { port }: Bridge,
 ): void {
-  const choice = choiceOf(subject, editors);
-  if (choice?.port === bridge.port) findings.ok("takes this Neovim among the editors that it finds");
+  if (choice?.port === port) findings.ok("takes this Neovim among the editors that it finds");
   else if (choice)
     findings.error(
       `takes another editor: ${describeEditor(choice)}`,
       "start it by :Gemini, or in a shell with the lines of :GeminiEnv",
     );
-  const own = editors.find(({ port }) => port === bridge.port);
-  if (own && own.pid !== subject.idePid)
+  const own = announcedEditors(temporaryDirectory(env)).find((editor) => editor.port === port);
+  if (own && own.pid !== idePid)
     findings.info(
-      `takes process ${subject.idePid} for its editor, this one is ${own.pid}: a CLI of 0.30 or older does not find it`,
+      `takes process ${idePid} for its editor, this one is ${own.pid}: a CLI of 0.30 or older does not find it`,
     );
 }
 
-function checkAnyChoice(
-  findings: Findings,
-  subject: Subject,
-  editors: readonly AnnouncedEditor[],
-  looks: string,
-): void {
-  const choice = choiceOf(subject, editors);
+function checkAnyChoice(findings: Findings, subject: Subject, choice: AnnouncedEditor | undefined): void {
   if (!choice) {
+    const looks = temporaryDirectory(subject.env);
     findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
     return;
   }

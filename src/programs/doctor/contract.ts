@@ -43,6 +43,8 @@ export const Facts = z.object({
   cmd: z.array(z.string()).min(1),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
+  /** The end of what its terminals show, each with the program's process. */
+  terminals: z.array(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   /** With `host = "shared"` only. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,

@@ -25,7 +25,7 @@ export async function examine(
   pid: number | undefined,
 ): Promise<Report> {
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
-  const asker = { bridge: facts?.bridge, command };
+  const asker = { bridge: facts?.bridge, command, terminals: facts?.terminals ?? [] };
   const temporary = temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),

@@ -5,10 +5,11 @@ import { readFlags } from "../../cli/flags.ts";
 import { inspect } from "../../cli/processes/inspect.ts";
 import { familyOf, type ProcessTable, processesOf } from "../../cli/processes/table.ts";
 import { releaseOfCommand } from "../../cli/release.ts";
+import { modeOnScreen } from "../../cli/screen.ts";
 import { readSettings } from "../../cli/settings.ts";
 import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
-import type { Bridge, Section } from "./contract.ts";
+import type { Bridge, Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
@@ -18,7 +19,13 @@ export interface Asker {
   readonly bridge: Bridge | undefined;
   /** The command that asks about one CLI, without its process id. */
   readonly command: string;
+  /** What is to be seen of CLIs, by their processes or one above. */
+  readonly terminals: Facts["terminals"];
 }
+
+const UNSEEN =
+  'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says ' +
+  '"auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back';
 
 /** @param program the CLI's name */
 export async function listRunning(table: ProcessTable, program: string, asker: Asker): Promise<Section> {
@@ -63,10 +70,10 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   const settings = readSettings(trusting, cwd);
   const subject = { env: trusting, cwd, words, idePid: idePidOf({ pid, env, cwd }, table) };
   checkConnection(findings, subject, settings, asker.bridge);
-  checkAsking(findings, subject, settings);
-  findings.info(
-    'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says "auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back',
-  );
+  const terminal = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid));
+  const shown = modeOnScreen(terminal?.lines ?? []);
+  checkAsking(findings, subject, settings, shown);
+  if (shown === undefined) findings.info(UNSEEN);
   return findings;
 }
 
