@@ -195,6 +195,6 @@ t.test("one notification for each proposal, which never asks to press ENTER", as
   t.equal((await reviewer.nvim.nvim.mode).blocking, false);
   const messages = (await reviewer.nvim.messages()).trim().split("\n");
   t.equal(messages.length, 5);
-  t.match(messages[0], /^Gemini CLI proposes a change to .*1\.txt$/);
+  t.match(messages[0], /^gemini-bridge: Gemini CLI proposes a change to .*1\.txt$/);
   t.match(messages[2], /3\.txt \(2 more waiting\)$/);
 });

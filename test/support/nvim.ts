@@ -7,7 +7,7 @@ import { descendants, isAlive, killAll } from "./processes.ts";
 import { connectRpc } from "./rpc.ts";
 import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
-import { openTerminal, type Terminal } from "./terminal.ts";
+import { openTerminal, type Size, type Terminal } from "./terminal.ts";
 import { waitFor } from "./wait.ts";
 
 /** The plugin's own folder. */
@@ -22,8 +22,8 @@ export interface NvimOptions {
   args?: readonly string[];
   /** Lua for the end of init.lua, which by then has the plugin on 'runtimepath'. */
   init?: string;
-  /** Starts Neovim with its terminal UI, 120x40; else it is headless with 160 columns and 50 lines. */
-  tui?: boolean;
+  /** Starts Neovim with its terminal UI, 120x40 by default; else it is headless with 160 columns and 50 lines. */
+  tui?: boolean | Size;
   /** Working directory, the workspace by default. */
   cwd?: string;
 }
@@ -51,8 +51,9 @@ export function nvimBinary(): string {
  */
 export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = makeDirs();
-  const size = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
-  const init = `${size}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;
+  const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
+  const headlessSize = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
+  const init = `${headlessSize}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;
   writeFiles(dirs.config, { "nvim/init.lua": init });
   writeFiles(dirs.workspace, options.files ?? {});
 
@@ -75,7 +76,7 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
     await once(proc, "spawn");
     const procExit = once(proc, "exit").then(([code, signal]): Exit => ({ code, signal }));
     if (options.tui) {
-      terminal = await openTerminal(await connectRpc(outer, procExit), command(...args), cwd);
+      terminal = await openTerminal(await connectRpc(outer, procExit), command(...args), cwd, size);
     }
     const exited = terminal
       ? Promise.race([procExit, terminal.exited.then((code): Exit => ({ code, signal: null }))])
@@ -174,7 +175,7 @@ export class Nvim {
     return waitFor(check, what, timeout);
   }
 
-  /** The 40 lines of the terminal UI's screen. */
+  /** The lines of the terminal UI's screen. */
   screen(): Promise<string[]> {
     return this.#ui().screen();
   }

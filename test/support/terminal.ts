@@ -1,8 +1,14 @@
 import type { NeovimClient } from "neovim";
 
-/** A program in a pseudo-terminal of 120x40. */
+/** Of a screen, in cells. */
+export interface Size {
+  columns: number;
+  lines: number;
+}
+
+/** A program in a pseudo-terminal. */
 export interface Terminal {
-  /** The 40 lines of the screen. */
+  /** The lines of the screen. */
   screen(): Promise<string[]>;
   /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. */
   type(keys: string): Promise<void>;
@@ -11,8 +17,8 @@ export interface Terminal {
 }
 
 const OPEN = `
-local command, cwd, channel = ...
-vim.o.columns, vim.o.lines = 120, 41
+local command, cwd, channel, columns, lines = ...
+vim.o.columns, vim.o.lines = columns, lines + 1
 vim.o.laststatus, vim.o.ruler, vim.o.showmode, vim.o.showtabline = 0, false, false, 0
 local options = { cwd = cwd }
 function options.on_exit(_, code)
@@ -30,15 +36,19 @@ export async function openTerminal(
   outer: NeovimClient,
   command: readonly string[],
   cwd: string,
+  { columns, lines }: Size,
 ): Promise<Terminal> {
   const exited = new Promise<number>((resolve) => {
     outer.on("notification", (name: string, [code]: number[]) => {
       if (name === "terminal_exit") resolve(code ?? -1);
     });
   });
-  const job = await outer.request("nvim_exec_lua", [OPEN, [command, cwd, await outer.channelId]]);
+  const job = await outer.request("nvim_exec_lua", [
+    OPEN,
+    [command, cwd, await outer.channelId, columns, lines],
+  ]);
   return {
-    screen: () => outer.request("nvim_buf_get_lines", [0, -41, -1, false]),
+    screen: () => outer.request("nvim_buf_get_lines", [0, -1 - lines, -1, false]),
     type: (keys) => outer.request("nvim_call_function", ["chansend", [job, keys]]),
     exited,
   };

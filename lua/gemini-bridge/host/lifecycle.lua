@@ -59,12 +59,6 @@ local function failed(problem)
   notify("The bridge did not start: " .. problem, "error")
 end
 
---- Cuts a reason to one line: the prompt after a longer message would keep the next host from attaching.
----@param reason string
-local function short(reason)
-  return vim.fn.strcharpart(reason, 0, math.max(vim.o.columns - 60, 18))
-end
-
 --- Brings a crashed host back on the port and token that connected CLIs know.
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
@@ -83,7 +77,7 @@ local function recover(last, ended, reason)
     return
   end
   if restarts == 1 then
-    notify(("Gemini's host ended unexpectedly (%s); restarting"):format(short(reason)), "warn")
+    notify(("Gemini's host ended unexpectedly (%s); restarting"):format(reason), "warn")
   end
   local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, token = last.token }
   status.set(waiting)

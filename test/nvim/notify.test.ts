@@ -1,0 +1,154 @@
+import fc from "fast-check";
+import t from "tap";
+import { fuzz } from "../support/fuzz.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+
+/** Queues notices, all in one turn. */
+const SEND = `
+local notify = require('gemini-bridge.notify')
+for _, notice in ipairs(...) do notify(notice.text, notice.level) end`;
+
+const PROMPT = /Press ENTER|-- More --/;
+
+interface Notice {
+  text: string;
+  level: "info" | "warn" | "error";
+}
+
+/**
+ * Sends notices and waits until they are in the history and on the screen. A prompt would keep both from being seen.
+ * @param shown what the screen must show, at the start of a line
+ */
+async function say(
+  nvim: Nvim,
+  notices: Notice[],
+  shown: string,
+): Promise<{ history: string; screen: string }> {
+  await nvim.command("messages clear");
+  await nvim.lua(SEND, notices);
+  let screen = "";
+  const look = async () => {
+    screen = (await nvim.screen()).map((line) => line.trimEnd()).join("\n");
+    return `${screen}\n`.includes(`\n${shown}`);
+  };
+  await nvim.waitFor(look, shown).catch((error: Error) => {
+    throw new Error(`${error.message}\n${screen}`);
+  });
+  const { mode, blocking } = await nvim.nvim.mode;
+  if (blocking || mode.startsWith("r")) throw new Error(`Neovim is in mode ${mode}`);
+  return { history: await nvim.messages(), screen };
+}
+
+for (const columns of [50, 64, 80]) {
+  t.test(`any notices at ${columns} columns`, async (t) => {
+    const nvim = await startNvim(t, { tui: { columns, lines: 14 } });
+    const character = fc.constantFrom(..."abc /.:'\"\\|%漢字é…", "e\u0301", "👍", "\t");
+    const text = fc
+      .array(fc.string({ unit: character, maxLength: 120 }), { minLength: 1, maxLength: 12 })
+      .map((lines) => lines.join("\n"));
+    const notices = fc.array(
+      fc.record({ text, level: fc.constantFrom("info" as const, "warn" as const, "error" as const) }),
+      { minLength: 1, maxLength: 4 },
+    );
+    const options = fc.constantFrom(
+      "cmdheight=1",
+      "cmdheight=2",
+      "cmdheight=0",
+      "cmdheight=3 noshowcmd",
+      "cmdheight=1 noruler laststatus=0",
+      "cmdheight=1 shortmess-=T",
+    );
+    let number = 0;
+    const cases = fc.asyncProperty(notices, options, async (some, set) => {
+      await nvim.command("set cmdheight& showcmd& ruler& laststatus& shortmess&");
+      await nvim.command(`set ${set}`);
+      number++;
+      const all = some.map((notice) => ({ ...notice, text: `${number} ${notice.text}` }));
+      const { history, screen } = await say(nvim, all, `gemini-bridge: ${number}`);
+      if (PROMPT.test(screen)) throw new Error(screen);
+      if (set.includes("=0") || set.includes("-=")) return;
+      const lines = all.flatMap((notice) =>
+        `gemini-bridge: ${notice.text.replaceAll("\t", " ")}`.split("\n"),
+      );
+      for (const line of lines) if (!history.includes(line)) throw new Error(`not in the history: ${line}`);
+    });
+    // A case that fails waits for what does not come: to look for a smaller one would take minutes.
+    await fc.assert(cases, { ...fuzz(t, `notices at ${columns} columns`, 40), endOnFailure: true });
+  });
+}
+
+t.test("what is shown", async (t) => {
+  const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
+  const info = (text: string): Notice => ({ text, level: "info" });
+
+  await t.test("of one that fits is all of it", async (t) => {
+    const { history } = await say(nvim, [info("It fits.")], "gemini-bridge: It fits.\n");
+    t.equal(history.trim(), "gemini-bridge: It fits.", "said once");
+  });
+
+  await t.test("of one that does not fit are its start and its end", async (t) => {
+    const text = "Cannot write /home/漢字/a/very/long/name/that/goes/on/and/on: do something.";
+    const { screen, history } = await say(nvim, [info(text)], "gemini-bridge: Cannot");
+    t.match(screen, /^gemini-bridge: Cannot .*….*something\.$/m);
+    t.equal(history.trim(), `gemini-bridge: ${text}`);
+  });
+
+  await t.test("of a program's output is what stands around it", async () => {
+    const text = `It failed:\n${"output\n".repeat(30)}do something.`;
+    await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
+  });
+
+  await t.test("of several is the gravest", async (t) => {
+    const { history } = await say(
+      nvim,
+      [info("One."), { text: "Two.", level: "error" }, info("Three.")],
+      "gemini-bridge: Two. (+2 in :messages)\n",
+    );
+    t.equal(
+      history.trim(),
+      "gemini-bridge: One.\ngemini-bridge: Two.\ngemini-bridge: Three.",
+      "the history has them in their order",
+    );
+  });
+});
+
+t.test("a notice waits for what the user is answering", async (t) => {
+  const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
+  const later = "vim.defer_fn(function() require('gemini-bridge.notify')('this is the end.') end, 50)";
+
+  await t.test("a command line", async (t) => {
+    await nvim.lua(later);
+    await nvim.input(":echo 12");
+    await nvim.waitFor("#vim.api.nvim_get_autocmds({ event = 'SafeState' }) > 0", "the notice to wait");
+    t.match((await nvim.screen()).join("\n"), /^:echo 12$/m);
+    await nvim.input("<C-c>");
+    await nvim.waitFor(async () => (await nvim.messages()).includes("the end."), "the notice");
+  });
+
+  await t.test("a mapping that reads a key", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.command("nnoremap <expr> Q getcharstr()");
+    await nvim.lua(`${later} vim.api.nvim_input('Q')`);
+    await nvim.waitFor(
+      async () => (await nvim.messages()).includes("the end."),
+      "the notice under text lock",
+    );
+    await nvim.input("j");
+    t.notMatch((await nvim.screen()).join("\n"), PROMPT);
+  });
+});
+
+t.test("a vim.notify of the user's gets the whole text, and no name", async (t) => {
+  const init = "shown = {} vim.notify = function(...) table.insert(shown, { ... }) end";
+  const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
+  const text = `${"much ".repeat(40)}\nand more\n`;
+  await nvim.lua(SEND, [
+    { text, level: "warn" },
+    { text: "b", level: "info" },
+  ]);
+  t.same(await nvim.waitFor("#shown == 2 and shown", "both"), [
+    [text, 3, { title: "Gemini" }],
+    ["b", 2, { title: "Gemini" }],
+  ]);
+  t.equal((await nvim.messages()).trim(), "");
+});
