@@ -27,11 +27,12 @@ local function command(name, run, desc, opts)
 end
 
 local diff = lazy("complete_diffs")
-command("GeminiStart", "start", "Start the bridge to Gemini CLI")
-command("GeminiStop", "stop", "Stop the bridge to Gemini CLI")
-command("GeminiRestart", "restart", "Restart the bridge to Gemini CLI")
-command("GeminiStatus", "status", "Show the state of the bridge to Gemini CLI")
-command("GeminiLog", "log", "Open the log of the bridge to Gemini CLI")
+-- "bar" where a "|" can be no part of a path or a text.
+command("GeminiStart", "start", "Start the bridge to Gemini CLI", { bar = true })
+command("GeminiStop", "stop", "Stop the bridge to Gemini CLI", { bar = true })
+command("GeminiRestart", "restart", "Restart the bridge to Gemini CLI", { bar = true })
+command("GeminiStatus", "status", "Show the state of the bridge to Gemini CLI", { bar = true })
+command("GeminiLog", "log", "Open the log of the bridge to Gemini CLI", { bar = true })
 command("GeminiAccept", "accept", "Accept a proposed change", { nargs = "?", bang = true, complete = diff })
 command("GeminiReject", "reject", "Reject a proposed change", { nargs = "?", complete = diff })
 command("GeminiReview", "review", "Go to a proposed change", { nargs = "?", complete = diff })
@@ -52,17 +53,24 @@ command("GeminiAdd", "add", "Type references to files into Gemini CLI", {
   range = true,
   complete = lazy("complete_files"),
 })
-command("GeminiSelect", "select", "Pin a selection for Gemini CLI, or drop it", { range = true, bang = true })
+command("GeminiSelect", "select", "Pin a selection for Gemini CLI, or drop it", {
+  bang = true,
+  range = true,
+  bar = true,
+})
 command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
   nargs = 1,
   complete = lazy("complete_share"),
+  bar = true,
 })
 command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
   nargs = "?",
   complete = lazy("complete_env"),
+  bar = true,
 })
 command("GeminiDoctor", "doctor", "Say why a CLI does not connect", {
   nargs = "?",
   complete = lazy("complete_doctor"),
+  bar = true,
 })
-command("GeminiBuild", "build", "Build the Node part of the bridge")
+command("GeminiBuild", "build", "Build the Node part of the bridge", { bar = true })

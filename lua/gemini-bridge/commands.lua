@@ -21,15 +21,15 @@ local function argument(args)
 end
 
 function M.start()
-  bridge().start()
+  require("gemini-bridge.report.announce").start()
 end
 
 function M.stop()
-  bridge().stop()
+  require("gemini-bridge.report.announce").stop()
 end
 
 function M.restart()
-  bridge().restart()
+  require("gemini-bridge.report.announce").restart()
 end
 
 function M.status()

@@ -13,6 +13,13 @@ function M.check()
     vim.health.error("This Neovim is too old", "install Neovim 0.10 or later")
     return
   end
+  local problems = require("gemini-bridge.config").problems
+  if #problems > 0 then
+    vim.health.start("Options")
+    for _, problem in ipairs(problems) do
+      vim.health.warn(problem, ":help gemini-bridge-options")
+    end
+  end
   require("gemini-bridge.report.doctor").report(pid)
 end
 

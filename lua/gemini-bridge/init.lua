@@ -4,8 +4,9 @@ local M = {}
 --- Takes the user's options. Needed only to change a default.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
-  for _, problem in ipairs(require("gemini-bridge.config").set(opts)) do
-    require("gemini-bridge.notify")(problem, "warn")
+  local problems = require("gemini-bridge.config").set(opts)
+  if #problems > 0 then
+    require("gemini-bridge.notify")(table.concat(problems, "; "), "warn")
   end
   -- Only what runs already has to hear of it: loading more here would slow down Neovim's start.
   for _, name in ipairs({ "context.workspace", "context.subscription" }) do

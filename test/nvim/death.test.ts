@@ -154,7 +154,7 @@ t.test("a Neovim that quits says nothing", async (t) => {
     init: `local path = vim.fn.getcwd() .. '/said'
       vim.notify = function(text) vim.fn.writefile({ text }, path, 'a') end`,
   });
-  await nvim.command("GeminiStart");
+  await nvim.lua("require('gemini-bridge').start()");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
   nvim.nvim.notify("nvim_command", ["qa"]);
   await nvim.exited;

@@ -6,6 +6,10 @@ M.schema = require("gemini-bridge.config.options")
 ---@type table<string, any>?
 local resolved
 
+--- One sentence for each of the user's options that was left out.
+---@type string[]
+M.problems = {}
+
 ---@param target table
 ---@param name string
 ---@param value any
@@ -93,7 +97,7 @@ function M.set(opts)
     problems[1] = "setup() takes a table"
   end
   table.sort(problems)
-  resolved = options
+  resolved, M.problems = options, problems
   return problems
 end
 

@@ -1,0 +1,111 @@
+import t from "tap";
+import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+
+/** The last thing that was said, as soon as it is this. */
+const says = (nvim: Nvim, sentence: RegExp) =>
+  nvim.waitFor(async () => sentence.test((await nvim.messages()).split("\n").at(-1) ?? ""), `${sentence}`);
+
+t.test("starting and stopping says in a word what happened", async (t) => {
+  const nvim = await startNvim(t);
+  const bridge = new RunningBridge(t, nvim);
+  const said = async () => (await nvim.messages()).trim().split("\n");
+
+  await nvim.input(":GeminiStop<CR>");
+  await says(nvim, /^gemini-bridge: The bridge was not running$/);
+  await nvim.input(":GeminiStart<CR>");
+  await bridge.is("running");
+  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs on port ${bridge.file().port}$`));
+  await nvim.input(":GeminiStart<CR>");
+  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs already, on port ${bridge.file().port}$`));
+  const host = await bridge.host();
+  await nvim.input(":GeminiRestart<CR>");
+  await bridge.nextHost(host);
+  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs again, on port ${bridge.file().port}$`));
+  await nvim.input(":GeminiStop<CR>");
+  await says(nvim, /^gemini-bridge: The bridge has stopped$/);
+  t.equal((await said()).length, 5, "and nothing else");
+
+  await t.test("a start that is stopped has stopped", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.lua("vim.cmd('GeminiStart') vim.cmd('GeminiStop')");
+    await says(nvim, /The bridge has stopped$/);
+    t.equal((await said()).length, 1);
+  });
+
+  await t.test("a start after a stop runs", async (t) => {
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    await nvim.command("messages clear");
+    await nvim.lua("vim.cmd('GeminiStop') vim.cmd('GeminiStart')");
+    await says(nvim, /The bridge runs on port \d+$/);
+    t.equal((await said()).length, 1);
+  });
+
+  await t.test("scripts and options say nothing of it", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.lua("require('gemini-bridge').restart()");
+    await bridge.is("stopping");
+    await bridge.is("running");
+    await nvim.lua("require('gemini-bridge').stop()");
+    await bridge.is("stopped");
+    t.equal(await nvim.messages(), "");
+  });
+});
+
+t.test("a start that fails says why, and nothing else", async (t) => {
+  const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
+  await nvim.input(":GeminiStart<CR>");
+  await says(nvim, /^gemini-bridge: The bridge did not start: cannot run no-such-node/);
+  t.equal((await nvim.messages()).trim().split("\n").length, 1);
+});
+
+t.test("a command that takes neither path nor text takes |", async (t) => {
+  const nvim = await startNvim(t, { files: { "a.txt": "a\n" }, args: ["a.txt"] });
+  const lines = [
+    "GeminiStart",
+    "GeminiStatus",
+    "GeminiRestart",
+    "GeminiLog",
+    "GeminiSelect",
+    "GeminiSelect!",
+    "GeminiShare off",
+    "GeminiEnv --fish",
+    "GeminiDoctor",
+    "GeminiStop",
+  ];
+  for (const line of lines) {
+    await nvim.command("let g:after = 0");
+    await nvim.command(`silent! ${line} | let g:after = 1`);
+    t.equal(await nvim.lua("return vim.g.after"), 1, line);
+  }
+  const others = ["Gemini", "GeminiSend", "GeminiAdd", "GeminiAccept", "GeminiReject", "GeminiReview"];
+  const without = z.array(z.string()).parse(
+    await nvim.lua(
+      `local names = {}
+       for name, command in pairs(vim.api.nvim_get_commands({})) do
+         if vim.startswith(name, "Gemini") and not command.bar then table.insert(names, name) end
+       end
+       return names`,
+    ),
+  );
+  t.same(without.sort(), others.sort(), "of all others it is a part of the argument");
+});
+
+t.test("wrong options are one message, and in the report", async (t) => {
+  const options = '{ hots = "shared", autostart = 1, log = { level = "debug" } }';
+  const nvim = await startNvim(t, { init: `require("gemini-bridge").setup(${options})` });
+  const problems = ["option autostart must be a boolean, not 1", "unknown option hots, did you mean host?"];
+  await nvim.waitFor(() => nvim.messages(), "the message");
+  t.equal((await nvim.messages()).trim(), `gemini-bridge: ${problems.join("; ")}`);
+
+  await nvim.command("checkhealth gemini-bridge");
+  const report = String(
+    await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"),
+  );
+  for (const problem of problems) t.ok(report.includes(problem), problem);
+  await nvim.lua("require('gemini-bridge').setup({})");
+  await nvim.command("checkhealth gemini-bridge");
+  t.equal(await nvim.lua("return vim.fn.search('unknown option')"), 0, "only those of the last setup()");
+});
