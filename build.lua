@@ -8,8 +8,12 @@ local build = dofile(directory .. "/lua/gemini-bridge/host/build.lua")
 local TIMEOUT = 15 * 60 * 1000
 
 local managed = coroutine.isyieldable()
+--- vim.pack catches no error: it would be shown as a traceback.
+local caught = not vim.fn.expand("<stack>"):find("PackChanged", 1, true)
 local finished, problem = false, nil
 local messages = {}
+-- The options are known where setup() has run, as in an update.
+local config = package.loaded["gemini-bridge.config"]
 
 build.run(function(message)
   message = "gemini-bridge: " .. message
@@ -20,7 +24,7 @@ build.run(function(message)
   end
 end, function(failure)
   finished, problem = true, failure
-end)
+end, config and config.get().node)
 
 if managed then
   while not (finished and #messages == 0) do
@@ -36,6 +40,8 @@ end, 50) then
   problem = "the build did not end"
 end
 
-if problem then
+if problem and caught then
   error("gemini-bridge: " .. problem, 0)
+elseif problem then
+  dofile(directory .. "/lua/gemini-bridge/notify.lua")("The build failed: " .. problem, "error")
 end

@@ -20,8 +20,19 @@ local function argument(args)
   return args.args ~= "" and args.args or nil
 end
 
+--- A bridge that runs needs no build.
+---@param go fun()
+local function when_built(go)
+  local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
+  if is_stopped then
+    require("gemini-bridge.host.offer")(go)
+  else
+    go()
+  end
+end
+
 function M.start()
-  require("gemini-bridge.report.announce").start()
+  when_built(require("gemini-bridge.report.announce").start)
 end
 
 function M.stop()
@@ -29,7 +40,7 @@ function M.stop()
 end
 
 function M.restart()
-  require("gemini-bridge.report.announce").restart()
+  require("gemini-bridge.host.offer")(require("gemini-bridge.report.announce").restart)
 end
 
 function M.status()
@@ -101,7 +112,9 @@ function M.terminal(args)
   if args.range > 0 then
     require("gemini-bridge.context.selection").take_along()
   end
-  bridge().terminal({ name = name, args = words, new = args.bang })
+  when_built(function()
+    bridge().terminal({ name = name, args = words, new = args.bang })
+  end)
 end
 
 function M.complete_terminal(lead)

@@ -18,7 +18,7 @@ t.test("the first use, and an update without a build", async (t) => {
 
   await nvim.command("GeminiBuild");
   await nvim.waitFor(isRunning, "the start that was wanted", 20_000);
-  t.match(await nvim.messages(), /bundling \(1 of 1\)\nbuilt/);
+  t.match(await nvim.messages(), /bundling \(1 of 1\)\ngemini-bridge: built/);
 
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");

@@ -82,6 +82,21 @@ function M.problem()
   end
 end
 
+---@param node string
+---@return string # The directory that a Node program is in, with the npm that belongs to it as a rule.
+local function beside(node)
+  return vim.fs.dirname(vim.fn.exepath(node))
+end
+
+--- Why packages cannot be installed, and what to do.
+---@param node string The Node program.
+---@return string? problem
+function M.npm_problem(node)
+  if vim.fn.executable("npm") == 0 and vim.fn.executable(beside(node) .. "/npm") == 0 then
+    return "npm is not on PATH; it comes with Node, some systems package it as npm"
+  end
+end
+
 --- Asks a Node program for its version.
 ---@param node string
 ---@param answer fun(version?: string, problem?: string) On Neovim's main loop: "20.20.2", or what is wrong with
@@ -209,14 +224,11 @@ function M.run(progress, done, node)
     done(problem)
   end
   M.node_version(node, function(_, problem)
-    local beside = vim.fs.dirname(vim.fn.exepath(node))
-    if not problem and vim.fn.executable("npm") == 0 and vim.fn.executable(beside .. "/npm") == 0 then
-      problem = "npm is not on PATH; it comes with Node, some systems package it as npm"
-    end
+    problem = problem or M.npm_problem(node)
     if problem then
       return finish(problem)
     end
-    run_steps(steps(node), beside .. ":" .. vim.env.PATH, progress, finish)
+    run_steps(steps(node), beside(node) .. ":" .. vim.env.PATH, progress, finish)
   end)
 end
 

@@ -1,8 +1,9 @@
---- `:GeminiBuild`: builds while Neovim goes on, then runs what was built.
+--- Builds while Neovim goes on, then runs what was built: `:GeminiBuild`.
 
---- Says each step as it happens. A bridge that runs is restarted, one that was not built when it was
---- wanted is started.
-return function()
+--- Says each step as it happens, and why a build has failed.
+---@param done? fun() What to do with the new build; without it a bridge that runs is restarted, and one that was not
+---built when it was wanted is started.
+return function(done)
   local build = require("gemini-bridge.host.build")
   local notify = require("gemini-bridge.notify")
   local status = require("gemini-bridge.bridge.status")
@@ -10,6 +11,8 @@ return function()
   build.run(notify, function(problem)
     if problem then
       return notify("The build failed: " .. problem, "error")
+    elseif done then
+      return done()
     end
     local host = require("gemini-bridge.host")
     if status.get().state == "running" then

@@ -152,6 +152,10 @@ function M.report(pid)
   end
   vim.health.start("Installation")
   vim.health.error(failure(problem))
+  local obstacle = build.state() ~= "current" and build.npm_problem(config.get().node)
+  if obstacle then
+    vim.health.error("The Node part cannot be built: " .. obstacle)
+  end
 end
 
 --- The process ids of the running CLIs.

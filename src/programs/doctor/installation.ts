@@ -1,7 +1,9 @@
 /** What the plugin needs on this machine. */
 import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { ProcessTable } from "../../cli/processes/table.ts";
+import { findProgram } from "../../cli/release.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { type Findings, section } from "./section.ts";
 
@@ -9,6 +11,7 @@ export function checkInstallation(facts: Facts | undefined, table: ProcessTable)
   const findings = section("Installation");
   if (facts) findings.ok(`Neovim ${facts.version}`);
   checkNode(findings);
+  if (facts) checkNpm(findings);
   if (facts?.isStale) findings.error("The Node part was updated, but not built again", ":GeminiBuild");
   else findings.ok("The Node part is built");
   if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
@@ -22,6 +25,15 @@ function checkNode(findings: Findings): void {
   const version = process.versions.node;
   if (Number.parseInt(version, 10) >= oldest) findings.ok(`Node ${version}`);
   else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
+}
+
+/** As `npm_problem` of lua/gemini-bridge/host/build.lua, where Node runs. */
+function checkNpm(findings: Findings): void {
+  if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
+  findings.warn(
+    "npm is not on PATH: after an update the Node part cannot be built",
+    "install npm; it comes with Node, some systems package it as npm",
+  );
 }
 
 /** `:UpdateRemotePlugins` says nothing when it finds no host, and Neovim reads what it wrote when it starts. */

@@ -1,0 +1,139 @@
+/** What a user meets whose plugin manager has built nothing. */
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
+import { copyPlugin, useCopy } from "../support/plugin.ts";
+
+const QUESTION = /gemini-bridge is not built yet\. Build it now\?/;
+const isRunning = "require('gemini-bridge').status().state == 'running'";
+
+/** A Neovim of 80 columns beside a copy of the plugin that has its packages, as in a developer's clone, and no bundle. */
+async function startBeside(t: Test, init: string, options: NvimOptions = {}): Promise<Nvim> {
+  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
+  return startNvim(t, { tui: { columns: 80, lines: 24 }, init: `${useCopy(copy)}\n${init}`, ...options });
+}
+
+const shows = (nvim: Nvim, pattern: RegExp) =>
+  nvim.waitFor(
+    async () => pattern.test((await nvim.screen()).join("\n")),
+    `${pattern} on the screen`,
+    10_000,
+  );
+
+const CLI = "sh', '-c', 'echo the CLI is here; cat";
+
+t.test(":Gemini offers to build, and goes on by itself", async (t) => {
+  const nvim = await startBeside(
+    t,
+    `require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`,
+  );
+  await nvim.type(":Gemini\r");
+  await shows(nvim, QUESTION);
+  await nvim.type("1\r");
+  await shows(nvim, /the CLI is here/);
+  t.equal(await nvim.lua(`return ${isRunning}`), true);
+  t.equal(
+    (await nvim.messages()).trim(),
+    "gemini-bridge: bundling (1 of 1)\ngemini-bridge: built",
+    "each step is said, and nothing else",
+  );
+  await nvim.input("<C-\\><C-n>:Gemini<CR>");
+  await nvim.waitFor("vim.bo.buftype == ''", "it to be hidden, without a question");
+});
+
+t.test(":GeminiStart offers to build", async (t) => {
+  const nvim = await startBeside(t, "");
+  await nvim.type(":GeminiStart\r");
+  await shows(nvim, QUESTION);
+  await nvim.type("1\r");
+  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  await shows(nvim, /^gemini-bridge: The bridge runs on port \d+/m);
+});
+
+t.test("a no is a no", async (t) => {
+  const nvim = await startBeside(t, "");
+  for (const [command, no] of [
+    ["Gemini", "2\r"],
+    ["GeminiStart", "\r"],
+    ["GeminiRestart", "q"],
+  ]) {
+    await nvim.type(`:${command}\r`);
+    await shows(nvim, QUESTION);
+    await nvim.type(`${no}`);
+    await nvim.waitFor(async () => !(await nvim.nvim.mode).blocking, "the answer to be taken");
+    await nvim.waitFor(async () => (await nvim.nvim.mode).mode === "n", "Normal mode");
+  }
+  t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 1);
+  t.notMatch(await nvim.messages(), /gemini-bridge: /);
+});
+
+t.test("the question is the user's own vim.ui.select, when there is one", async (t) => {
+  const nvim = await startBeside(
+    t,
+    "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt } answer(items[1], 1) end",
+  );
+  await nvim.type(":GeminiStart\r");
+  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  t.same(await nvim.lua("return asked"), [
+    ["Build, and go on", "Not now"],
+    "gemini-bridge is not built yet. Build it now?",
+  ]);
+});
+
+t.test("without npm there is no question, but a reason", async (t) => {
+  const nvim = await startBeside(t, "vim.env.PATH = vim.fn.getcwd()", {
+    files: { node: `#!/bin/sh\nexec ${process.execPath} "$@"\n` },
+  });
+  chmodSync(nvim.path("node"), 0o755);
+  await nvim.type(":Gemini\r");
+  await shows(nvim, /^gemini-bridge: Not built: npm is not on PATH/m);
+  t.equal((await nvim.messages()).trim().split("\n").length, 1);
+  await nvim.command("checkhealth gemini-bridge");
+  const report = String(
+    await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"),
+  );
+  t.match(report, /ERROR The Node part cannot be built: npm is not on PATH; it comes with Node/);
+});
+
+t.test("a failed build of vim.pack is one notice", async (t) => {
+  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
+  const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init: useCopy(copy) });
+  // As vim.pack of Neovim 0.12 does it, in which this event is new.
+  const event = (await nvim.lua("return vim.fn.exists('##PackChanged')")) === 1 ? "PackChanged" : undefined;
+  if (!event) return t.equal(await nvim.lua("return vim.pack"), null, "no vim.pack here");
+  await nvim.lua(
+    `local build = ...
+     vim.api.nvim_create_autocmd("PackChanged", { callback = function() dofile(build) end })
+     vim.schedule(function() vim.api.nvim_exec_autocmds("PackChanged", { pattern = "gemini-bridge.nvim" }) end)`,
+    join(copy, "build.lua"),
+  );
+  await shows(nvim, /^gemini-bridge: The build failed: installing .*….*output above$/m);
+  t.match(
+    await nvim.messages(),
+    /The build failed: installing packages failed \(npm ci\):\n[\s\S]*npm error/,
+  );
+  t.notMatch(await nvim.messages(), /traceback|Error in/);
+  t.match(await nvim.nvim.mode, { mode: "n", blocking: false });
+});
+
+t.test("build.lua runs the Node of the option", async (t) => {
+  const home = t.testdir({ bin: {}, node: {} });
+  const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
+  const node = join(home, "node/node");
+  symlinkSync(process.execPath, node);
+  mkdirSync(join(home, "node"), { recursive: true });
+  symlinkSync(join(dirname(process.execPath), "npm"), join(home, "node/npm"));
+  const nvim = await startNvim(t, {
+    init: `${useCopy(copy)}\nrequire("gemini-bridge").setup({ node = ${JSON.stringify(node)} })`,
+    env: { PATH: join(home, "bin") },
+  });
+  await nvim.lua("dofile(...)", join(copy, "build.lua"));
+  t.equal(await nvim.lua("return require('gemini-bridge.host.build').problem()"), null);
+});
