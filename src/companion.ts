@@ -70,6 +70,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       earlier: memory.diffs,
       remember: (diffs) => remember({ diffs }),
     });
+    disposals.push(reviews.close);
     const context = createContextPublisher({
       bridge,
       log,
@@ -115,6 +116,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       },
       boot.decisions,
     );
+    reviews.resume();
   }
 
   /** What fails here the user is told. */

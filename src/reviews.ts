@@ -1,18 +1,28 @@
 /** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
+import { setTimeout as delay } from "node:timers/promises";
 import { encode, type Notification } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
+import { readDiskText } from "./ide/disk-text.ts";
 import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./ide/review-records.ts";
+import { createStaleness } from "./ide/staleness.ts";
 import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import { Refusal } from "./refusal.ts";
+
+/** Milliseconds. */
+const DISK_PATIENCE = 1_000;
 
 export interface Reviews {
   /** What the tools do for this session. */
   tools(session: Session): DiffTools;
   /** Closes the reviews of a session that is gone. */
   abandon(session: Session): void;
-  readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "diff_closed">;
+  /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
+  resume(): void;
+  /** Stops looking at the disk. May run twice. */
+  close(): void;
+  readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
 export interface ReviewsOptions {
@@ -30,10 +40,20 @@ export interface ReviewsOptions {
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, sessions, remember } = options;
   const records = createReviewRecords(options.lastId, options.earlier);
+  const staleness = createStaleness({
+    bridge,
+    log,
+    noted(review, baseline) {
+      records.note(review, baseline);
+      remember(records.all());
+    },
+    written: async (review) => void (await close(review, "written")),
+  });
 
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
     records.move(review, state);
+    if (state !== "open" && state !== "closing") staleness.end(review);
     remember(records.all());
   }
 
@@ -61,14 +81,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
    * Closes a review without an outcome. A decision of the user's that is on its way comes before Lua's refusal to close,
    * and takes the review over.
    */
-  async function close(review: Review, reason: "cli" | "disconnected"): Promise<string> {
+  async function close(review: Review, reason: "cli" | "disconnected" | "written"): Promise<string> {
     move(review, "closing");
     try {
       const { content } = await bridge.call("diff_close", { id: review.id, reason });
       move(review, "closed");
       return content;
     } catch (error) {
-      if (review.state === "closing") move(review, reason === "cli" ? "open" : "closed");
+      if (review.state === "closing") move(review, reason === "disconnected" ? "closed" : "open");
       throw error;
     }
   }
@@ -79,10 +99,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
         const earlier = records.find(session.id, filePath);
         const review = earlier ?? records.add(session.id, filePath);
         const client = session.info.name;
+        const original = readDiskText(filePath);
         const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, client });
         if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
         try {
           await shown;
+          // What the client does to the file after its answer is a change; a disk that hangs is not waited for.
+          await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
         } catch (error) {
           // The user was quicker, and decided on the earlier text.
           if (review.state !== "open") return this.openDiff({ filePath, newContent });
@@ -90,6 +113,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
           if (!earlier) move(review, "closed");
           throw error;
         }
+        if (review.state === "open") void staleness.begin(review, original, newContent);
       },
       async closeDiff(filePath) {
         const review = records.find(session.id, filePath);
@@ -105,14 +129,20 @@ export function createReviews(options: ReviewsOptions): Reviews {
         );
       }
     },
+    resume() {
+      for (const { id, baseline } of records.all()) {
+        const review = records.get(id);
+        if (review?.state === "open" && baseline) staleness.resume(review, baseline);
+      }
+    },
+    close: staleness.close,
     handlers: {
       diff_accepted: ({ id, content }) =>
         decide(id, ({ filePath }) => encode("ide/diffAccepted", { filePath, content })),
       diff_rejected: ({ id }) => decide(id, ({ filePath }) => encode("ide/diffRejected", { filePath })),
-      diff_closed({ id }) {
+      original_changed({ id, edited }) {
         const review = records.get(id);
-        if (review) move(review, "closed");
-        settle(id, true, "");
+        if (review) staleness.edited(review, edited);
       },
     },
   };

@@ -9,12 +9,21 @@ export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" 
 /** After these nothing follows, and the record goes. */
 const LAST: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
+/** What the file and its proposal were when the review opened, as hashes: see src/ide/staleness.ts. */
+export interface Baseline {
+  readonly disk: string;
+  readonly proposed: string;
+  /** The user has edited the file's buffer since. */
+  readonly edited: boolean;
+}
+
 export interface Review {
   readonly id: number;
   readonly sessionId: string;
   /** As the session spelled it in `openDiff`. */
   readonly filePath: string;
   readonly state: ReviewState;
+  readonly baseline?: Baseline | undefined;
 }
 
 /** What a later host needs in order to go on with a review. */
@@ -27,6 +36,7 @@ export interface ReviewRecords {
   find(sessionId: string, filePath: string): Review | undefined;
   ofSession(sessionId: string): Review[];
   all(): ReviewInfo[];
+  note(review: Review, baseline: Baseline): void;
   /** Takes a review on; one that has ended stays as it ended. */
   move(review: Review, state: ReviewState): void;
 }
@@ -36,7 +46,7 @@ export interface ReviewRecords {
  * @param earlier reviews of a host before this one. What became of them meanwhile, Lua tells again.
  */
 export function createReviewRecords(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewRecords {
-  type Mutable = ReviewInfo & { state: ReviewState };
+  type Mutable = { -readonly [K in keyof Review]: Review[K] };
   const records = new Map<number, Mutable>(earlier.map((info) => [info.id, { ...info, state: "open" }]));
   let last = lastId;
   return {
@@ -51,7 +61,11 @@ export function createReviewRecords(lastId: number, earlier: readonly ReviewInfo
         (review) => review.state === "open" && review.sessionId === sessionId && review.filePath === filePath,
       ),
     ofSession: (sessionId) => [...records.values()].filter((review) => review.sessionId === sessionId),
-    all: () => [...records.values()].map(({ id, sessionId, filePath }) => ({ id, sessionId, filePath })),
+    all: () => [...records.values()].map(({ state: _, ...info }) => info),
+    note({ id }, baseline) {
+      const record = records.get(id);
+      if (record) record.baseline = baseline;
+    },
     move({ id }, state) {
       const record = records.get(id);
       if (!record) return;

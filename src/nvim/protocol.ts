@@ -72,8 +72,8 @@ export const events = {
   /** The user accepted; `content` was read in the tick in which they did. */
   diff_accepted: z.object({ id: DiffId, content: z.string() }),
   diff_rejected: z.object({ id: DiffId }),
-  /** The view closed without a decision of the user: the file already holds the proposal, or Neovim dropped it. */
-  diff_closed: z.object({ id: DiffId }),
+  /** After a pause: whether the user's own buffer of the file holds another text than when the review opened. */
+  original_changed: z.object({ id: DiffId, edited: z.boolean() }),
   /** A CLI was started in a terminal of Neovim's. */
   cli_started: z.object({ program: z.string(), cwd: z.string(), env: z.record(z.string(), z.string()) }),
   /** The user looks at the status, which is to say what a CLI finds in this directory. */
@@ -96,7 +96,15 @@ export const Memory = z.object({
     }),
   ),
   /** Diffs whose client does not know the outcome yet. */
-  diffs: list(z.object({ id: DiffId, sessionId: z.string(), filePath: z.string() })),
+  diffs: list(
+    z.object({
+      id: DiffId,
+      sessionId: z.string(),
+      filePath: z.string(),
+      /** By what a change of the file is known: hashes of the disk's bytes when the review opened, and of the proposal. */
+      baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
+    }),
+  ),
 });
 export type Memory = z.infer<typeof Memory>;
 
@@ -191,6 +199,8 @@ export const results = {
   remember: Nothing,
   decision_settled: Nothing,
   diff_open: Nothing,
+  diff_read: z.object({ content: z.string() }),
+  diff_update: Nothing,
   diff_close: z.object({ content: z.string() }),
 } as const;
 
@@ -221,8 +231,18 @@ export interface Calls {
   decision_settled: { id: number; delivered: boolean; filePath: string };
   /** Shows a review, or replaces the text of the one that has this id. `client` names the CLI to the user. */
   diff_open: { id: number; filePath: string; newContent: string; client: string };
-  /** Closes a review without an outcome and answers what the proposal held. */
-  diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" };
+  /** Answers what the proposal holds now, and changes nothing. */
+  diff_read: { id: number };
+  /**
+   * The file on disk is another one, or the review has become stale, or is no longer: Lua shows it, tells the user once,
+   * and reads the disk again where the left side is a copy.
+   */
+  diff_update: { id: number; stale: boolean };
+  /**
+   * Closes a review without an outcome and answers what the proposal held. `written`: the file holds the proposal. It is
+   * refused when the user has decided, which is told by an event before the refusal.
+   */
+  diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" | "written" };
 }
 
 export type CallName = keyof Calls;

@@ -5,9 +5,8 @@ import { startBridge } from "../support/bridge.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { startNvim } from "../support/nvim.ts";
 
-const EVENTS = "stop workspace context diff_accepted diff_rejected diff_closed none __proto__ toString".split(
-  " ",
-);
+const EVENTS =
+  "stop workspace context diff_accepted diff_rejected original_changed none __proto__ toString".split(" ");
 const CALLS = [
   ..."attach status set_environment message context_subscribe context_unsubscribe".split(" "),
   ..."remember decision_settled diff_open diff_close none __index".split(" "),

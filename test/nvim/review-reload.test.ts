@@ -160,57 +160,6 @@ t.test("what was typed after :GeminiAccept! is not given up", async (t) => {
   t.equal(await nvim.lua(`return ${TEXT}`), "oneminemore\ntwo\nthree");
 });
 
-for (const args of [["a.txt"], ["b.txt"]]) {
-  const how = args[0] === "a.txt" ? "open" : "not open";
-  t.test(`a file that changes on disk makes its proposal stale, ${how}`, async (t) => {
-    const { reviewer, nvim, path } = await start(t, "", args);
-    const id = await reviewer.open(path, PROPOSED);
-    const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
-    t.notMatch(await nvim.lua(`return ${winbar}`), /stale/);
-    write(path, "one\ntwo\nthree\nfour\n");
-    await nvim.waitFor(`${winbar}:find('stale', 1, true)`, "the word stale");
-    t.match(await nvim.messages(), /a\.txt has changed: the proposal is stale/);
-    t.match(await nvim.lua(`return ${winbar}`), /2 hunks/, "compared with the file as it is now");
-    await nvim.input(":GeminiAccept<CR>");
-    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
-  });
-
-  for (const [name, bytes] of [
-    ["as it is", PROPOSED],
-    ["with CRLF", PROPOSED.replaceAll("\n", "\r\n")],
-  ] as const) {
-    t.test(`a file that holds the proposal ${name} closes the review, ${how}`, async (t) => {
-      const { reviewer, nvim, path } = await start(t, "", args);
-      writeFileSync(path, bytes.replace("2", "two"));
-      await nvim.command("edit!");
-      const before = await reviewer.layout();
-      const id = await reviewer.open(path, PROPOSED);
-      write(path, bytes);
-      t.same(await reviewer.outcome(), { name: "diff_closed", payload: { id } });
-      if (how === "open") await nvim.waitFor(`${TEXT} == 'one\\n2\\nthree'`, "the new text", 500);
-      t.same(await reviewer.layout(), before);
-    });
-  }
-}
-
-t.test("a new file that appears with the proposed text closes the review", async (t) => {
-  const { reviewer, nvim } = await start(t);
-  const id = await reviewer.open(nvim.path("x/y/new.txt"), PROPOSED);
-  write(nvim.path("x/y/new.txt"), PROPOSED);
-  t.same(await reviewer.outcome(), { name: "diff_closed", payload: { id } });
-  t.same(await reviewer.proposals(), []);
-});
-
-t.test("a buffer that changes under its review makes it stale until that is undone", async (t) => {
-  const { reviewer, nvim, path } = await start(t);
-  await reviewer.open(path, PROPOSED);
-  const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
-  await nvim.input("Amine<Esc>");
-  await nvim.waitFor(`${winbar}:find('stale', 1, true)`, "the word stale");
-  await nvim.input("u");
-  await nvim.waitFor(`not ${winbar}:find('stale', 1, true)`, "the word stale to go");
-});
-
 t.test("watching costs nothing while nothing happens", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await reviewer.open(path, PROPOSED);

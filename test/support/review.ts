@@ -60,7 +60,6 @@ export class Reviewer {
       const name = z.string().parse(args[0]);
       if (name === "diff_accepted") this.received.push({ name, payload: events[name].parse(args[1]) });
       if (name === "diff_rejected") this.received.push({ name, payload: events[name].parse(args[1]) });
-      if (name === "diff_closed") this.received.push({ name, payload: events[name].parse(args[1]) });
     });
   }
 

@@ -39,7 +39,7 @@ function M.notify(event, payload)
 end
 
 --- Sends what the user decided of a review. It is kept until it has arrived, over a crash of the host.
----@param event "diff_accepted"|"diff_rejected"|"diff_closed"
+---@param event "diff_accepted"|"diff_rejected"
 ---@param payload { id: integer, content?: string }
 function M.decide(event, payload)
   decisions.add(event, payload)

@@ -3,7 +3,7 @@
 local M = {}
 
 ---@class gemini_bridge.Decision
----@field [1] string Event: "diff_accepted", "diff_rejected" or "diff_closed".
+---@field [1] string Event: "diff_accepted" or "diff_rejected".
 ---@field [2] { id: integer, content?: string } Its payload.
 
 ---@type gemini_bridge.Decision[]

@@ -66,7 +66,9 @@ end
 ---@param path string
 ---@return string? bytes nil when there is no such file or it cannot be read.
 function M.bytes(path)
-  local fd = vim.uv.fs_open(path, "r", 0)
+  -- A FIFO would be waited for, with the whole editor.
+  local flags = bit.bor(vim.uv.constants.O_RDONLY, vim.uv.constants.O_NONBLOCK)
+  local fd = vim.uv.fs_open(path, flags, 0)
   if not fd then
     return
   end

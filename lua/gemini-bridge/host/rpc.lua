@@ -38,6 +38,8 @@ local calls = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },
     run = reviews.open,
   },
+  diff_read = { params = { id = "number" }, run = reviews.read },
+  diff_update = { params = { id = "number", stale = "boolean" }, run = reviews.update },
   diff_close = { params = { id = "number", reason = "string" }, run = reviews.close },
 }
 

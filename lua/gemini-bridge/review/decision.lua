@@ -54,7 +54,7 @@ end
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
 ---@param when gemini_bridge.When
----@param event? "diff_accepted"|"diff_rejected"|"diff_closed" For the host.
+---@param event? "diff_accepted"|"diff_rejected" For the host.
 ---@param content? string
 ---@return boolean first False when it had ended before.
 local function conclude(review, outcome, when, event, content)
@@ -135,10 +135,9 @@ end
 
 --- Ends a review without a decision.
 ---@param review gemini_bridge.Review
----@param event? "diff_closed" For a host that does not know yet.
 ---@return boolean first
-function M.close(review, event)
-  return conclude(review, "Closed", "now", event)
+function M.close(review)
+  return conclude(review, "Closed", "now")
 end
 
 return M

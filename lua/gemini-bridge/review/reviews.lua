@@ -5,6 +5,7 @@ local path = require("gemini-bridge.disk.path")
 local queue = require("gemini-bridge.review.queue")
 local life = require("gemini-bridge.review.review")
 local safely = require("gemini-bridge.editor.safely")
+local stale = require("gemini-bridge.review.stale")
 
 local M = {}
 
@@ -41,14 +42,31 @@ function M.open(params)
   queue.show_next()
 end
 
+--- The review that the host means. Raises when it has ended.
+---@param id integer
+---@return gemini_bridge.Review
+local function open_review(id)
+  return queue.get(id) or error("this review is closed already", 0)
+end
+
+--- What a proposal holds now. Nothing changes.
+---@param params { id: integer }
+---@return { content: string }
+function M.read(params)
+  return { content = decision.content(open_review(params.id)) }
+end
+
+--- The file on disk is another one, or the review is stale, or is no longer.
+---@param params { id: integer, stale: boolean }
+function M.update(params)
+  stale.update(open_review(params.id), params.stale)
+end
+
 --- Closes a review without an outcome.
----@param params { id: integer, reason: "cli"|"disconnected"|"stopped" }
+---@param params { id: integer, reason: "cli"|"disconnected"|"stopped"|"written" }
 ---@return { content: string } # What the proposal held.
 function M.close(params)
-  local review = queue.get(params.id)
-  if not review then
-    error("this review is closed already", 0)
-  end
+  local review = open_review(params.id)
   local content = decision.content(review)
   decision.close(review)
   if params.reason == "disconnected" then

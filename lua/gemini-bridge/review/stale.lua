@@ -1,81 +1,86 @@
---- Notices that a file has changed under its review.
-local decision = require("gemini-bridge.review.decision")
+--- A file that changes under its review. The host looks at the disk and says what is stale; here it is told of the
+--- user's own edits of the file, and what it says is shown.
+local channel = require("gemini-bridge.bridge.channel")
 local follow = require("gemini-bridge.review.follow")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local queue = require("gemini-bridge.review.queue")
+local safely = require("gemini-bridge.editor.safely")
 local text = require("gemini-bridge.review.text")
 local turn = require("gemini-bridge.editor.turn")
-local watch = require("gemini-bridge.disk.watch")
 
 local M = {}
 
---- The text without what the CLI changes when it writes: it restores CRLF and the byte order mark of the file.
----@param bytes string
-local function plain(bytes)
-  return (bytes:gsub("^\239\187\191", ""):gsub("\r\n", "\n"))
+--- How long nobody has typed in the user's own buffer when it is read again, which takes long for a long text
+--- (milliseconds).
+local PAUSE = 200
+
+--- Follows the user's own buffer of the file, if the review shows it.
+---@param review gemini_bridge.Review
+---@return fun() stop May run twice.
+function M.watch(review)
+  local buf = review.buffers.original
+  if review.buffers.copied then
+    return function() end
+  end
+  local shown ---@type string?
+  local edited = false
+  local timer = assert(vim.uv.new_timer())
+  turn.next(function()
+    if queue.has(review) and vim.api.nvim_buf_is_loaded(buf) then
+      shown = text.read(buf)
+    end
+  end)
+
+  local function compare()
+    if not (shown and queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
+      return
+    end
+    local now = text.read(buf) ~= shown
+    if now ~= edited then
+      edited = now
+      channel.notify("original_changed", { id = review.id, edited = now })
+    end
+  end
+
+  local function changed()
+    if timer:is_closing() then
+      return true
+    end
+    timer:start(PAUSE, 0, vim.schedule_wrap(compare))
+  end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = review.group,
+    buffer = buf,
+    callback = function()
+      follow.update(review)
+    end,
+  })
+  return function()
+    if not timer:is_closing() then
+      timer:close()
+    end
+  end
 end
 
---- Watches the file and its buffer.
+--- The file on disk is another one, or what the host says of it. Told once; the winbar says it for as long as it is so.
 ---@param review gemini_bridge.Review
----@return fun() stop
-function M.watch(review)
-  local file = path.real(review.filePath)
-  local disk = path.bytes(file)
-  local buffers = review.buffers
-  local shown ---@type string?
-  -- Reading it takes 3 ms for each MB, in which nobody types.
-  turn.next(function()
-    if queue.has(review) and vim.api.nvim_buf_is_loaded(buffers.original) then
-      shown = text.read(buffers.original)
+---@param stale boolean
+function M.update(review, stale)
+  if stale and not review.stale then
+    notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
+  end
+  review.stale = stale
+  safely.run(function()
+    if not queue.has(review) or not review.buffers then
+      return
     end
-  end)
-
-  --- Told once; the winbar says it for as long as it is so.
-  local function update(stale)
-    if stale and not review.stale then
-      notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
+    if review.buffers.copied then
+      text.write(review.buffers.original, path.bytes(path.real(review.filePath)) or "")
     end
-    review.stale = stale
     follow.update(review)
-  end
-
-  local stop = watch.start(file, function()
-    if not queue.has(review) then
-      return
-    end
-    local now = path.bytes(file)
-    local holds = now ~= nil
-      and now ~= disk
-      and (plain(now) == plain(review.proposed) or now == text.read(buffers.proposal))
-    if holds then
-      decision.close(review, "diff_closed")
-      return
-    end
-    if buffers.copied then
-      text.write(buffers.original, now or "")
-    end
-    update(now ~= disk)
   end)
-
-  if not buffers.copied then
-    vim.api.nvim_create_autocmd({ "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost" }, {
-      group = review.group,
-      buffer = buffers.original,
-      callback = function()
-        local edited = shown ~= nil and text.read(buffers.original) ~= shown
-        update(edited or path.bytes(file) ~= disk)
-      end,
-    })
-    vim.api.nvim_create_autocmd("BufModifiedSet", {
-      group = review.group,
-      buffer = buffers.original,
-      callback = function()
-        follow.update(review)
-      end,
-    })
-  end
-  return stop
 end
 
 return M

@@ -1,0 +1,190 @@
+/** A file that changes under its review, with the host that decides what that means. */
+import { execFileSync } from "node:child_process";
+import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import t, { type Test } from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { LAYOUT } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
+const PROPOSED = "one\n2\nthree\n";
+const TEXT = `table.concat(vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true), '\\n')`;
+
+const WINBAR = `(function()
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    if vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff then return vim.wo[win].winbar end
+  end
+  return ''
+end)()`;
+
+async function start(t: Test, args = ["a.txt"], file = "a.txt") {
+  const bridge = await startBridge(t, { files: FILES, args });
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  const path = nvim.path(file);
+  const isStale = (stale: boolean) =>
+    nvim.waitFor(
+      `(${WINBAR}:find('stale', 1, true) ~= nil) == ${stale}`,
+      stale ? "the word stale" : "the word stale to go",
+    );
+  return {
+    bridge,
+    nvim,
+    client,
+    path,
+    isStale,
+    open: () => client.openDiff(path, PROPOSED),
+    isClosed: () => nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the review to close"),
+  };
+}
+
+/** As the CLI writes: truncated first, the text in pieces. */
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, "");
+  for (const part of text.match(/.{1,20}/gs) ?? []) appendFileSync(path, part);
+}
+
+for (const args of [["a.txt"], ["b.txt"]]) {
+  const how = args[0] === "a.txt" ? "open" : "not open";
+  t.test(`a file that changes on disk makes its proposal stale until it is as before, ${how}`, async (t) => {
+    const { nvim, path, client, open, isStale } = await start(t, args);
+    await open();
+    t.notMatch(await nvim.lua(`return ${WINBAR}`), /stale/);
+    write(path, "one\ntwo\nthree\nfour\n");
+    await isStale(true);
+    t.match(await nvim.messages(), /a\.txt has changed: the proposal is stale/);
+    await nvim.waitFor(`${WINBAR}:find('2 hunks', 1, true)`, "it to be compared with the file as it is now");
+    write(path, FILES["a.txt"]);
+    await isStale(false);
+    write(path, "four\n");
+    await isStale(true);
+    await nvim.input(":GeminiAccept<CR>");
+    t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: PROPOSED });
+  });
+
+  for (const [name, bytes] of [
+    ["as it is", PROPOSED],
+    ["with CRLF", PROPOSED.replaceAll("\n", "\r\n")],
+    ["with a byte order mark", `\uFEFF${PROPOSED}`],
+  ] as const) {
+    t.test(`a file that holds the proposal ${name} closes the review, ${how}`, async (t) => {
+      const { nvim, path, client, open, isClosed } = await start(t, args);
+      writeFileSync(path, bytes.replace("2", "two"));
+      await nvim.command("edit!");
+      const before = await nvim.lua(LAYOUT);
+      await open();
+      write(path, bytes);
+      await isClosed();
+      if (how === "open") await nvim.waitFor(`${TEXT}:find('2', 1, true)`, "the new text");
+      t.same(await nvim.lua(LAYOUT), before);
+      t.same([client.received["ide/diffAccepted"], client.received["ide/diffRejected"]], [[], []]);
+    });
+  }
+}
+
+t.test("a file that holds what the user has made of the proposal closes the review", async (t) => {
+  const { nvim, path, open, isClosed } = await start(t, ["b.txt"]);
+  await open();
+  await nvim.command("GeminiReview");
+  await nvim.input("Goand more<Esc>");
+  write(path, PROPOSED.replaceAll("\n", "\r\n"));
+  await isClosed();
+  await open();
+  await nvim.command("GeminiReview");
+  await nvim.input("Goand more<Esc>");
+  write(path, `${PROPOSED}and more\n`);
+  await isClosed();
+});
+
+t.test("a new file that appears with the proposed text closes the review", async (t) => {
+  const { nvim, path, open, isClosed } = await start(t, ["a.txt"], "x/y/new.txt");
+  await open();
+  mkdirSync(nvim.path("x"));
+  write(path, PROPOSED);
+  await isClosed();
+});
+
+t.test("a decision of the user's that is on its way wins over a file that holds the proposal", async (t) => {
+  const { nvim, path, client, open } = await start(t);
+  await nvim.lua(`
+    local rpc = require('gemini-bridge.host.rpc')
+    local carry_out = rpc.call
+    function rpc.call(name, params, ...)
+      if name == 'diff_close' then require('gemini-bridge').reject({}) end
+      return carry_out(name, params, ...)
+    end`);
+  await open();
+  write(path, PROPOSED);
+  t.same(await client.waitForNotification("ide/diffRejected"), { filePath: path });
+  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
+});
+
+t.test("a buffer that changes under its review makes it stale until that is undone", async (t) => {
+  const { nvim, open, isStale } = await start(t);
+  await open();
+  await nvim.input("Amine<Esc>");
+  await isStale(true);
+  await nvim.input("u");
+  await isStale(false);
+});
+
+t.test("after a crash of the host both are noticed, also what happened meanwhile", async (t) => {
+  const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
+  await open();
+  await nvim.waitFor(
+    "require('gemini-bridge.bridge.decisions').memory().diffs[1].baseline ~= nil",
+    "the host to have said what a later one needs",
+  );
+  let host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.is("starting");
+  write(path, "four\n");
+  host = await bridge.nextHost(host);
+  await isStale(true);
+  write(path, FILES["a.txt"]);
+  await isStale(false);
+  process.kill(host, "SIGKILL");
+  await bridge.is("starting");
+  write(path, PROPOSED);
+  await bridge.nextHost(host);
+  await isClosed();
+  t.same(client.received["ide/diffAccepted"], []);
+});
+
+t.test("a new text is held against the file as it is then", async (t) => {
+  const { path, client, open, isStale } = await start(t, ["b.txt"]);
+  await open();
+  write(path, "four\n");
+  await isStale(true);
+  await client.openDiff(path, "five\n");
+  await isStale(false);
+  write(path, "six\n");
+  await isStale(true);
+});
+
+t.test("what takes the file's place: a link, a FIFO, an endless device", async (t) => {
+  const { bridge, nvim, path, open, isStale, isClosed } = await start(t, ["b.txt"]);
+  await open();
+  for (const replace of [
+    () => execFileSync("mkfifo", [path]),
+    () => symlinkSync("/dev/zero", path),
+    () => symlinkSync(nvim.path("b.txt"), path),
+  ]) {
+    rmSync(path);
+    replace();
+    await isStale(true);
+    writeFileSync(nvim.path("new"), FILES["a.txt"]);
+    renameSync(nvim.path("new"), path);
+    await isStale(false);
+  }
+  // Where a link leads to is watched, too.
+  mkdirSync(nvim.path("elsewhere"));
+  writeFileSync(nvim.path("elsewhere/c.txt"), "");
+  rmSync(path);
+  symlinkSync(nvim.path("elsewhere/c.txt"), path);
+  await isStale(true);
+  write(nvim.path("elsewhere/c.txt"), PROPOSED);
+  await isClosed();
+  t.equal(bridge.files().length, 1, "and the host lives");
+});
