@@ -44,15 +44,10 @@ const SNAPSHOTS = `
 local rounds = ...
 local times = {}
 local channel = require('gemini-bridge.bridge.channel')
-local describe = require('gemini-bridge.context.active').describe
-local focus = require('gemini-bridge.context.focus')
+local snapshot = require('gemini-bridge.context.snapshot')
 for round = 1, rounds do
   local start = vim.uv.hrtime()
-  local changes, active = focus.take()
-  channel.notify('context', {
-    reset = false, more = false, focus = changes, buffers = {},
-    active = active and describe(active, SUBSCRIPTION.maxSelection),
-  })
+  channel.notify('context', snapshot.take(SUBSCRIPTION.maxSelection))
   times[round] = (vim.uv.hrtime() - start) / 1e6
 end
 table.sort(times)

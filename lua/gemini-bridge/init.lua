@@ -136,7 +136,8 @@ function M.statusline()
     text = ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
   end
   local shared = M.shared()
-  return text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
+  text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
+  return text .. (require("gemini-bridge.context.pin").lines() and ", selection pinned" or "")
 end
 
 --- What connected CLIs are told now, and what is kept from them.

@@ -21,6 +21,7 @@ const tabs = ["abcdefghijkl", "a\tb\tc", "\tx", "abcdefghijkl"];
 const ragged = ["abcdef", "ab", "", "abcdefgh  "];
 const exclusive = "selection=exclusive";
 const old = "selection=old";
+const virtual = "virtualedit=all";
 const folded = ["1", "22", "333", "4444", "5"];
 
 const rows: Row[] = [
@@ -72,6 +73,12 @@ const rows: Row[] = [
   { lines: plain, keys: "vj", selected: "one two\n", options: old },
   { lines: plain, keys: "v$", selected: "one two", options: old },
   { lines: plain, keys: "Vjj", selected: "one two\n\nthree four", options: old },
+  // Behind the text, where 'virtualedit' lets the cursor go: what is highlighted there is blank, and `y` takes it so.
+  { lines: plain, keys: "$vll", selected: "o  ", options: virtual },
+  { lines: plain, keys: "$llvl", selected: "  ", options: virtual },
+  { lines: plain, keys: "$vj", selected: "o\n       ", options: virtual },
+  { lines: plain, keys: "wvjj", selected: "two\n\nthree", options: virtual },
+  { lines: plain, keys: "Vj", selected: "one two\n", options: virtual },
   // Line-wise.
   { lines: plain, keys: "V", selected: "one two" },
   { lines: plain, keys: "Vj", selected: "one two\n" },

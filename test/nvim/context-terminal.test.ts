@@ -57,6 +57,31 @@ for (const [name, keys, setup] of ways) {
   });
 }
 
+t.test("a block keeps the columns that it had in its window", async (t) => {
+  const host = await startContext(t, {
+    files: { "a.txt": "abcdefgh\nx\ty\n日本語日本語\nabcdefgh\n" },
+    args: ["a.txt"],
+  });
+  const { nvim } = host;
+  await nvim.command("setlocal tabstop=4");
+  for (const command of ["terminal sh", "enew", "split | terminal sh | only"]) {
+    await nvim.input("gg0ll<C-v>3j3l");
+    await host.until(t, selected(host), "cdef\n  y\n本語\ncdef", `highlighted before ${command}`);
+    await nvim.input(`:<C-u>${command}<CR>`);
+    const before = host.snapshots.length;
+    await nvim.command("badd later.txt");
+    await nvim.waitFor(
+      () =>
+        host.snapshots
+          .slice(before)
+          .some(({ value }) => value.buffers.some(({ path }) => path?.endsWith("later.txt"))),
+      "a snapshot from after that",
+    );
+    t.equal(selected(host)(), "cdef\n  y\n本語\ncdef", `kept after ${command}`);
+    await nvim.command("bwipeout later.txt | buffer a.txt");
+  }
+});
+
 t.test("what ends a selection that was kept", async (t) => {
   const ends: [name: string, keys: string, left?: string][] = [
     ["moving", "h"],

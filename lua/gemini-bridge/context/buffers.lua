@@ -1,8 +1,10 @@
---- Which buffers may be open files, and under which name the user opened them.
+--- Which buffers are files that may be told of, and under which path the user opened them.
+local disk = require("gemini-bridge.disk.path")
+
 local M = {}
 
 --- What Neovim's own name of a buffer was when `path` was found.
----@type table<integer, { name: string, path: string }>
+---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
 --- The name as the user gave it, made absolute. Neovim's own one has links to folders resolved, and forgets the user's
@@ -20,35 +22,37 @@ local function as_given(buf, name)
   return given:find("/../", 1, true) and name or given
 end
 
---- Whether a buffer is one for a file: listed, ordinary and named, not by a URL.
+--- Remembers the name that the user gave.
 ---@param buf integer
----@return boolean
-function M.is_file(buf)
+---@return string? path Absolute. nil without a name, with a URL for one, and with one that is not UTF-8.
+function M.remember(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if name == "" or name:find("^%a[%w+.-]*://") then
+    return
+  end
+  local entry = opened[buf]
+  if not entry or entry.name ~= name then
+    local path = as_given(buf, name)
+    entry = { name = name, path = disk.is_utf8(path) and path or nil }
+    opened[buf] = entry
+  end
+  return entry.path
+end
+
+--- The path of a buffer that is one for a file: listed, ordinary and named.
+---@param buf integer
+---@return string? path Absolute.
+function M.file(buf)
   if not vim.api.nvim_buf_is_valid(buf) then
-    return false
+    return
   end
   local option = { buf = buf }
   if
-    vim.api.nvim_get_option_value("buftype", option) ~= ""
-    or not vim.api.nvim_get_option_value("buflisted", option)
+    vim.api.nvim_get_option_value("buftype", option) == ""
+    and vim.api.nvim_get_option_value("buflisted", option)
   then
-    return false
+    return M.remember(buf)
   end
-  local name = vim.api.nvim_buf_get_name(buf)
-  return name ~= "" and not name:find("^%a[%w+.-]*://")
-end
-
---- Remembers the name that the user gave.
----@param buf integer
----@return string # Absolute.
-function M.path(buf)
-  local name = vim.api.nvim_buf_get_name(buf)
-  local known = opened[buf]
-  if not known or known.name ~= name then
-    known = { name = name, path = as_given(buf, name) }
-    opened[buf] = known
-  end
-  return known.path
 end
 
 --- Forgets a buffer, or all.

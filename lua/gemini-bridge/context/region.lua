@@ -1,84 +1,86 @@
 --- A selected part of a buffer: exactly the characters that Neovim highlights. A line break at the very end, which it
 --- does not highlight, is none of them.
-local block = require("gemini-bridge.context.region_block")
-local character = require("gemini-bridge.context.region_character")
+local block = require("gemini-bridge.context.block")
 
 local M = {}
+
+---@alias gemini_bridge.VisualKind "v"|"V"|"\22"
+
+---@class gemini_bridge.Position As |getpos()| has it: 1-based line and byte column, and cells behind the column.
+---@field [1] integer Buffer.
+---@field [2] integer Line.
+---@field [3] integer Column.
+---@field [4] integer Offset.
 
 ---@class gemini_bridge.Region
 ---@field buf integer
 ---@field win integer
 ---@field tick integer The buffer's changedtick that the positions belong to.
----@field block boolean
----@field first { [1]: integer, [2]: integer } Row and byte column, 0-based. A block counts whole rows.
----@field last { [1]: integer, [2]: integer } The same, behind the last character.
----@field through? integer The character at `last` belongs to it too, in a line of so many bytes.
+---@field kind gemini_bridge.VisualKind
+---@field first gemini_bridge.Position
+---@field last gemini_bridge.Position
+---@field exclusive boolean The character at `last` is none of it.
 ---@field left? integer First virtual column of a block, 1-based.
 ---@field right? integer Last virtual column of a block.
 
---- `winsaveview().curswant` after `$`.
+--- Rows and byte columns, 0-based, the end behind the last character: as an extmark has it.
+---@class gemini_bridge.Range
+---@field row integer
+---@field col integer
+---@field end_row integer
+---@field end_col integer
+
+--- Of UTF-8, at most, for a unit of UTF-16.
+M.BYTES_PER_UNIT = 3
+
 local MAXCOL = vim.v.maxcol
-local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 --- Units that are read behind a limit, so that the last character before it is seen whole.
 local MORE = 256
 
----@type table<string, "v"|"V"|"\22">
+---@type table<string, gemini_bridge.VisualKind>
 local kinds = { v = "v", s = "v", V = "V", S = "V", ["\22"] = "\22", ["\19"] = "\22" }
 
 --- The kind of selection that a mode makes, Visual or Select.
 ---@param mode string
----@return "v"|"V"|"\22"|nil
+---@return gemini_bridge.VisualKind?
 function M.kind(mode)
   return kinds[mode:sub(1, 1)]
 end
 
----@param lnum integer
-local function length_of(lnum)
-  return vim.fn.col({ lnum, "$" }) - 1
-end
-
----@class gemini_bridge.Position As |getpos()| has it, without the buffer: 1-based line and byte column, and offset.
----@field [1] integer
----@field [2] integer
----@field [3] integer
-
 --- The region between two positions in the current window.
----@param kind "v"|"V"|"\22"
+---@param kind gemini_bridge.VisualKind
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
 ---@param to_end? boolean Each line of a block is selected to its end.
 ---@return gemini_bridge.Region
 local function between(kind, p, q, to_end)
-  if q[1] < p[1] or q[1] == p[1] and (q[2] < p[2] or q[2] == p[2] and q[3] < p[3]) then
+  if q[2] < p[2] or q[2] == p[2] and (q[3] < p[3] or q[3] == p[3] and q[4] < p[4]) then
     p, q = q, p
   end
-  -- With both ends on one character even an exclusive selection shows it.
-  local exclusive = vim.o.selection == "exclusive" and not vim.deep_equal(p, q)
-  -- Closed folds are taken whole.
-  local fold_start, fold_end = vim.fn.foldclosed(p[1]), vim.fn.foldclosedend(q[1])
+  local exclusive = vim.o.selection == "exclusive"
+  -- Closed folds are highlighted whole, of which |getregion()| knows nothing.
+  local fold_start, fold_end = vim.fn.foldclosed(p[2]), vim.fn.foldclosedend(q[2])
   if fold_start > 0 then
-    p = { fold_start, 1, 0 }
+    p = { 0, fold_start, 1, 0 }
   end
   if fold_end > 0 then
-    q, exclusive = { fold_end, length_of(fold_end) + 1, 0 }, false
+    q, exclusive = { 0, fold_end, MAXCOL, 0 }, false
   end
-  if exclusive and kind == "v" and q[2] == 1 and q[1] > p[1] then
-    q, exclusive = { q[1] - 1, length_of(q[1] - 1) + 1, 0 }, false
+  if kind == "V" then
+    p, q = { 0, p[2], 1, 0 }, { 0, q[2], MAXCOL, 0 }
   end
   local buf = vim.api.nvim_get_current_buf()
+  p[1], q[1] = buf, buf
   local region = {
     buf = buf,
     win = vim.api.nvim_get_current_win(),
     tick = vim.api.nvim_buf_get_changedtick(buf),
-    block = kind == "\22",
-    first = { p[1] - 1, 0 },
-    last = { q[1] - 1, length_of(q[1]) },
+    kind = kind,
+    first = p,
+    last = q,
+    exclusive = exclusive,
   }
-  if kind == "v" then
-    region.first[2] = math.min(p[2] - 1, length_of(p[1]))
-    region.through = not exclusive and region.last[2] or nil
-    region.last[2] = math.min(q[2] - 1, region.last[2])
-  elseif kind == "\22" then
+  if kind == "\22" then
     region.left, region.right = block.columns(p, q, exclusive, to_end or false)
   end
   return region
@@ -91,11 +93,10 @@ function M.is_to_end()
 end
 
 --- What is selected in the current window.
----@param kind "v"|"V"|"\22"
+---@param kind gemini_bridge.VisualKind
 ---@return gemini_bridge.Region
 function M.live(kind)
-  local p, q = vim.fn.getpos("v"), vim.fn.getpos(".")
-  return between(kind, { p[2], p[3], p[4] }, { q[2], q[3], q[4] }, M.is_to_end())
+  return between(kind, vim.fn.getpos("v"), vim.fn.getpos("."), M.is_to_end())
 end
 
 --- What was selected last in the current window.
@@ -104,7 +105,7 @@ end
 function M.ended(to_end)
   local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")
   if p[2] > 0 then
-    return between(vim.fn.visualmode(), { p[2], p[3], p[4] }, { q[2], q[3], q[4] }, to_end)
+    return between(vim.fn.visualmode(), p, q, to_end)
   end
 end
 
@@ -113,34 +114,57 @@ end
 ---@param last integer
 ---@return gemini_bridge.Region
 function M.lines(first, last)
-  return between("V", { first, 1, 0 }, { last, 1, 0 })
+  return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- The last row that has to be read for so many bytes.
+--- A range that is not empty, as a region.
+---@param buf integer
+---@param range gemini_bridge.Range
+---@return gemini_bridge.Region
+function M.of_range(buf, range)
+  local last = { buf, range.end_row + 1, range.end_col, 0 }
+  if range.end_col == 0 then
+    last = { buf, range.end_row, MAXCOL, 0 }
+  end
+  return {
+    buf = buf,
+    win = 0,
+    tick = vim.api.nvim_buf_get_changedtick(buf),
+    kind = "v",
+    first = { buf, range.row + 1, range.col + 1, 0 },
+    last = last,
+    exclusive = false,
+  }
+end
+
+--- Where to stop reading a region that is longer than a limit: |getregion()| copies all that it is asked for.
 ---@param region gemini_bridge.Region
----@param limit integer
----@return integer row
-local function end_within(region, limit)
-  local from = vim.api.nvim_buf_get_offset(region.buf, region.first[1]) + region.first[2]
-  local low, high = region.first[1], region.last[1]
+---@param units integer
+---@return gemini_bridge.Position?
+local function cut_off(region, units)
+  local offset = vim.api.nvim_buf_get_offset
+  local buf, top, bottom = region.buf, region.first[2] - 1, region.last[2] - 1
+  local stop = offset(buf, top) + region.first[3] - 1 + units * M.BYTES_PER_UNIT
+  if bottom - top < units and offset(buf, bottom + 1) <= stop then
+    return
+  end
+  -- A line break is a unit, too.
+  local low, high = top, math.min(bottom, top + units)
   while low < high do
     local middle = math.ceil((low + high) / 2)
-    if vim.api.nvim_buf_get_offset(region.buf, middle) - from > limit then
+    if offset(buf, middle) > stop then
       high = middle - 1
     else
       low = middle
     end
   end
-  return low
-end
-
---- Where the region ends: a row and the byte column behind its last character, 0-based. Until this is asked, nothing is
---- read of the text.
----@param region gemini_bridge.Region
----@return integer row, integer col
-function M.finish(region)
-  local row, col = unpack(region.last)
-  return row, region.through and character.behind(region.buf, row, col, region.through) or col
+  -- The offsets tell a line's length without reading it: it may be a very long one.
+  local line_break = vim.bo[buf].fileformat == "dos" and 2 or 1
+  local length = offset(buf, low + 1) - offset(buf, low) - line_break
+  local col = math.max(1, math.min(stop - offset(buf, low), length))
+  if low < bottom or col < region.last[3] then
+    return { buf, low + 1, col, 0 }
+  end
 end
 
 --- The region's text, or the beginning of a long one, at a cost that depends on the limit alone.
@@ -148,22 +172,52 @@ end
 ---@param units integer So many UTF-16 units are read at least, if there are so many.
 ---@return string
 function M.read(region, units)
+  if not vim.api.nvim_buf_is_loaded(region.buf) then
+    return ""
+  end
   units = units + MORE
-  if region.block then
+  if region.kind == "\22" then
     return block.read(region, units)
   end
-  local limit = units * BYTES_PER_UNIT
-  local last, col = M.finish(region)
-  local row = end_within(region, limit)
-  local start = row == region.first[1] and region.first[2] or 0
-  if row < last or col - start > limit then
-    -- The offsets tell a line's length without reading it: it may be a very long one.
-    local offset = vim.api.nvim_buf_get_offset
-    local line_break = vim.bo[region.buf].fileformat == "dos" and 2 or 1
-    col = math.min(offset(region.buf, row + 1) - offset(region.buf, row) - line_break, start + limit)
+  local stop = cut_off(region, units)
+  local lines = vim.fn.getregion(region.first, stop or region.last, {
+    type = stop and "v" or region.kind,
+    exclusive = region.exclusive,
+  })
+  for i, line in ipairs(lines) do
+    if line:find("\n", 1, true) then
+      -- A NUL, in the words of Vim script.
+      lines[i] = line:gsub("\n", "\0")
+    end
   end
-  local lines = vim.api.nvim_buf_get_text(region.buf, region.first[1], region.first[2], row, col, {})
   return table.concat(lines, "\n")
+end
+
+--- Where a character-wise region ends. Only its last lines are read.
+---@param region gemini_bridge.Region
+---@return integer row, integer col
+local function finish(region)
+  local from = region.first
+  if from[2] < region.last[2] - 1 then
+    from = { region.buf, region.last[2] - 1, 1, 0 }
+  end
+  local lines = vim.fn.getregion(from, region.last, { type = "v", exclusive = region.exclusive })
+  return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
+end
+
+--- Where the region's text is: in one range, or for each row of a block in one.
+---@param region gemini_bridge.Region
+---@return gemini_bridge.Range[]
+function M.ranges(region)
+  if region.kind == "\22" then
+    return block.ranges(region)
+  end
+  local row, end_row = region.first[2] - 1, region.last[2] - 1
+  local end_col = vim.fn.col({ end_row + 1, "$" }) - 1
+  if region.kind == "v" then
+    end_row, end_col = finish(region)
+  end
+  return { { row = row, col = region.first[3] - 1, end_row = end_row, end_col = end_col } }
 end
 
 return M

@@ -1,8 +1,10 @@
---- Tells the host what has changed in the editor: one debounced message, and only while a CLI is connected.
-local buffers = require("gemini-bridge.context.buffers")
+--- When the host is told what has changed in the editor: a pause after the last event, at the latest some time after
+--- the first, and only while a CLI is connected.
+local active_file = require("gemini-bridge.context.active_file")
+local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
-local focus = require("gemini-bridge.context.focus")
 local selection = require("gemini-bridge.context.selection")
+local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
@@ -27,127 +29,38 @@ local timer ---@type uv_timer_t?
 local first, last ---@type integer?, integer
 --- The first list is not complete.
 local listing = false
---- The first message is still to be sent.
-local reset = false
---- What the user has said about sharing is still to be sent.
-local sharing = false
---- Buffers to look at again.
----@type table<integer, true>
-local marked = {}
---- What the host knows.
----@type table<integer, string>
-local paths = {}
 
 local hrtime = vim.uv.hrtime
-local send
+-- In the order in which one leads to the next.
+local watch, list, touch, on_timer, send
 
-local function on_timer()
-  local wait = math.min(last + subscription.debounce * MS, first + subscription.maxWait * MS) - hrtime()
-  if wait > 0 then
-    timer:start(math.ceil(wait / MS), 0, on_timer)
-  else
-    vim.schedule(send)
-  end
+--- Starts telling the host what changes. What it was told before counts no more.
+---@param params gemini_bridge.Subscription
+function M.subscribe(params)
+  subscription = vim.deepcopy(params)
+  watch()
 end
 
---- Something may have changed. Runs with each movement of the cursor, so it does next to nothing.
-local function touch()
-  last = hrtime()
-  if not first then
-    first = last
-    timer:start(subscription.debounce, 0, on_timer)
-  end
-end
-
-local function mark(args)
-  marked[args.buf] = true
+local function on_buffer_event(args)
+  snapshot.buffer_changed(args.buf)
   touch()
 end
 
 --- The option belongs to the buffer that is current for this moment.
 local function on_option()
-  mark({ buf = vim.api.nvim_get_current_buf() })
+  on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
 
+--- Events after which a buffer may be another file.
 ---@type table<string, { callback: fun(args: table), pattern?: string[] }>
-local special = {
-  BufAdd = { callback = mark },
-  BufDelete = { callback = mark },
-  BufFilePost = { callback = mark },
-  BufWipeout = { callback = mark },
-  BufWritePost = { callback = mark },
+local buffer_events = {
+  BufAdd = { callback = on_buffer_event },
+  BufDelete = { callback = on_buffer_event },
+  BufFilePost = { callback = on_buffer_event },
+  BufWipeout = { callback = on_buffer_event },
+  BufWritePost = { callback = on_buffer_event },
   OptionSet = { callback = on_option, pattern = { "buflisted", "buftype" } },
 }
-
----@param buf integer
----@param changes { bufnr: integer, path?: string }[]
-local function look_at(buf, changes)
-  local path = buffers.is_file(buf) and buffers.path(buf) or nil
-  if path ~= paths[buf] then
-    paths[buf] = path
-    changes[#changes + 1] = { bufnr = buf, path = path }
-  end
-end
-
----@param message table
-local function notify(message)
-  if reset or sharing then
-    message.sharing = consent.settings()
-  end
-  message.reset, message.more = reset, message.more or false
-  message.focus, message.buffers = message.focus or {}, message.buffers or {}
-  reset, sharing = false, false
-  require("gemini-bridge.bridge.channel").notify("context", message)
-end
-
-function send()
-  if not subscription or not first or listing then
-    return
-  end
-  first = nil
-  if consent.is_paused() then
-    return notify({})
-  end
-  local message = { buffers = {} }
-  local active
-  message.focus, active = focus.take()
-  if active then
-    marked[active.buf] = true
-    message.active = require("gemini-bridge.context.active").describe(active, subscription.maxSelection)
-  end
-  for buf in pairs(marked) do
-    look_at(buf, message.buffers)
-  end
-  marked = {}
-  notify(message)
-end
-
---- Sends the list of all buffers, a slice at a time.
----@param bufs integer[]
----@param from integer
----@param run gemini_bridge.Subscription
-local function list(bufs, from, run)
-  if subscription ~= run then
-    return
-  end
-  local slice, message = {}, { buffers = {}, more = true }
-  for i = from, math.min(from + SLICE - 1, #bufs) do
-    if buffers.is_file(bufs[i]) then
-      slice[#slice + 1] = bufs[i]
-      look_at(bufs[i], message.buffers)
-    end
-  end
-  message.focus = focus.history(slice)
-  notify(message)
-  if from + SLICE <= #bufs then
-    return vim.defer_fn(function()
-      list(bufs, from + SLICE, run)
-    end, SLICE_PAUSE)
-  end
-  listing = false
-  first = first or hrtime()
-  send()
-end
 
 local function stop_watching()
   if group then
@@ -158,36 +71,73 @@ local function stop_watching()
     timer:close()
     timer = nil
   end
-  first, listing, marked, paths = nil, false, {}, {}
+  first, listing = nil, false
 end
 
-local function watch()
+function watch()
   stop_watching()
-  reset = true
+  snapshot.reset()
   timer = assert(vim.uv.new_timer())
   if consent.is_paused() then
     first = hrtime()
     return send()
   end
-  group = vim.api.nvim_create_augroup("gemini-bridge.context", {})
+  group = vim.api.nvim_create_augroup("gemini-bridge.context.subscription", {})
   for _, event in ipairs(subscription.events) do
-    local options = special[event] or { callback = touch }
+    local options = buffer_events[event] or { callback = touch }
     vim.api.nvim_create_autocmd(
       event,
       { group = group, pattern = options.pattern, callback = options.callback }
     )
   end
-  -- The list tells what had the focus until now.
-  focus.take()
   listing = true
   list(vim.api.nvim_list_bufs(), 1, subscription)
 end
 
---- Starts telling the host what changes. What it was told before counts no more.
----@param params gemini_bridge.Subscription
-function M.subscribe(params)
-  subscription = vim.deepcopy(params)
-  watch()
+--- Sends the list of all buffers, a slice at a time.
+---@param bufs integer[]
+---@param from integer
+---@param run gemini_bridge.Subscription
+function list(bufs, from, run)
+  if subscription ~= run then
+    return
+  end
+  channel.notify("context", snapshot.slice(vim.list_slice(bufs, from, from + SLICE - 1)))
+  if from + SLICE <= #bufs then
+    return vim.defer_fn(function()
+      list(bufs, from + SLICE, run)
+    end, SLICE_PAUSE)
+  end
+  listing = false
+  first = first or hrtime()
+  send()
+end
+
+--- Something may have changed. Runs with each movement of the cursor, so it does next to nothing.
+function touch()
+  last = hrtime()
+  if not first then
+    first = last
+    timer:start(subscription.debounce, 0, on_timer)
+  end
+end
+
+function on_timer()
+  local wait = math.min(last + subscription.debounce * MS, first + subscription.maxWait * MS) - hrtime()
+  if wait > 0 then
+    timer:start(math.ceil(wait / MS), 0, on_timer)
+  else
+    vim.schedule(send)
+  end
+end
+
+function send()
+  if not subscription or not first or listing then
+    return
+  end
+  first = nil
+  local paused = consent.is_paused()
+  channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
 end
 
 --- May run twice.
@@ -203,14 +153,14 @@ function M.track()
       touch()
     end
   end
-  focus.track(changed)
+  active_file.track(changed)
   selection.track(changed)
 end
 
 --- Ends everything. May run twice.
 function M.untrack()
   M.unsubscribe()
-  focus.untrack()
+  active_file.untrack()
   selection.untrack()
 end
 
@@ -226,7 +176,7 @@ end
 --- The options, or the directories that they depend on, have changed.
 function M.refresh()
   if subscription then
-    sharing = true
+    snapshot.sharing_changed()
     touch()
   end
 end

@@ -1,8 +1,13 @@
 --- Which directories are open in this Neovim.
+local disk = require("gemini-bridge.disk.path")
+
 local M = {}
 
 local group ---@type integer?
 local last = {} ---@type string[]
+--- Directories that cannot be told of, of which the user knows.
+---@type table<string, true>
+local refused = {}
 local changed = function() end
 
 --- Directories of the user's, from the option `workspace`.
@@ -23,14 +28,30 @@ local function from_option()
   end, option)
 end
 
---- The current directories, global, of each tab and of each window, and those that the user names; each once.
+--- Tells the user once.
+---@param directory string Not UTF-8.
+local function refuse(directory)
+  if not refused[directory] then
+    refused[directory] = true
+    local text = "No CLI can be told of %s: it is not UTF-8"
+    require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
+  end
+end
+
+--- The current directories, global, of each tab and of each window, and those that the user names; each once, and none
+--- that is not UTF-8.
 ---@return { directories: string[] }
 function M.get()
   local seen, directories = {}, {}
   local function add(directory)
-    if directory ~= "" and not seen[directory] then
-      seen[directory] = true
+    if directory == "" or seen[directory] then
+      return
+    end
+    seen[directory] = true
+    if disk.is_utf8(directory) then
       directories[#directories + 1] = directory
+    else
+      refuse(directory)
     end
   end
   add(vim.fn.getcwd(-1, -1))
@@ -59,7 +80,7 @@ end
 function M.watch(on_change)
   changed = on_change
   last = M.get().directories
-  group = vim.api.nvim_create_augroup("gemini-bridge.workspace", {})
+  group = vim.api.nvim_create_augroup("gemini-bridge.context.workspace", {})
   local pending = false
   vim.api.nvim_create_autocmd({ "DirChanged", "WinClosed", "TabClosed", "WinNew", "TabNew" }, {
     group = group,

@@ -40,6 +40,31 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
+--- Whether a path can be told to others. Where it is not UTF-8, the bytes that Node or a CLI make of it may be those of
+--- another file.
+---@param path string
+---@return boolean
+function M.is_utf8(path)
+  if not path:find("[\128-\255]") then
+    return true
+  end
+  -- The well-formed sequences of RFC 3629: no overlong ones, no surrogates, nothing above U+10FFFF.
+  local tail = "[\128-\191]"
+  local rest = path
+  for _, sequence in ipairs({
+    "[\194-\223]" .. tail,
+    "\224[\160-\191]" .. tail,
+    "[\225-\236\238\239]" .. tail:rep(2),
+    "\237[\128-\159]" .. tail,
+    "\240[\144-\191]" .. tail:rep(2),
+    "[\241-\243]" .. tail:rep(3),
+    "\244[\128-\143]" .. tail:rep(2),
+  }) do
+    rest = rest:gsub(sequence, "?")
+  end
+  return not rest:find("[\128-\255]")
+end
+
 --- The loaded buffer of a file, however its name is spelled.
 ---@param path string Absolute.
 ---@return integer? buf

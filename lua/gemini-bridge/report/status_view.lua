@@ -64,6 +64,17 @@ local function shared_now()
   return lines
 end
 
+---@return string[]
+local function pinned()
+  local pin = require("gemini-bridge.context.pin").lines()
+  if not pin then
+    return {}
+  end
+  local path = pin.path == "" and "[No Name]" or short(pin.path)
+  local lines = pin.first == pin.last and "line %d" or "lines %d to %d"
+  return { ("%s, " .. lines):format(path, pin.first, pin.last) }
+end
+
 --- Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0, `IdeClient`).
 ---@param client string Its name, or a text that starts with it.
 ---@return string
@@ -117,6 +128,7 @@ function M.lines()
     { "Workspace", now.workspace },
     { "Discovery", { now.discoveryFile } },
     { "Shared", running and shared_now() or {} },
+    { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: run gemini here, and once /ide enable in it" } or {} },
     { "Reviews", reviews() },
     { "Terminals", terminals() },

@@ -1,4 +1,6 @@
 --- What a prompt can refer to.
+local disk = require("gemini-bridge.disk.path")
+
 local M = {}
 
 --- More than this says little and costs much.
@@ -155,11 +157,12 @@ function M.items(opts)
   else
     items, problem = sources[opts.source or "here"](opts)
   end
-  local odd = vim.iter(items or {}):find(function(item)
-    return item.path:find("[\r\n]")
-  end)
-  if odd then
-    return nil, ("The CLI cannot be told of a path with a line break: %q"):format(odd.path)
+  for _, item in ipairs(items or {}) do
+    if item.path:find("[\r\n]") then
+      return nil, ("The CLI cannot be told of a path with a line break: %q"):format(item.path)
+    elseif not disk.is_utf8(item.path) then
+      return nil, "The CLI cannot be told of a path that is not UTF-8: " .. disk.display(item.path, 24)
+    end
   end
   return items, problem
 end

@@ -1,5 +1,5 @@
---- A record of which buffers had the focus, in which windows and when. It is written in the tick of the event and asks
---- for no more than the window: 0.3 us beside the 1.4 us of any autocommand.
+--- Which buffers had the focus, in which windows and when. It is written in the tick of the event, and asks for no more
+--- than the window, so that nobody feels it.
 local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
@@ -13,6 +13,8 @@ local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 --- The last time of each buffer in each window, by `key`.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
+--- How many there are at most.
+local count = 0
 --- The last one: many of these events come in pairs, and without any change.
 local last_buf, last_win ---@type integer?, integer?
 
@@ -34,6 +36,7 @@ end
 ---@param float? boolean
 local function record(buf, win, float)
   entered[key(buf, win)] = { buf = buf, win = win, at = hrtime(), float = float }
+  count = count + 1
 end
 
 --- What most likely had the focus before the record starts: when it starts from a terminal, the file beside it.
@@ -56,9 +59,9 @@ local function on_enter(changed)
       return
     end
     last_buf, last_win = buf, win
-    local known = entered[key(buf, win)]
-    if known then
-      known.at = hrtime()
+    local entry = entered[key(buf, win)]
+    if entry then
+      entry.at = hrtime()
     else
       record(buf, win)
     end
@@ -96,7 +99,7 @@ end
 ---@param buf? integer
 function M.forget(buf)
   if not buf then
-    entered, last_buf, last_win = {}, nil, nil
+    entered, count, last_buf, last_win = {}, 0, nil, nil
     return
   end
   for slot, seen in pairs(entered) do
@@ -104,6 +107,12 @@ function M.forget(buf)
       entered[slot] = nil
     end
   end
+end
+
+--- How many entries there are at most.
+---@return integer
+function M.count()
+  return count
 end
 
 --- What was recorded since the last call, in the order in which it had the focus.
@@ -120,7 +129,7 @@ function M.take()
     end
   end
   table.sort(order)
-  entered = {}
+  entered, count = {}, 0
   return vim.tbl_map(function(at)
     return by_time[at]
   end, order)

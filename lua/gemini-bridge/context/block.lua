@@ -1,0 +1,146 @@
+--- A block's part of each line, as it is highlighted. |getregion()| is of no use here: it adds blanks to lines that end
+--- before the block, takes a wide character that is only half in it for blanks, and in Neovim 0.10 cannot be told that
+--- the block reaches to the end of the lines.
+local M = {}
+
+--- Rows that are read at once.
+local CHUNK = 256
+--- A pin has no more rows: each is a line break at least, and no CLI is told of so many.
+local MAX_RANGES = 20000
+local BYTES_PER_UNIT = 3 -- at most, in UTF-8
+local TAB = 9
+
+--- The first and the last screen column of a character in the current window.
+---@param position gemini_bridge.Position
+---@return [integer, integer]
+local function cells_at(position)
+  local _, lnum, col, off = unpack(position)
+  return vim.fn.virtcol({ lnum, math.min(col, vim.fn.col({ lnum, "$" })), off }, 1)
+end
+
+--- The virtual columns of a block between two corners in the current window, 1-based.
+---@param p gemini_bridge.Position
+---@param q gemini_bridge.Position
+---@param exclusive boolean
+---@param to_end boolean
+---@return integer left, integer right
+function M.columns(p, q, exclusive, to_end)
+  local upper, lower = cells_at(p), cells_at(q)
+  local left = math.min(upper[1], lower[1])
+  if to_end then
+    return left, vim.v.maxcol
+  elseif lower[2] <= upper[2] then
+    return left, upper[2]
+  end
+  return left, exclusive and lower[1] > upper[2] and lower[1] - 1 or lower[2]
+end
+
+--- Calls a function where columns are what they were when the block was made: how wide a text is depends on the window.
+---@generic T
+---@param region gemini_bridge.Region
+---@param read fun(): T
+---@return T
+local function where_made(region, read)
+  local win = region.win
+  if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= region.buf then
+    return vim.api.nvim_buf_call(region.buf, read)
+  elseif win == vim.api.nvim_get_current_win() then
+    return read()
+  end
+  return vim.api.nvim_win_call(win, read)
+end
+
+--- The bytes of a line that have cells in the block, in the current window; 1-based.
+---@param region gemini_bridge.Region
+---@param lnum integer
+---@return integer? from nil when the line ends before the block.
+---@return integer? to Of the last character, its combining ones included.
+---@return integer? right The last column of the block in this line.
+local function bytes_of(region, lnum)
+  local right = math.min(region.right, vim.fn.virtcol({ lnum, "$" }) - 1)
+  if region.left > right then
+    return
+  end
+  local at = { region.buf, lnum, vim.fn.virtcol2col(0, lnum, right), 0 }
+  local last = vim.fn.getregion(at, at, { type = "v" })[1]
+  return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
+end
+
+--- A block's part of a line in which something is wider or narrower than its bytes.
+---@param region gemini_bridge.Region
+---@param lnum integer
+---@param line string
+---@return string
+local function cut(region, lnum, line)
+  local from, to, right = bytes_of(region, lnum)
+  if not from then
+    return ""
+  end
+  local before = ""
+  -- Of a tab only the cells in the block are highlighted, of any other character all.
+  if line:byte(from) == TAB then
+    local cells = vim.fn.virtcol({ lnum, from }, 1)
+    if cells[1] < region.left then
+      before = (" "):rep(math.min(cells[2], right) - region.left + 1)
+      from = from + 1
+    end
+  end
+  if line:byte(to) == TAB and to >= from then
+    local cells = vim.fn.virtcol({ lnum, to }, 1)
+    if cells[2] > right then
+      return before .. line:sub(from, to - 1) .. (" "):rep(right - cells[1] + 1)
+    end
+  end
+  return before .. line:sub(from, to)
+end
+
+--- Whether in the current window each cell of a line of plain text is a byte of it.
+---@param region gemini_bridge.Region
+local function is_even(region)
+  local wraps = vim.wo.wrap and (vim.wo.linebreak or vim.o.showbreak ~= "")
+  local top, bottom = { region.first[2] - 1, 0 }, { region.last[2] - 1, -1 }
+  return not wraps
+    and #vim.api.nvim_buf_get_extmarks(0, -1, top, bottom, { type = "virt_text", limit = 1 }) == 0
+end
+
+--- The block's text, or the beginning of a long one.
+---@param region gemini_bridge.Region
+---@param units integer So many UTF-16 units are read at least, if there are so many.
+---@return string
+function M.read(region, units)
+  local rows, size = {}, 0
+  where_made(region, function()
+    local even = is_even(region)
+    for start = region.first[2], region.last[2], CHUNK do
+      local stop = math.min(start + CHUNK - 1, region.last[2])
+      for i, line in ipairs(vim.api.nvim_buf_get_lines(0, start - 1, stop, false)) do
+        local uneven = line:find("[^ -~]")
+        local simple = even and (not uneven or uneven > region.right)
+        local row = simple and line:sub(region.left, region.right) or cut(region, start + i - 1, line)
+        rows[#rows + 1] = row
+        size = size + (simple and #row or #row / BYTES_PER_UNIT) + 1
+        if size > units then
+          return
+        end
+      end
+    end
+  end)
+  return table.concat(rows, "\n")
+end
+
+--- Where the text is in each row. Tabs at the edges are taken whole.
+---@param region gemini_bridge.Region
+---@return gemini_bridge.Range[]
+function M.ranges(region)
+  local ranges = {}
+  where_made(region, function()
+    for lnum = region.first[2], math.min(region.last[2], region.first[2] + MAX_RANGES - 1) do
+      local from, to = bytes_of(region, lnum)
+      local row, col = lnum - 1, from and from - 1 or 0
+      ranges[#ranges + 1] = { row = row, col = col, end_row = row, end_col = from and to or col }
+    end
+  end)
+  return ranges
+end
+
+return M

@@ -1,0 +1,175 @@
+--- The selection that the user has pinned: highlighted, and with a sign, as long as any of its text is there.
+local region = require("gemini-bridge.context.region")
+
+local M = {}
+
+local HIGHLIGHT = "GeminiPinned"
+--- Below what tells of a mistake in the text, and below the colours of syntax, which stay.
+local PRIORITY = 5
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin")
+local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin.sign")
+
+---@class gemini_bridge.Pin
+---@field buf integer
+---@field blank table<integer, true> Rows of a block that end before it, by their marks.
+---@field shown boolean The text, and the sign with it, is there.
+---@field tick? integer The buffer's changedtick that `text` was read at.
+---@field text? string
+
+---@type gemini_bridge.Pin?
+local pinned
+local group ---@type integer?
+
+---@return vim.api.keyset.get_extmark_item[]
+local function marks()
+  return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true })
+end
+
+--- Where all lines are deleted, the end comes before the start.
+---@param range gemini_bridge.Range
+local function is_empty(range)
+  return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
+end
+
+--- Where the pinned text is by now: nowhere when it is deleted, and again where it was when that is undone.
+---@return gemini_bridge.Range[] # In the order of the text.
+local function ranges()
+  local found, has_text = {}, false
+  if not pinned or not vim.api.nvim_buf_is_loaded(pinned.buf) then
+    return found
+  end
+  for _, mark in ipairs(marks()) do
+    local id, row, col, details = unpack(mark)
+    local range = { row = row, col = col, end_row = details.end_row, end_col = details.end_col }
+    local empty = is_empty(range)
+    has_text = has_text or not empty
+    if not empty or pinned.blank[id] then
+      found[#found + 1] = range
+    end
+  end
+  return has_text and found or {}
+end
+
+--- Shows the sign as long as the text is there. A mark's own `invalidate` does not do that: in Neovim 0.10 it misses
+--- that several lines go at once.
+local function show()
+  local first = ranges()[1]
+  if pinned.shown == (first ~= nil) then
+    return
+  end
+  pinned.shown = first ~= nil
+  vim.api.nvim_buf_clear_namespace(pinned.buf, sign_namespace, 0, -1)
+  if first then
+    local sign = { sign_text = "»", sign_hl_group = HIGHLIGHT, priority = PRIORITY }
+    vim.api.nvim_buf_set_extmark(pinned.buf, sign_namespace, first.row, 0, sign)
+  end
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+--- Follows the pinned text.
+---@param changed fun()
+local function follow(changed)
+  group = vim.api.nvim_create_augroup("gemini-bridge.context.pin", {})
+  local function on_event()
+    if not pinned then
+      return
+    elseif vim.api.nvim_buf_is_valid(pinned.buf) and #marks() > 0 then
+      show()
+    else
+      M.clear()
+    end
+    changed()
+  end
+  vim.api.nvim_create_autocmd(
+    { "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost", "BufDelete", "BufUnload", "BufWipeout" },
+    -- In the event a buffer that goes still has its marks.
+    { group = group, buffer = pinned.buf, callback = vim.schedule_wrap(on_event) }
+  )
+end
+
+--- Pins a region, in place of what was pinned before.
+---@param selected gemini_bridge.Region
+---@param changed fun() Called when its text may have become another one.
+function M.set(selected, changed)
+  M.clear()
+  pinned = { buf = selected.buf, blank = {}, shown = false }
+  vim.api.nvim_set_hl(0, HIGHLIGHT, { default = true, link = "Visual" })
+  for _, range in ipairs(region.ranges(selected)) do
+    local mark = vim.api.nvim_buf_set_extmark(pinned.buf, namespace, range.row, range.col, {
+      end_row = range.end_row,
+      end_col = range.end_col,
+      end_right_gravity = false,
+      -- With 'virtualedit' a selection reaches behind the text.
+      strict = false,
+      hl_group = HIGHLIGHT,
+      hl_eol = true,
+      priority = PRIORITY,
+    })
+    pinned.blank[mark] = is_empty(range) or nil
+  end
+  show()
+  follow(changed)
+end
+
+--- May run twice.
+function M.clear()
+  if not pinned then
+    return
+  end
+  local buf = pinned.buf
+  pinned = nil
+  vim.api.nvim_del_augroup_by_id(group)
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+    vim.api.nvim_buf_clear_namespace(buf, sign_namespace, 0, -1)
+  end
+  vim.cmd.redrawstatus({ bang = true })
+end
+
+---@param limit integer UTF-16 units.
+---@return string?
+local function read(limit)
+  local texts, size = {}, 0
+  for _, range in ipairs(ranges()) do
+    local text = is_empty(range) and "" or region.read(region.of_range(pinned.buf, range), limit)
+    texts[#texts + 1] = text
+    size = size + #text / region.BYTES_PER_UNIT + 1
+    if size > limit then
+      break
+    end
+  end
+  return #texts > 0 and table.concat(texts, "\n") or nil
+end
+
+--- The pinned text of a buffer, or the beginning of a long one.
+---@param buf integer
+---@param limit integer UTF-16 units.
+---@return string? # nil when nothing is pinned there, or all of it is deleted.
+function M.text(buf, limit)
+  if not pinned or pinned.buf ~= buf then
+    return
+  end
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  if pinned.tick ~= tick then
+    pinned.tick, pinned.text = tick, read(limit)
+  end
+  return pinned.text
+end
+
+--- Which lines are pinned, for the user.
+---@return { path: string, first: integer, last: integer }? # `path` is the buffer's name; lines are 1-based.
+function M.lines()
+  local found = ranges()
+  local last = found[#found]
+  if not last then
+    return
+  end
+  return {
+    path = vim.api.nvim_buf_get_name(pinned.buf),
+    first = found[1].row + 1,
+    last = last.end_col == 0 and last.end_row > last.row and last.end_row or last.end_row + 1,
+  }
+end
+
+return M

@@ -1,0 +1,133 @@
+--- What is told: the buffers that are other files than the host knows, which had the focus, and where the user is in
+--- the active file. The shapes are those of `Snapshot` in src/nvim/protocol.ts.
+local active_file = require("gemini-bridge.context.active_file")
+local buffers = require("gemini-bridge.context.buffers")
+local consent = require("gemini-bridge.context.consent")
+local highlighted = require("gemini-bridge.context.highlighted")
+local selection = require("gemini-bridge.context.selection")
+
+local M = {}
+
+--- The next snapshot is the first.
+local reset = false
+--- What the user has said about sharing is still to be told.
+local sharing = false
+--- Buffers that may be other files now.
+---@type table<integer, true>
+local unread = {}
+--- What the host knows.
+---@type table<integer, string>
+local paths = {}
+
+--- Starts anew: what the host was told before counts no more.
+function M.reset()
+  reset, unread, paths = true, {}, {}
+  -- The first list tells what had the focus until now.
+  active_file.take()
+end
+
+--- A buffer may be another file now.
+---@param buf integer
+function M.buffer_changed(buf)
+  unread[buf] = true
+end
+
+--- What the user has said about sharing may be something else now.
+function M.sharing_changed()
+  sharing = true
+end
+
+---@param message table
+local function complete(message)
+  if reset or sharing then
+    message.sharing = consent.settings()
+  end
+  message.reset, message.more = reset, message.more or false
+  message.focus, message.buffers = message.focus or {}, message.buffers or {}
+  reset, sharing = false, false
+  return message
+end
+
+---@param bufs integer[]
+---@return { bufnr: integer, path?: string }[] # Those that are other files than the host knows.
+local function changes_among(bufs)
+  local changes = {}
+  for _, buf in ipairs(bufs) do
+    local path = buffers.file(buf)
+    if path ~= paths[buf] then
+      paths[buf] = path
+      changes[#changes + 1] = { bufnr = buf, path = path }
+    end
+  end
+  return changes
+end
+
+--- Where the user is, or was last, in the active file: row 1-based, column in bytes.
+---@param active gemini_bridge.ActiveFile
+local function cursor_of(active)
+  local win = active.win
+  if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= active.buf then
+    win = vim.fn.win_findbuf(active.buf)[1]
+  end
+  if win then
+    return highlighted.cursor(win)
+  end
+  return vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"') or { 1, 0 }
+end
+
+---@param text string
+local function utf16_length(text)
+  if vim.fn.has("nvim-0.11") == 1 then
+    return vim.str_utfindex(text, "utf-16")
+  end
+  local _, units = vim.str_utfindex(text)
+  return units
+end
+
+---@param active gemini_bridge.ActiveFile
+---@param limit integer UTF-16 units.
+local function active_part(active, limit)
+  local cursor = cursor_of(active)
+  -- A position that was remembered may be behind what is left of the text by now.
+  local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
+  local ok, before = pcall(vim.api.nvim_buf_get_text, active.buf, line - 1, 0, line - 1, cursor[2], {})
+  return {
+    bufnr = active.buf,
+    line = line,
+    character = ok and before[1] and utf16_length(before[1]) + 1 or 1,
+    selection = selection.text(active.buf, limit),
+  }
+end
+
+--- What has changed since the last one.
+---@param limit integer At least so many UTF-16 units of a longer selection are read.
+---@return table
+function M.take(limit)
+  local focus, active = active_file.take()
+  if active then
+    unread[active.buf] = true
+  end
+  local buffer_changes = changes_among(vim.tbl_keys(unread))
+  unread = {}
+  return complete({
+    focus = focus,
+    active = active and active_part(active, limit),
+    buffers = buffer_changes,
+  })
+end
+
+--- A part of the first list.
+---@param bufs integer[]
+---@return table
+function M.slice(bufs)
+  local files = vim.tbl_filter(buffers.file, bufs)
+  return complete({ buffers = changes_among(files), focus = active_file.times(files), more = true })
+end
+
+--- Nothing, while the user has paused sharing.
+---@return table
+function M.nothing()
+  return complete({})
+end
+
+return M
