@@ -20,14 +20,11 @@ const Announcement = z.object({
 });
 
 /** A discovery file. Process and port are those of its name. */
-export interface AnnouncedEditor {
+export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly path: string;
   readonly pid: number;
   readonly port: number;
-  /** Permission bits of the file, and its owner. */
-  readonly mode: number;
-  readonly uid: number;
-  /** Whether that process exists. */
+  /** Whether that process exists, as far as a CLI can see. */
   readonly isAlive: boolean;
   /** Nothing for a file that no CLI can read. */
   readonly content: z.infer<typeof Announcement> | undefined;
@@ -41,17 +38,9 @@ export function announcedEditors(temporary: string): AnnouncedEditor[] {
     const path = join(directory, name);
     const file = pid === undefined ? undefined : readIfPossible(path);
     if (!file) return [];
-    const { mode, uid, text } = file;
-    const content = parse(text);
-    return {
-      path,
-      pid: Number(pid),
-      port: Number(port),
-      mode,
-      uid,
-      isAlive: isAlive(Number(pid)),
-      content,
-    };
+    const { text, ...facts } = file;
+    const process = { pid: Number(pid), isAlive: isAlive(Number(pid)) };
+    return { path, ...process, port: Number(port), ...facts, content: parse(text) };
   });
 }
 

@@ -11,6 +11,8 @@ export interface SmallFile {
   readonly uid: number;
   /** Permission bits. */
   readonly mode: number;
+  /** When it was written, Unix milliseconds. */
+  readonly date: number;
 }
 
 /**
@@ -27,7 +29,8 @@ export function readSmallFile(path: string): SmallFile | undefined {
     if (found.size > MAX_SIZE) throw new Refusal(`is longer than ${MAX_SIZE} bytes`);
     const bytes = Buffer.alloc(found.size);
     const length = readSync(descriptor, bytes, 0, found.size, 0);
-    return { text: bytes.toString("utf8", 0, length), uid: found.uid, mode: found.mode & 0o777 };
+    const { uid, mode, mtimeMs: date } = found;
+    return { text: bytes.toString("utf8", 0, length), uid, mode: mode & 0o777, date };
   } finally {
     closeSync(descriptor);
   }

@@ -51,12 +51,19 @@ async function removeIfDead(directory: string, name: string): Promise<void> {
   const found = lstatSync(path);
   if (!found.isFile() || found.uid !== process.getuid?.() || found.size > MAX_SIZE) return;
   if (!isDraft && !OfNeovim.safeParse(JSON.parse(readFileSync(path, "utf8"))).success) return;
-  if ((await mayLive(Number(pid), found.mtimeMs)) || (await isListening(Number(port)))) return;
+  if (!(await isLeftover(Number(pid), Number(port), found.mtimeMs))) return;
   // Meanwhile the editor may have come back to it.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }
 
-/** @param date of the file, Unix milliseconds */
+/**
+ * Whether the editor that wrote a discovery file has died.
+ * @param date of the file, Unix milliseconds
+ */
+export async function isLeftover(pid: number, port: number, date: number): Promise<boolean> {
+  return !(await mayLive(pid, date)) && !(await isListening(port));
+}
+
 async function mayLive(pid: number, date: number): Promise<boolean> {
   // In another PID namespace, as a container has it, the number tells nothing: the date has to do.
   if (pid <= MAX_PID && Math.abs(Date.now() - date) < FRESH) return true;

@@ -1,6 +1,7 @@
 /** When a process began: its number alone does not tell it from one that had it before. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { secondsOf } from "../cli/processes/elapsed.ts";
 
 /** Clock ticks of a second in /proc, on every machine that runs Node (`getconf CLK_TCK`). */
 const TICKS = 100;
@@ -34,13 +35,7 @@ function ticks(pid: string): number | undefined {
 function ageByPs(pid: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     execFile("ps", ["-o", "etime=", "-p", String(pid)], { timeout: PATIENCE }, (error, elapsed) =>
-      resolve(error ? undefined : seconds(elapsed.trim())),
+      resolve(error ? undefined : secondsOf(elapsed.trim())),
     );
   });
-}
-
-/** @param elapsed `[[dd-]hh:]mm:ss` */
-function seconds(elapsed: string): number {
-  const [time = "", days = "0"] = elapsed.split("-").reverse();
-  return time.split(":").reduce((sum, part) => sum * 60 + Number(part), Number(days) * 24);
 }

@@ -1,4 +1,5 @@
-import { existsSync, realpathSync, renameSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { macos } from "../../src/cli/processes/macos.ts";
@@ -115,13 +116,24 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const winner = join(directory, `gemini-ide-server-${nvim.pid}-1.json`);
     writeFileSync(winner, JSON.stringify({ ...other, port: 1 }), { mode: 0o600 });
     writeFileSync(join(directory, "gemini-ide-server-4194999-2.json"), JSON.stringify({ ...other, port: 2 }));
+    // The process began after the file; in another container, its number tells nothing and the date has to do.
+    const reused = join(directory, `gemini-ide-server-${process.pid}-3.json`);
+    writeFileSync(reused, JSON.stringify({ ...other, port: 3 }));
+    utimesSync(reused, 1e9, 1e9);
+    const { pid: ended } = spawnSync("true");
+    writeFileSync(
+      join(directory, `gemini-ide-server-${ended}-4.json`),
+      JSON.stringify({ ...other, port: 4 }),
+    );
     const prefix = `env -u GEMINI_CLI_IDE_SERVER_PORT GEMINI_CLI_IDE_PID=${nvim.pid}`;
     const client = await startClient(nvim, { prefix });
     t.equal(client.status, "disconnected");
     const { "Gemini CLI": cli, Bridge } = await examine(nvim, client.pid);
     t.match(cli, /ERROR takes another editor: Other, process \d+, port 1 -> start it by :Gemini/);
     t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 is gone -> rm /);
+    t.match(Bridge, `${reused} is a leftover: process ${process.pid} is another one by now -> rm ${reused}`);
     t.match(Bridge, new RegExp(`Another editor is announced: process ${nvim.pid}, port 1`));
+    t.match(Bridge, new RegExp(`Another editor is announced: process ${ended}, port 4`));
     renameSync(winner, join(nvim.dirs.home, "winner"));
   });
 
@@ -129,7 +141,8 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const own = await nvim.lua("return require('gemini-bridge').status().discovery_file");
     await nvim.lua("vim.uv.fs_chmod(..., 420)", own);
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
-    await nvim.lua("vim.uv.fs_unlink(...)", own);
+    // The host would bring it back where nothing is in its place.
+    await nvim.lua("vim.uv.fs_unlink(...) vim.uv.fs_mkdir(..., 448)", own);
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ is gone: no CLI finds this Neovim -> :GeminiRestart/);
   });
 

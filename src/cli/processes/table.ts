@@ -1,5 +1,6 @@
 /** The processes of this machine as `ps` tells of them, which is what Gemini CLI asks, too. */
 import { basename } from "node:path";
+import { secondsOf } from "./elapsed.ts";
 import { run } from "./run.ts";
 
 /** A CLI looks for one of these above itself, and no further up than this (Gemini CLI 0.61.0, `process-utils`). */
@@ -23,19 +24,13 @@ export async function readProcessTable(): Promise<ProcessTable> {
   const lines = await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]);
   const table = new Map<number, Process>();
   for (const [, pid, parent, elapsed = "", command = ""] of lines.matchAll(LINE)) {
-    const process = { pid: Number(pid), parent: Number(parent), seconds: seconds(elapsed), command };
+    const process = { pid: Number(pid), parent: Number(parent), seconds: secondsOf(elapsed), command };
     table.set(process.pid, process);
   }
   return table;
 }
 
 const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
-
-/** @param elapsed `[[dd-]hh:]mm:ss` */
-function seconds(elapsed: string): number {
-  const [time = "", days = "0"] = elapsed.split("-").reverse();
-  return time.split(":").reduce((sum, part) => sum * 60 + Number(part), Number(days) * 24);
-}
 
 /**
  * The process that a CLI takes for its editor: from itself upwards to the first shell, and from there to that shell's

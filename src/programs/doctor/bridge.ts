@@ -18,7 +18,7 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   if (bridge.state !== "running") {
     const reason = bridge.error === undefined ? "" : `: ${bridge.error}`;
     findings.warn(`The bridge is ${bridge.state}${reason}`, ":GeminiStart");
-    checkOthers(findings, here);
+    await checkOthers(findings, here);
     return findings;
   }
   checkHost(findings, bridge);
@@ -30,7 +30,7 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { name, version } of bridge.clients)
     findings.ok(`Connected: ${name === NAMELESS ? "Gemini CLI" : name} ${version}`);
-  checkOthers(
+  await checkOthers(
     findings,
     here.filter(({ port }) => port !== bridge.port),
   );

@@ -1,5 +1,6 @@
 /** The editors that announce themselves on this machine. */
 import type { AnnouncedEditor } from "../../cli/find-editor.ts";
+import { isLeftover } from "../../ide/discovery-cleanup.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Section } from "./contract.ts";
 import { type Findings, section } from "./section.ts";
@@ -17,24 +18,34 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
       `No editor announces itself in ${directory}`,
       ":GeminiStart in Neovim, with the same TMPDIR",
     );
-  for (const editor of editors.filter((each) => each.isAlive)) {
+  const living = await withoutLeftovers(findings, editors);
+  for (const editor of living) {
     const answer = await answerOf(editor.port);
-    if (isBridge(answer)) findings.ok(`${describeEditor(editor)}: it answers`);
-    else
-      findings.error(`${describeEditor(editor)}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
+    const who = describeEditor(editor);
+    if (isBridge(answer)) findings.ok(`${who}: it answers`);
+    else if (editor.isAlive)
+      findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
+    else findings.info(`${who}: it cannot be seen from here, as in another container`);
   }
-  checkLeftovers(findings, editors);
   return findings;
 }
 
 /** What lies in the directory beside an editor's own file. */
-export function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): void {
-  for (const { pid, port } of others.filter((each) => each.isAlive))
+export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
+  for (const { pid, port } of await withoutLeftovers(findings, others))
     findings.info(`Another editor is announced: process ${pid}, port ${port}`);
-  checkLeftovers(findings, others);
 }
 
-function checkLeftovers(findings: Findings, editors: readonly AnnouncedEditor[]): void {
-  for (const { path, pid } of editors.filter((each) => !each.isAlive))
-    findings.warn(`${path} is a leftover: process ${pid} is gone`, `rm ${path}`);
+/** Tells of what dead editors have left. @returns the others */
+async function withoutLeftovers(
+  findings: Findings,
+  editors: readonly AnnouncedEditor[],
+): Promise<AnnouncedEditor[]> {
+  const left = await Promise.all(editors.map(({ pid, port, date }) => isLeftover(pid, port, date)));
+  for (const { path, pid, isAlive } of editors.filter((_, index) => left[index]))
+    findings.warn(
+      `${path} is a leftover: process ${pid} is ${isAlive ? "another one by now" : "gone"}`,
+      `rm ${path}`,
+    );
+  return editors.filter((_, index) => !left[index]);
 }
