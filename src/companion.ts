@@ -2,9 +2,11 @@
 import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
 import { listen } from "./http/listen.ts";
+import type { SessionInfo } from "./http/session.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
 import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
+import { CLI_NAME } from "./ide/wire.ts";
 import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
@@ -77,7 +79,12 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       sessions,
       shared: (shared) => report({ shared }),
     });
-    const reportClients = () => report({ clients: sessions.connected().map(({ info }) => info) });
+    const earlier = new Set(memory.sessions.map(({ id }) => id));
+    const client = (info: SessionInfo) => ({
+      ...info,
+      interrupted: earlier.has(info.id) && info.name === CLI_NAME,
+    });
+    const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
     sessions.events
       .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
       .on("changed", () => remember({ sessions: sessions.all() }))

@@ -131,7 +131,10 @@ function M.statusline()
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)
   end
   local pending = #M.diffs()
-  local text = #now.clients > 0 and "Gemini: connected" or "Gemini: waiting"
+  local text = #now.clients > 0 and "Gemini: disconnected, /ide enable" or "Gemini: waiting"
+  for _, client in ipairs(now.clients) do
+    text = client.interrupted and text or "Gemini: connected"
+  end
   if pending > 0 then
     text = ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
   end

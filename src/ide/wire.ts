@@ -69,6 +69,9 @@ export interface Discovery {
   ideInfo: { name: string; displayName: string };
 }
 
+/** What Gemini CLI and its kin call themselves, whatever they are: the name of a class of theirs (`IdeClient`). */
+export const CLI_NAME = "streamable-http-client";
+
 /** Both fields non-empty is what makes the CLI accept an editor other than VS Code. */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;
 

@@ -140,6 +140,11 @@ export interface ClientInfo {
   name: string;
   version: string;
   connectedAt: number;
+  /**
+   * Its session is that of a host before this one. Gemini CLI goes on reading it, so that no decision is lost, but says
+   * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
+   */
+  interrupted: boolean;
 }
 
 /** What connected CLIs are told now, and what is kept from them. */

@@ -33,6 +33,7 @@ local M = {}
 ---@field name string
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
+---@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
 
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }

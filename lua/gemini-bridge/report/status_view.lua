@@ -87,7 +87,8 @@ end
 local function clients(now)
   return vim.tbl_map(function(client)
     local name = vim.trim(("%s %s"):format(plain(client.name), client.version))
-    return ("%s, connected for %s"):format(name, age(client.connectedAt))
+    return client.interrupted and ('%s, says "Disconnected": type /ide enable in it'):format(name)
+      or ("%s, connected for %s"):format(name, age(client.connectedAt))
   end, now.clients)
 end
 

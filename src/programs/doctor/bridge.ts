@@ -4,13 +4,13 @@ import { BUILD } from "../../build.ts";
 import { temporaryDirectory } from "../../cli/cli.ts";
 import { type AnnouncedEditor, announcedEditors } from "../../cli/find-editor.ts";
 import { editorAboveShell, isAlive, type ProcessTable } from "../../cli/processes/table.ts";
+import { CLI_NAME } from "../../ide/wire.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
 import { type Findings, section } from "./section.ts";
 
 /** Gemini CLI and its kin give the name of a class of theirs as their own. */
-const NAMELESS = "streamable-http-client";
 
 export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): Promise<Section> {
   const findings = section("Bridge");
@@ -28,8 +28,12 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   else findings.error(`${bridge.discoveryFile} is gone: no CLI finds this Neovim`, ":GeminiRestart");
   checkEnvironment(findings, bridge);
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
-  for (const { name, version } of bridge.clients)
-    findings.ok(`Connected: ${name === NAMELESS ? "Gemini CLI" : name} ${version}`);
+  for (const { name, version, interrupted } of bridge.clients) {
+    const client = `${name === CLI_NAME ? "Gemini CLI" : name} ${version}`;
+    if (interrupted)
+      findings.warn(`${client} says "Disconnected" since the host is another`, "/ide enable in it");
+    else findings.ok(`Connected: ${client}`);
+  }
   await checkOthers(
     findings,
     here.filter(({ port }) => port !== bridge.port),

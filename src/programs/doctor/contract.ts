@@ -14,7 +14,9 @@ const Bridge = z.object({
   pid: z.int().default(0),
   discoveryFile: z.string().default(""),
   workspace: z.array(z.string()).default([]),
-  clients: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
+  clients: z
+    .array(z.object({ name: z.string(), version: z.string(), interrupted: z.boolean().default(false) }))
+    .default([]),
   /** What the running host was built from. */
   build: z.string().optional(),
 });
