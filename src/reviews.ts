@@ -10,7 +10,7 @@ import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import { Refusal } from "./refusal.ts";
 
-/** Milliseconds. */
+/** So long an answer waits for what the disk holds; a disk that hangs must not hold it up (milliseconds). */
 const DISK_PATIENCE = 1_000;
 
 export interface Reviews {
@@ -104,7 +104,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
         try {
           await shown;
-          // What the client does to the file after its answer is a change; a disk that hangs is not waited for.
+          // What the client does to the file after its answer is a change.
           await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
         } catch (error) {
           // The user was quicker, and decided on the earlier text.
