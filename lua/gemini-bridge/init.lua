@@ -140,7 +140,7 @@ function M.statusline()
   end
   local shared = M.shared()
   text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
-  return text .. (require("gemini-bridge.context.pin").lines() and ", selection pinned" or "")
+  return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")
 end
 
 --- What connected CLIs are told now, and what is kept from them.

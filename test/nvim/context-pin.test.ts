@@ -154,12 +154,15 @@ t.test("a block is pinned as it was highlighted, and each of its rows follows it
   await host.until(t, selected(host), "bcd\nb\n\nbcd\n日本", "still the same text");
   await nvim.command("1delete");
   await host.until(t, selected(host), "b\n\nbcd\n日本", "without a row");
+  await nvim.input("2GIa<Esc>");
+  await host.until(t, () => host.active()?.cursor?.line, 2, "an edit in a row that ends before it");
+  await host.until(t, selected(host), "b\n\nbcd\n日本", "which is still none of it");
   await nvim.command("GeminiSelect!");
   await host.until(t, selected(host), undefined, "dropped");
 });
 
 t.test("at most what a CLI is told is read of a block, however long", async (t) => {
-  const host = await startContext(t, { files: { "a.txt": "abc\n".repeat(30_000) }, args: ["a.txt"] });
+  const host = await startContext(t, { files: { "a.txt": "abc\n日本\n".repeat(15_000) }, args: ["a.txt"] });
   await host.nvim.input("gg0<C-v>G<Cmd>GeminiSelect<CR><Esc>");
   await host.until(t, () => selected(host)()?.length, 16_384, "the length");
   t.ok((host.snapshots.at(-1)?.value.active?.selection?.length ?? 0) < 4 * 16_384);

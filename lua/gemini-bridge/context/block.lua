@@ -5,8 +5,8 @@ local M = {}
 
 --- Rows that are read at once.
 local CHUNK = 256
---- A pin has no more rows: each is a line break at least, and no CLI is told of so many.
-local MAX_RANGES = 20000
+--- A pin has no more rows: with a character and a line break in each, a CLI is told of no more.
+local MAX_RANGES = 8192
 local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 local TAB = 9
 
@@ -103,27 +103,35 @@ local function is_even(region)
     and #vim.api.nvim_buf_get_extmarks(0, -1, top, bottom, { type = "virt_text", limit = 1 }) == 0
 end
 
---- The block's text, or the beginning of a long one.
+--- Visits the rows of a block, in its window, until one answers that it was enough.
 ---@param region gemini_bridge.Region
----@param units integer So many UTF-16 units are read at least, if there are so many.
----@return string
-function M.read(region, units)
-  local rows, size = {}, 0
+---@param visit fun(lnum: integer, line: string, simple: boolean): boolean? `simple`: each byte is a cell.
+local function each_row(region, visit)
   where_made(region, function()
     local even = is_even(region)
     for start = region.first[2], region.last[2], CHUNK do
       local stop = math.min(start + CHUNK - 1, region.last[2])
       for i, line in ipairs(vim.api.nvim_buf_get_lines(0, start - 1, stop, false)) do
         local uneven = line:find("[^ -~]")
-        local simple = even and (not uneven or uneven > region.right)
-        local row = simple and line:sub(region.left, region.right) or cut(region, start + i - 1, line)
-        rows[#rows + 1] = row
-        size = size + (simple and #row or #row / BYTES_PER_UNIT) + 1
-        if size > units then
+        if visit(start + i - 1, line, even and (not uneven or uneven > region.right)) then
           return
         end
       end
     end
+  end)
+end
+
+--- The block's text, or the beginning of a long one.
+---@param region gemini_bridge.Region
+---@param units integer So many UTF-16 units are read at least, if there are so many.
+---@return string
+function M.read(region, units)
+  local rows, size = {}, 0
+  each_row(region, function(lnum, line, simple)
+    local row = simple and line:sub(region.left, region.right) or cut(region, lnum, line)
+    rows[#rows + 1] = row
+    size = size + (simple and #row or #row / BYTES_PER_UNIT) + 1
+    return size > units
   end)
   return table.concat(rows, "\n")
 end
@@ -133,12 +141,15 @@ end
 ---@return gemini_bridge.Range[]
 function M.ranges(region)
   local ranges = {}
-  where_made(region, function()
-    for lnum = region.first[2], math.min(region.last[2], region.first[2] + MAX_RANGES - 1) do
-      local from, to = bytes_of(region, lnum)
-      local row, col = lnum - 1, from and from - 1 or 0
-      ranges[#ranges + 1] = { row = row, col = col, end_row = row, end_col = from and to or col }
+  each_row(region, function(lnum, line, simple)
+    local from, to = region.left, math.min(region.right, #line)
+    if not simple then
+      from, to = bytes_of(region, lnum)
     end
+    local has_text = from and from <= to
+    local row, col = lnum - 1, has_text and from - 1 or 0
+    ranges[#ranges + 1] = { row = row, col = col, end_row = row, end_col = has_text and to or col }
+    return #ranges == MAX_RANGES
   end)
   return ranges
 end

@@ -6,6 +6,7 @@ local M = {}
 local HIGHLIGHT = "GeminiPinned"
 --- Below what tells of a mistake in the text, and below the colours of syntax, which stay.
 local PRIORITY = 5
+local FEW = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin")
 local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin.sign")
@@ -21,9 +22,10 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin.
 local pinned
 local group ---@type integer?
 
+---@param limit? integer
 ---@return vim.api.keyset.get_extmark_item[]
-local function marks()
-  return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true })
+local function marks(limit)
+  return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true, limit = limit })
 end
 
 --- Where all lines are deleted, the end comes before the start.
@@ -33,13 +35,14 @@ local function is_empty(range)
 end
 
 --- Where the pinned text is by now: nowhere when it is deleted, and again where it was when that is undone.
+---@param limit? integer Looks at so many marks.
 ---@return gemini_bridge.Range[] # In the order of the text.
-local function ranges()
+local function ranges(limit)
   local found, has_text = {}, false
   if not pinned or not vim.api.nvim_buf_is_loaded(pinned.buf) then
     return found
   end
-  for _, mark in ipairs(marks()) do
+  for _, mark in ipairs(marks(limit)) do
     local id, row, col, details = unpack(mark)
     local range = { row = row, col = col, end_row = details.end_row, end_col = details.end_col }
     local empty = is_empty(range)
@@ -54,7 +57,8 @@ end
 --- Shows the sign as long as the text is there. A mark's own `invalidate` does not do that: in Neovim 0.10 it misses
 --- that several lines go at once.
 local function show()
-  local first = ranges()[1]
+  -- A block may have thousands, and this comes with each key that changes the text.
+  local first = ranges(FEW)[1] or ranges()[1]
   if pinned.shown == (first ~= nil) then
     return
   end
@@ -74,7 +78,7 @@ local function follow(changed)
   local function on_event()
     if not pinned then
       return
-    elseif vim.api.nvim_buf_is_valid(pinned.buf) and #marks() > 0 then
+    elseif vim.api.nvim_buf_is_valid(pinned.buf) and #marks(1) > 0 then
       show()
     else
       M.clear()
@@ -132,7 +136,7 @@ end
 local function read(limit)
   local texts, size = {}, 0
   for _, range in ipairs(ranges()) do
-    local text = is_empty(range) and "" or region.read(region.of_range(pinned.buf, range), limit)
+    local text = is_empty(range) and "" or region.read_range(pinned.buf, range, limit)
     texts[#texts + 1] = text
     size = size + #text / region.BYTES_PER_UNIT + 1
     if size > limit then
@@ -155,6 +159,11 @@ function M.text(buf, limit)
     pinned.tick, pinned.text = tick, read(limit)
   end
   return pinned.text
+end
+
+---@return boolean # Something is pinned, and its text is there.
+function M.is_shown()
+  return pinned ~= nil and pinned.shown
 end
 
 --- Which lines are pinned, for the user.

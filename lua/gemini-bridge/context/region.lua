@@ -14,8 +14,8 @@ local M = {}
 
 ---@class gemini_bridge.Region
 ---@field buf integer
----@field win integer
----@field tick integer The buffer's changedtick that the positions belong to.
+---@field win? integer Where the user has selected it.
+---@field tick? integer The buffer's changedtick then, to which the positions belong.
 ---@field kind gemini_bridge.VisualKind
 ---@field first gemini_bridge.Position
 ---@field last gemini_bridge.Position
@@ -117,26 +117,6 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- A range that is not empty, as a region.
----@param buf integer
----@param range gemini_bridge.Range
----@return gemini_bridge.Region
-function M.of_range(buf, range)
-  local last = { buf, range.end_row + 1, range.end_col, 0 }
-  if range.end_col == 0 then
-    last = { buf, range.end_row, MAXCOL, 0 }
-  end
-  return {
-    buf = buf,
-    win = 0,
-    tick = vim.api.nvim_buf_get_changedtick(buf),
-    kind = "v",
-    first = { buf, range.row + 1, range.col + 1, 0 },
-    last = last,
-    exclusive = false,
-  }
-end
-
 --- Where to stop reading a region that is longer than a limit: |getregion()| copies all that it is asked for.
 ---@param region gemini_bridge.Region
 ---@param units integer
@@ -191,6 +171,27 @@ function M.read(region, units)
     end
   end
   return table.concat(lines, "\n")
+end
+
+--- The text of a range, or the beginning of a long one.
+---@param buf integer A loaded one.
+---@param range gemini_bridge.Range
+---@param units integer So many UTF-16 units are read at least, if there are so many.
+---@return string
+function M.read_range(buf, range, units)
+  local row, col, end_row, end_col = range.row, range.col, range.end_row, range.end_col
+  if row == end_row then
+    -- Most of a block's rows are short.
+    end_col = math.min(end_col, col + (units + MORE) * M.BYTES_PER_UNIT)
+    return vim.api.nvim_buf_get_text(buf, row, col, row, end_col, {})[1]
+  end
+  return M.read({
+    buf = buf,
+    kind = "v",
+    first = { buf, row + 1, col + 1, 0 },
+    last = end_col > 0 and { buf, end_row + 1, end_col, 0 } or { buf, end_row, MAXCOL, 0 },
+    exclusive = false,
+  }, units)
 end
 
 --- Where a character-wise region ends. Only its last lines are read.
