@@ -1,4 +1,6 @@
 --- What is known of the bridge, pushed by the host, so that asking costs no round trip.
+local safely = require("gemini-bridge.editor.safely")
+
 local M = {}
 
 ---@class gemini_bridge.HostStatus
@@ -42,7 +44,8 @@ local current = { state = "stopped", workspace = {}, clients = {} }
 ---@param pattern string
 ---@param data? table
 function M.emit(pattern, data)
-  vim.api.nvim_exec_autocmds("User", { pattern = pattern, data = data, modeline = false })
+  local event = { pattern = pattern, data = data, modeline = false }
+  safely.attempt(vim.api.nvim_exec_autocmds, "User", event)
 end
 
 ---@param clients gemini_bridge.ClientInfo[]

@@ -20,7 +20,7 @@ local M = {}
 ---@param review gemini_bridge.Review
 local function emit(what, review)
   local data = { id = review.id, filePath = review.filePath, client = review.client }
-  safely.attempt(status.emit, "GeminiDiff" .. what, data)
+  status.emit("GeminiDiff" .. what, data)
 end
 
 --- Tells who wants to know that a review is there: once, and before its outcome.
