@@ -27,7 +27,10 @@ export interface ContextPublisherOptions {
 
 export function createContextPublisher(options: ContextPublisherOptions): ContextPublisher {
   const { bridge, log, sessions } = options;
-  const context = createContext({ changed: () => publish(() => true) });
+  const context = createContext({
+    changed: () => publish(() => true),
+    report: ({ file, reason }) => log.warn(`nothing below is shared: ${file} ${reason}`),
+  });
   /** Sessions that have not been sent anything since their stream opened. */
   const waiting = new Set<string>();
   let subscribed = false;

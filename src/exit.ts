@@ -1,4 +1,5 @@
 /** How the host's process ends, and that nothing of it stays behind. */
+import { disk } from "./disk/disk.ts";
 import type { Log } from "./log.ts";
 import type { Editor } from "./nvim/bridge.ts";
 
@@ -10,7 +11,7 @@ import type { Editor } from "./nvim/bridge.ts";
 export function exitWithEditor(nvim: Editor, abandon: () => void): void {
   const leave = () => {
     abandon();
-    process.exit();
+    exitNow();
   };
   nvim.on("disconnect", leave);
   for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, leave);
@@ -23,7 +24,13 @@ export function exitOnFailure(log: () => Log | undefined): void {
     process.on(failure, (error: unknown) => {
       log()?.error(`${failure}:`, error);
       process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
-      process.exit(1);
+      exitNow(1);
     });
   }
+}
+
+/** Ends the process at once. Node would wait for its threads, and one that asks a dead network never comes back. */
+export function exitNow(code = 0): never {
+  if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
+  process.exit(code);
 }

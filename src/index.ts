@@ -3,7 +3,7 @@ import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
-import { exitOnFailure, exitWithEditor } from "./exit.ts";
+import { exitNow, exitOnFailure, exitWithEditor } from "./exit.ts";
 import type { Editor } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
 import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
@@ -29,7 +29,7 @@ function createHost(nvim: Editor, stopped: () => void) {
 /** Runs as a process of Neovim's own, connected by standard input and output. */
 export function runPrivateHost(): void {
   const nvim = connect();
-  const host = createHost(nvim, () => process.exit(0));
+  const host = createHost(nvim, exitNow);
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });

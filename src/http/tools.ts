@@ -1,8 +1,8 @@
 /** The MCP tools: openDiff and closeDiff. */
-import { accessSync, constants, statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import { disk } from "../disk/disk.ts";
 import { CloseDiffRequest, OpenDiffRequest } from "../ide/wire.ts";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
@@ -36,7 +36,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     },
     (request) =>
       answer(async () => {
-        checkFile(request.filePath);
+        await checkFile(request.filePath);
         await diffs.openDiff(request);
         return [];
       }),
@@ -58,24 +58,22 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
 }
 
 /**
- * Refuses what cannot be shown as a file. Asked without a detour by other threads, as src/ide/files.ts does: the way
- * there takes longer than the disk.
- * @throws {Refusal}
+ * Refuses what cannot be shown as a file.
+ * @throws {Refusal} by its promise, also when the file is on a network that does not answer
  */
-function checkFile(filePath: string): void {
+async function checkFile(filePath: string): Promise<void> {
   checkLength(filePath);
   if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
   if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
-  try {
-    const found = statSync(filePath);
-    if (found.isDirectory()) throw new Refusal(`is a directory: ${filePath}`);
-    if (!found.isFile()) throw new Refusal(`is not a regular file: ${filePath}`);
-    accessSync(filePath, constants.R_OK);
-  } catch (error) {
-    const code = error instanceof Error && "code" in error ? error.code : undefined;
-    if (code === "ENOENT") return;
-    throw code === undefined ? error : new Refusal(`cannot be read (${code}): ${filePath}`);
-  }
+  const problem = await disk.moment().ask((disk) => {
+    const found = disk.stat(filePath);
+    if (found.error === "ENOENT") return undefined;
+    if (found.value?.isDirectory()) return "is a directory";
+    if (found.value && !found.value.isFile()) return "is not a regular file";
+    const { error } = found.value ? disk.access(filePath) : found;
+    return error && `cannot be read (${error})`;
+  });
+  if (problem) throw new Refusal(`${problem}: ${filePath}`);
 }
 
 /** @throws {Refusal} that does not repeat what is too long */

@@ -2,7 +2,8 @@
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Shared, Snapshot } from "../nvim/protocol.ts";
-import { createFiles, type Files, IGNORE_FILE } from "./files.ts";
+import { createFiles, type Files, type FilesOptions } from "./files.ts";
+import { IGNORE_FILE } from "./ignore/files.ts";
 import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
 import { openFiles } from "./open-files.ts";
 import { createFileWatch } from "./watch.ts";
@@ -10,6 +11,9 @@ import { type IdeContext, MAX_OPEN_FILES } from "./wire.ts";
 
 /** More files than are listed are held against the disk when some of those focused last are not there. */
 const MAX_WATCHED = 3 * MAX_OPEN_FILES;
+
+/** The log has the others. */
+const MAX_PROBLEMS = 5;
 
 type Look = ReturnType<Files["look"]>;
 
@@ -26,13 +30,13 @@ export interface Context {
 export interface ContextOptions {
   /** The context is another one because a file has come or gone on disk. */
   changed?: () => void;
-  files?: Files;
+  report?: FilesOptions["report"];
 }
 
 /** Nothing to share, which differs from nothing said: the CLI forgets what it was told before. */
 const EMPTY: IdeContext = { workspaceState: { openFiles: [] } };
 
-export function createContext({ changed = () => {}, files = createFiles() }: ContextOptions = {}): Context {
+export function createContext({ changed = () => {}, report }: ContextOptions = {}): Context {
   const buffers = createOpenBuffers();
   const started = Date.now();
   let current = EMPTY;
@@ -40,9 +44,11 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
   let active: Active | undefined;
   /** The active file must not be shared. */
   let excluded: string | undefined;
-  const watch = createFileWatch(() => {
+  const lookAgain = () => {
     if (refresh()) changed();
-  });
+  };
+  const watch = createFileWatch(lookAgain);
+  const files = createFiles({ report, answered: lookAgain });
 
   /** @returns the file that the user looks at, when it must not be shared. */
   function chooseActive(look: Look): string | undefined {
@@ -68,10 +74,15 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
     return chosen;
   }
 
+  function close(): void {
+    watch.close();
+    files.close();
+  }
+
   function build(): { next: IdeContext; keptBack?: string | undefined } {
     const { paused, trusted, exclude } = buffers.sharing();
     if (paused) {
-      watch.close();
+      close();
       return { next: EMPTY };
     }
     const look = files.look(exclude);
@@ -104,8 +115,9 @@ export function createContext({ changed = () => {}, files = createFiles() }: Con
         active: looked?.path,
         selected: looked?.selectedText?.length,
         excluded,
+        unusable: files.problems().slice(0, MAX_PROBLEMS),
       };
     },
-    close: watch.close,
+    close,
   };
 }

@@ -1,19 +1,13 @@
-/**
- * What the disk says about a file: whether it is there, and whether it may be shared. It is asked without a detour by
- * other threads: of a dozen questions after each event every one took a tenth of a millisecond, and takes a hundredth.
- */
-import { readFileSync, realpathSync, statSync } from "node:fs";
+/** What the disk says about a file: whether it is there, and whether it may be shared. */
 import { homedir } from "node:os";
-import { dirname, join, relative } from "node:path";
-import ignoreModule, { type Ignore } from "ignore";
+import { type Asking, type Disk, disk as thisDisk } from "../disk/disk.ts";
+import { createIgnoreFiles, type IgnoreProblem } from "./ignore/files.ts";
+import { createJudge, parseRules } from "./ignore/rules.ts";
 
-// Its types describe an ES module, its code is a CommonJS one: this is the function in both.
-const ignore = ignoreModule.default;
+/** An answer from a network is asked for again when it is older than this and wanted (milliseconds). */
+const FRESH = 2_000;
 
-/** The file that names, as a `.gitignore` does, what is kept from Gemini CLI below its folder. */
-export const IGNORE_FILE = ".geminiignore";
-
-/** `absent` is whatever is not a regular file on disk. */
+/** `absent` is whatever is not a regular file on disk, or on a network that does not answer. */
 export type Verdict = "absent" | "excluded" | "shared";
 
 export interface Files {
@@ -25,94 +19,116 @@ export interface Files {
   look(exclude: readonly string[]): (path: string) => Verdict;
   /** The ignore files that were found. */
   ignoreFiles(): string[];
+  /** Those of them that cannot be used: what lies below them is excluded. */
+  problems(): IgnoreProblem[];
+  /** Forgets what networks have answered, and tells of no further answer until the next look. May run twice. */
+  close(): void;
 }
 
-interface Rules {
-  version: string;
-  ignore: Ignore;
+export interface FilesOptions {
+  /** Told once of each ignore file that cannot be used. */
+  report?: ((problem: IgnoreProblem) => void) | undefined;
+  /** A network has answered, so that another look is worth it. */
+  answered?: () => void;
+  disk?: Asking;
 }
 
-export function createFiles(): Files {
-  const ignoreFiles = new Map<string, Rules>();
+/** What a network has said of a file. */
+interface Remote {
+  verdict: Verdict;
+  /** Of `performance.now()`; nothing while it is asked. */
+  at: number | undefined;
+}
+
+export function createFiles({
+  report = () => {},
+  answered = () => {},
+  disk = thisDisk,
+}: FilesOptions = {}): Files {
+  const ignoreFiles = createIgnoreFiles(report);
+  const remote = new Map<string, Remote>();
   let patterns: readonly string[] = [];
-  let excluded = ignore();
+  let isExcluded = (_: string) => false;
+  let stop: (() => void) | undefined;
+  let due: NodeJS.Timeout | undefined;
 
-  /** The rules of one folder's ignore file, read again when it has changed. */
-  function rulesOf(folder: string): Rules | undefined {
-    const file = join(folder, IGNORE_FILE);
-    try {
-      const found = statSync(file, { throwIfNoEntry: false });
-      if (!found) {
-        ignoreFiles.delete(folder);
-        return undefined;
-      }
-      const version = `${found.mtimeMs} ${found.size} ${found.ino}`;
-      const known = ignoreFiles.get(folder);
-      if (known?.version === version) return known;
-      const rules = { version, ignore: ignore().add(readFileSync(file, "utf8")) };
-      ignoreFiles.set(folder, rules);
-      return rules;
-    } catch {
-      ignoreFiles.delete(folder);
-      return undefined;
-    }
+  /** Asks for what the network says, for the next look. @returns what it said last */
+  function later(path: string, coming: Promise<Verdict>): Verdict {
+    const known = remote.get(path) ?? { verdict: "absent", at: undefined };
+    known.at = undefined;
+    remote.set(path, known);
+    const settle = (verdict: Verdict) => {
+      const isNew = verdict !== known.verdict;
+      known.verdict = verdict;
+      known.at = performance.now();
+      if (isNew && remote.get(path) === known) answered();
+    };
+    coming.then(settle, () => settle("absent"));
+    return known.verdict;
+  }
+
+  function lookAgain(): void {
+    due = undefined;
+    answered();
+  }
+
+  function close(): void {
+    stop?.();
+    clearTimeout(due);
+    stop = due = undefined;
+    remote.clear();
   }
 
   return {
-    ignoreFiles: () => [...ignoreFiles.keys()].map((folder) => join(folder, IGNORE_FILE)),
+    ignoreFiles: ignoreFiles.found,
+    problems: ignoreFiles.problems,
+    close,
     look(exclude) {
       if (exclude !== patterns) {
         patterns = exclude;
-        excluded = ignore().add(exclude.map(anchor));
+        isExcluded = createJudge([{ folder: "/", rules: parseRules(exclude.map(anchor)) }], () => {});
+        remote.clear();
       }
-      // Files lie together: each folder is looked at once.
-      const folders = new Map<string, Rules | undefined>();
-      const rules = (folder: string) => {
-        if (!folders.has(folder)) folders.set(folder, rulesOf(folder));
-        return folders.get(folder);
-      };
+      // One that was silent may say something else now.
+      stop ??= disk.onAnswer(() => {
+        for (const known of remote.values()) known.at &&= -FRESH;
+        answered();
+      });
+      const isExcludedByUser = isExcluded;
+      const moment = disk.moment();
+      const isIgnored = ignoreFiles.look();
 
-      function isExcluded(path: string): boolean {
-        if (excluded.ignores(path.slice(1))) return true;
-        let verdict = false;
-        for (const folder of foldersAbove(path)) {
-          const found = rules(folder)?.ignore.test(relative(folder, path));
-          // As with nested files of git's, the one nearest to the file has the last word.
-          if (found?.ignored) verdict = true;
-          else if (found?.unignored) verdict = false;
+      function verdictOn(disk: Disk, path: string): Verdict {
+        if (!disk.stat(path).value?.isFile()) return "absent";
+        // A link must not give away what its target's name protects.
+        const target = disk.realpath(path).value;
+        if (target === undefined) return "absent";
+        for (const name of new Set([path, target])) {
+          if (isExcludedByUser(name) || isIgnored(disk, name)) return "excluded";
         }
-        return verdict;
+        return "shared";
       }
 
-      function verdictOn(path: string): Verdict {
-        try {
-          if (!statSync(path, { throwIfNoEntry: false })?.isFile()) return "absent";
-          // A link must not give away what its target's name protects.
-          const names = new Set([path, realpathSync.native(path)]);
-          for (const name of names) if (isExcluded(name)) return "excluded";
-          return "shared";
-        } catch {
-          return "absent";
+      function verdictNow(path: string): Verdict {
+        const known = remote.get(path);
+        if (known && known.at === undefined) return known.verdict; // it is being asked
+        if (known?.at !== undefined && performance.now() - known.at < FRESH) {
+          // What made this look necessary may have changed the answer, too.
+          due ??= setTimeout(lookAgain, FRESH).unref();
+          return known.verdict;
         }
+        const verdict = moment.ask((disk) => verdictOn(disk, path));
+        return typeof verdict === "string" ? verdict : later(path, verdict);
       }
 
       const verdicts = new Map<string, Verdict>();
       return (path) => {
-        const verdict = verdicts.get(path) ?? verdictOn(path);
+        const verdict = verdicts.get(path) ?? verdictNow(path);
         verdicts.set(path, verdict);
         return verdict;
       };
     },
   };
-}
-
-/** All folders that hold `path`, the outermost first. */
-function foldersAbove(path: string): string[] {
-  const folders: string[] = [];
-  for (let folder = dirname(path); ; folder = dirname(folder)) {
-    folders.unshift(folder);
-    if (folder === dirname(folder)) return folders;
-  }
 }
 
 /**

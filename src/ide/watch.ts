@@ -1,6 +1,7 @@
 /** Tells when files come, go or change on disk. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
+import { disk } from "../disk/disk.ts";
 
 /** Several things happen to a folder at once: a file that is saved may go for a moment (milliseconds). */
 const SETTLE = 50;
@@ -52,7 +53,10 @@ export function createFileWatch(changed: () => void): FileWatch {
         wanted.set(dirname(path), names.add(basename(path)));
       }
       for (const folder of folders.keys()) if (!wanted.has(folder)) drop(folder);
+      const moment = disk.moment();
       for (const [folder, names] of wanted) {
+        // To watch it would wait for the network, which tells of nobody else's changes anyway.
+        if (moment.isOnNetwork(folder)) continue;
         const known = folders.get(folder);
         if (known) known.names = names;
         else add(folder, names);

@@ -1,6 +1,7 @@
 /** The workspace as the CLI is told it. */
-import { stat } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
+import { type Disk, disk } from "../disk/disk.ts";
+import { NoAnswer } from "../disk/queue.ts";
 
 export interface WorkspacePaths {
   /** The open directories, for the environment: the CLI may touch all that is listed there. */
@@ -27,14 +28,21 @@ export async function workspacePaths(directories: readonly string[]): Promise<Wo
   };
 }
 
-/** The top of the repository or worktree that holds a directory: where `.git` is, a folder or, in a worktree, a file. */
+/**
+ * The top of the repository or worktree that holds a directory: where `.git` is, a folder or, in a worktree, a file.
+ * None for a directory on a network that does not answer.
+ */
 async function gitRoot(directory: string): Promise<string | undefined> {
-  for (let folder = directory; ; folder = dirname(folder)) {
-    const found = await stat(join(folder, ".git")).then(
-      () => true,
-      () => false,
-    );
-    if (found) return folder;
-    if (folder === dirname(folder)) return undefined;
+  const find = (disk: Disk) => {
+    for (let folder = directory; ; folder = dirname(folder)) {
+      if (disk.stat(join(folder, ".git")).value) return folder;
+      if (folder === dirname(folder)) return undefined;
+    }
+  };
+  try {
+    return await disk.moment().ask(find);
+  } catch (error) {
+    if (error instanceof NoAnswer) return undefined;
+    throw error;
   }
 }

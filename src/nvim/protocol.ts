@@ -159,6 +159,8 @@ export interface Shared {
   selected: number | undefined;
   /** The file that the user looks at, when it is one that must not be shared. */
   excluded: string | undefined;
+  /** Ignore files that cannot be used, and why: all below their folders is kept back. The first few. */
+  unusable: { file: string; reason: string }[];
 }
 
 /** What a CLI in another terminal finds in Neovim's directory. */

@@ -3,7 +3,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } 
 import { join } from "node:path";
 import t from "tap";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { canBeRootless, runRootless } from "../support/rootless.ts";
+import { canRun, rootless, runApart } from "../support/apart.ts";
 import { temporary } from "../support/temporary.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -45,10 +45,8 @@ t.test("a directory of the user that stands for all unknown ones", async (t) => 
       try { file.write(["/a"]); said.push(existsSync(file.path) ? "written" : "not there"); file.remove(); }
       catch (error) { said.push(error.message); }
       console.log(said.join(" "));`;
-    const run = async (tmpdir: string, name: string) => {
-      mkdirSync(join(directory, name));
-      return runRootless(join(directory, name), "src/ide/discovery-file.ts", script, { TMPDIR: tmpdir });
-    };
+    const run = (tmpdir: string) =>
+      runApart(directory, "src/ide/discovery-file.ts", script, { by: rootless, env: { TMPDIR: tmpdir } });
     // Root makes one of its own; for others the system's must do.
     const sticky = isRoot ? join(directory, "sticky") : "/tmp";
     const open = isRoot ? join(directory, "open") : "/";
@@ -56,11 +54,11 @@ t.test("a directory of the user that stands for all unknown ones", async (t) => 
     if (isRoot) chmodSync(sticky, 0o1777);
     if (isRoot) chmodSync(open, 0o755);
     chmodSync(directory, 0o755);
-    if (!canBeRootless()) return t.comment("ordinary users have no namespaces here");
-    const accepted = await run(sticky, "one");
+    if (!canRun(rootless)) return t.comment("ordinary users have no namespaces here");
+    const accepted = await run(sticky);
     if (isRoot) t.equal(accepted, `${overflow} written\n`);
     else t.notMatch(accepted, new RegExp(`${sticky} belongs to another user`));
-    t.match(await run(open, "two"), new RegExp(`^${overflow} ${open} belongs to another user`));
+    t.match(await run(open), new RegExp(`^${overflow} ${open} belongs to another user`));
   });
 });
 

@@ -1,0 +1,125 @@
+/**
+ * Asks the disk. What is local is asked at once and without a detour by other threads, for the way there takes longer
+ * than the answer. What lies on a network may take for ever: other threads ask it, as src/disk/queue.ts lets them.
+ */
+import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
+import { access, lstat, realpath, stat } from "node:fs/promises";
+import { type Mounts, mountsNow } from "./mounts.ts";
+import { createQueue, type Queue } from "./queue.ts";
+import { readSmall, readSmallSync } from "./small-file.ts";
+
+/** What is there, or the system's name for why there is nothing, such as `ENOENT`. */
+export type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
+
+export interface Disk {
+  /** Of what a link leads to. */
+  stat(path: string): Answer<Stats>;
+  lstat(path: string): Answer<Stats>;
+  realpath(path: string): Answer<string>;
+  /** A small file, see src/disk/small-file.ts. */
+  read(path: string): Answer<Buffer>;
+  /** Whether this user may read it. */
+  access(path: string): Answer<true>;
+}
+
+/** Looks at the disk. It may be asked again from its beginning, and then finds what it has found before. */
+export type Question<T> = (disk: Disk) => T;
+
+/** Answers questions with the disk as it is at one moment: what is asked for again is answered as before. */
+export interface Moment {
+  /**
+   * @returns the answer itself when all is local
+   * @throws {NoAnswer} by its promise, when a network is silent
+   */
+  ask<T>(question: Question<T>): T | Promise<T>;
+  /** Whether a path leads to a network. */
+  isOnNetwork(path: string): boolean;
+}
+
+export interface Asking extends Pick<Queue, "onAnswer" | "isWaiting"> {
+  moment(): Moment;
+}
+
+/** A question cannot go on before this is known. */
+class Missing extends Error {
+  constructor(readonly coming: Promise<void>) {
+    super();
+  }
+}
+
+/** @param mounts those of a moment */
+export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = mountsNow): Asking {
+  function moment(): Moment {
+    const { networkOf } = mounts();
+
+    function operation<T>(
+      atOnce: (path: string) => T | undefined,
+      later: (path: string) => Promise<T>,
+    ): (path: string) => Answer<T> {
+      const known = new Map<string, Answer<T>>();
+      const fetching = new Map<string, Promise<void>>();
+      async function fetch(place: string, path: string): Promise<void> {
+        const settled = () => later(path).then((value) => ({ value }), failure);
+        known.set(path, await queue.ask<Answer<T>>(place, settled));
+      }
+      return (path) => {
+        const place = networkOf(path);
+        if (place === undefined) return answerOf(() => atOnce(path));
+        const answer = known.get(path);
+        if (answer) return answer;
+        const coming = fetching.get(path) ?? fetch(place, path);
+        fetching.set(path, coming);
+        throw new Missing(coming);
+      };
+    }
+
+    const disk: Disk = {
+      stat: operation(
+        (path) => statSync(path),
+        (path) => stat(path),
+      ),
+      lstat: operation(
+        (path) => lstatSync(path, { throwIfNoEntry: false }),
+        (path) => lstat(path),
+      ),
+      realpath: operation(
+        (path) => realpathSync.native(path),
+        (path) => realpath(path),
+      ),
+      read: operation(readSmallSync, readSmall),
+      access: operation(mayRead, (path) => access(path, constants.R_OK).then(() => true as const)),
+    };
+
+    function ask<T>(question: Question<T>): T | Promise<T> {
+      try {
+        return question(disk);
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error;
+        return error.coming.then(() => ask(question));
+      }
+    }
+    return { ask, isOnNetwork: (path) => networkOf(path) !== undefined };
+  }
+  return { moment, onAnswer: queue.onAnswer, isWaiting: queue.isWaiting };
+}
+
+function mayRead(path: string): true {
+  accessSync(path, constants.R_OK);
+  return true;
+}
+
+function answerOf<T>(ask: () => T | undefined): Answer<T> {
+  try {
+    const value = ask();
+    return value === undefined ? { error: "ENOENT" } : { value };
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+function failure(error: unknown): { error: string } {
+  return { error: error instanceof Error && "code" in error ? String(error.code) : String(error) };
+}
+
+/** That of this machine. */
+export const disk = createDisk();

@@ -1,0 +1,67 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, constants, copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+import { root } from "./nvim.ts";
+import { withEnv } from "./sandbox.ts";
+
+/** An ordinary user, for a test that root runs. */
+const SOMEBODY = 12_345;
+
+/** Runs what follows as an ordinary user. */
+export const ordinary: readonly string[] =
+  process.getuid?.() === 0 ? ["setpriv", `--reuid=${SOMEBODY}`, `--regid=${SOMEBODY}`, "--clear-groups"] : [];
+
+/** Runs what follows as the first user of a user namespace in which the machine's root is not known. */
+export const rootless: readonly string[] = [...ordinary, "unshare", "--user", "--map-root-user"];
+
+/** Whether this system can run something so. */
+export function canRun([file = "", ...words]: readonly string[]): boolean {
+  return spawnSync(file, [...words, "true"]).status === 0;
+}
+
+export interface ApartOptions {
+  /** A command line to which that of Node is added. */
+  by?: readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** Milliseconds, after which it is killed. */
+  timeout?: number;
+}
+
+/**
+ * Runs JavaScript in a process apart, which may be another user's, limited, or never end.
+ * @param directory where it may put what it needs; others may then look into it
+ * @param source a module relative to the plugin's folder, whose exports the script has as `it`
+ * @returns what it printed, or that it did not end
+ */
+export async function runApart(
+  directory: string,
+  source: string,
+  script: string,
+  { by = [], env = {}, timeout = 20_000 }: ApartOptions = {},
+): Promise<string> {
+  const home = mkdtempSync(join(directory, "apart-"));
+  for (const path of [directory, home]) chmodSync(path, 0o755);
+  let node = process.execPath;
+  if (by[0] === "setpriv") {
+    // It may be where only the test's own user can read, as the checkout may.
+    node = join(home, "node");
+    copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
+  }
+  await build({
+    entryPoints: [join(root, source)],
+    bundle: true,
+    platform: "node",
+    format: "cjs",
+    outfile: join(home, "module.cjs"),
+    logLevel: "error",
+  });
+  writeFileSync(join(home, "script.cjs"), `const it = require("./module.cjs");\n${script}\n`);
+  const [file = "", ...words] = withEnv({ PATH: process.env["PATH"] ?? "", ...env }, [
+    ...by,
+    node,
+    join(home, "script.cjs"),
+  ]);
+  const end = spawnSync(file, words, { cwd: "/", encoding: "utf8", timeout, killSignal: "SIGKILL" });
+  return end.error || end.signal ? `did not end: ${end.signal}` : end.stdout + end.stderr;
+}

@@ -1,0 +1,50 @@
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, realpathSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Scope } from "./scope.ts";
+
+/** A real folder with one file, whose server can fall silent: whoever asks it then waits until it speaks again. */
+export interface NetworkFolder {
+  path: string;
+  /** The one file in it. */
+  file: string;
+  /** Takes effect before it returns. */
+  fallSilent(): Promise<void>;
+  answer(): Promise<void>;
+}
+
+/** @returns nothing where the test's user may not mount, or the system has no FUSE */
+export async function mountNetworkFolder(t: Scope, text: string): Promise<NetworkFolder | undefined> {
+  const path = join(realpathSync(mkdtempSync(join(tmpdir(), "gb-net-"))), "mnt");
+  mkdirSync(path);
+  const name = "remote.txt";
+  const server = spawn(process.execPath, [join(import.meta.dirname, "fuse.mjs"), path, name, text], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
+  const ended = once(server, "exit");
+  t.teardown(async () => {
+    server.kill("SIGKILL"); // and all who wait are told that it is gone
+    await ended;
+    spawnSync("umount", ["-l", path]);
+    rmdirSync(path);
+    rmdirSync(join(path, ".."));
+  });
+  const lines = createInterface({ input: server.stdout });
+  const said = once(lines, "line").then(([line]) => line === "ready");
+  // The kernel's first question comes when it is mounted.
+  if (!(await Promise.race([said, ended.then(() => false)]))) return undefined;
+  const tell = async (word: string) => {
+    const done = once(lines, "line");
+    server.stdin.write(`${word}\n`);
+    await done;
+  };
+  return {
+    path,
+    file: join(path, name),
+    fallSilent: () => tell("silent"),
+    answer: () => tell("answer"),
+  };
+}

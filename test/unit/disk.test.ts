@@ -1,0 +1,181 @@
+/** Questions to the disk when a network does not answer: a real file system that is silent, and one for each rule. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createDisk } from "../../src/disk/disk.ts";
+import { mountsNow, parseMountInfo } from "../../src/disk/mounts.ts";
+import { createQueue, NoAnswer } from "../../src/disk/queue.ts";
+import { createFiles } from "../../src/ide/files.ts";
+import { workspacePaths } from "../../src/ide/workspace.ts";
+import { mountNetworkFolder } from "../support/network.ts";
+import { waitFor } from "../support/wait.ts";
+
+const NO_PATTERNS: string[] = [];
+
+function folder(t: Test): string {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-disk-")));
+  t.teardown(() => rmSync(base, { recursive: true }));
+  return base;
+}
+
+/** A function that is answered when, and if, it is told to be. */
+function question() {
+  let settle: ((value: string) => void) | undefined;
+  const asked = () =>
+    new Promise<string>((resolve) => {
+      settle = resolve;
+    });
+  return { asked, isAsked: () => settle !== undefined, answer: (value: string) => settle?.(value) };
+}
+
+t.test("which mounts are networks", async (t) => {
+  const table = parseMountInfo(
+    [
+      "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw",
+      "23 22 0:21 / /proc rw - proc proc rw",
+      "24 22 0:40 / /mnt/my\\040share rw shared:2 master:3 - nfs4 server:/x rw",
+      "25 22 0:41 / /media/sshfs rw - fuse.sshfs me@there: rw",
+      "26 22 0:42 / /auto rw - autofs /etc/auto rw",
+      "27 26 0:43 / /auto/local rw - ext4 /dev/sdb rw",
+      "28 22 0:44 / /windows rw - fuseblk /dev/sdc rw",
+      "29 22 0:45 / /over rw - nfs4 server:/y rw",
+      "30 29 0:46 / /over rw - tmpfs tmpfs rw",
+      "",
+    ].join("\n"),
+  );
+  const networks = [...table].filter(([, isNetwork]) => isNetwork).map(([place]) => place);
+  t.same(networks, ["/mnt/my share", "/media/sshfs", "/auto"]);
+  t.equal(mountsNow(table).networkOf("/auto/local/file"), "/auto", "on the way is enough");
+  t.equal(mountsNow(new Map([["/", true]])).networkOf("/any/file"), "/");
+});
+
+t.test("a path is followed to a network, and no further", async (t) => {
+  const base = folder(t);
+  mkdirSync(join(base, "net/inner"), { recursive: true });
+  mkdirSync(join(base, "local"));
+  symlinkSync("../net/dir", join(base, "local/link"));
+  symlinkSync(join(base, "local"), join(base, "around"));
+  symlinkSync("loop", join(base, "loop"));
+  const places = [join(base, "net"), join(base, "net/inner")];
+  const mounts = mountsNow(new Map([["/", false], ...places.map((place) => [place, true] as const)]));
+  const cases: [path: string, place: string | undefined][] = [
+    ["net", "net"],
+    ["net/a/b", "net"],
+    ["net/inner/a", "net/inner"],
+    ["network", undefined],
+    ["local/a", undefined],
+    ["local/link/a", "net"],
+    ["around/link", "net"],
+    ["local/../net/a", "net"],
+    ["net/../local/a", "net"],
+    ["local/./a", undefined],
+    ["loop/a", undefined],
+    ["none/a", undefined],
+  ];
+  for (const [path, place] of cases)
+    t.equal(mounts.networkOf(`${base}/${path}`), place && join(base, place), path);
+});
+
+t.test("one that is silent is asked once, and others go on", async (t) => {
+  const queue = createQueue(100);
+  const [dead, next, other] = [question(), question(), question()];
+  let answers = 0;
+  t.teardown(queue.onAnswer(() => answers++));
+  const refused = [queue.ask("/dead", dead.asked), queue.ask("/dead", next.asked)];
+  const served = queue.ask("/other", other.asked);
+  t.ok(dead.isAsked() && other.isAsked());
+  t.notOk(next.isAsked(), "one question at a time");
+  other.answer("yes");
+  t.equal(await served, "yes");
+  for (const one of refused) await t.rejects(one, NoAnswer);
+  await t.rejects(
+    queue.ask("/dead", async () => t.fail("it is asked again")),
+    { message: "/dead does not answer" },
+  );
+  t.notOk(next.isAsked());
+  t.ok(queue.isWaiting());
+  t.equal(await queue.ask("/other", async () => "still"), "still");
+  dead.answer("late");
+  await waitFor(() => answers === 1, "word of its return");
+  t.equal(await queue.ask("/dead", async () => "back"), "back");
+  t.notOk(queue.isWaiting());
+});
+
+t.test("two that are silent leave threads for everything else", async (t) => {
+  const queue = createQueue(100);
+  const [one, two, three] = [question(), question(), question()];
+  const all = [one, two, three].map(({ asked }, index) => queue.ask(`/dead${index}`, asked));
+  await Promise.all(all.map((asked) => t.rejects(asked, NoAnswer)));
+  t.notOk(three.isAsked());
+  await t.rejects(
+    queue.ask("/live", async () => "yes"),
+    NoAnswer,
+  );
+  one.answer("late");
+  await waitFor(() => queue.ask("/live", async () => "yes"), "an answer");
+  two.answer("late");
+});
+
+t.test("an error is an answer", async (t) => {
+  const queue = createQueue(100);
+  await t.rejects(
+    queue.ask("/there", () => Promise.reject(new Error("no such thing"))),
+    { message: "no such thing" },
+  );
+  t.equal(await queue.ask("/there", async () => "yes"), "yes");
+});
+
+t.test("a real file system that is silent", async (t) => {
+  const network = await mountNetworkFolder(t, "text\n");
+  // Only root may mount one, and Linux alone has this kind; the rules above hold everywhere.
+  if (!network) return t.comment("no network folder can be mounted here");
+  const base = folder(t);
+  writeFileSync(join(base, "local.txt"), "");
+  symlinkSync(network.path, join(base, "link"));
+  const disk = createDisk();
+  const size = (path: string) => disk.moment().ask((now) => now.stat(path).value?.size);
+
+  t.equal(size(join(base, "local.txt")), 0, "what is local is answered at once");
+  t.equal(await size(network.file), 5);
+  t.equal(
+    await disk.moment().ask((now) => now.read(join(base, "link/remote.txt")).value?.toString()),
+    "text\n",
+  );
+  t.equal(await size(join(network.path, "none")), undefined);
+
+  let answers = 0;
+  const files = createFiles({ answered: () => answers++, disk });
+  t.teardown(() => files.close());
+  const verdict = () => files.look(NO_PATTERNS)(join(base, "link/remote.txt"));
+  t.equal(verdict(), "absent", "until it is known");
+  await waitFor(() => verdict() === "shared", "the verdict");
+
+  await network.fallSilent();
+  const began = performance.now();
+  await t.rejects(Promise.resolve(size(network.file)), { name: "NoAnswer" });
+  t.ok(performance.now() - began < 3_000);
+  t.equal(size(join(base, "local.txt")), 0);
+  await waitFor(() => verdict() === "absent", "it to be taken from what is shared");
+  t.same(await workspacePaths([network.path, base]), {
+    open: [network.path, base],
+    listed: [network.path, base],
+    refused: [],
+  });
+
+  // An ignore file may lead there, too.
+  mkdirSync(join(base, "project"));
+  writeFileSync(join(base, "project/a.txt"), "");
+  symlinkSync(network.file, join(base, "project/.geminiignore"));
+  t.equal(files.look(NO_PATTERNS)(join(base, "project/a.txt")), "absent");
+  t.equal(files.look(NO_PATTERNS)(join(base, "local.txt")), "shared");
+
+  const before = answers;
+  await network.answer();
+  await waitFor(() => answers > before, "word of its return");
+  await waitFor(() => verdict() === "shared", "it to be shared again");
+  await waitFor(
+    () => files.look(NO_PATTERNS)(join(base, "project/a.txt")) === "shared",
+    "the rules to be read",
+  );
+});

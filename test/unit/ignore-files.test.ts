@@ -1,0 +1,216 @@
+/** Ignore files of a hostile repository, or of a broken disk: never waited for, and never taken for "share all". */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { createFiles } from "../../src/ide/files.ts";
+import { canRun, ordinary, runApart } from "../support/apart.ts";
+
+const Seen = z.object({
+  verdicts: z.record(z.string(), z.enum(["absent", "excluded", "shared"])),
+  reports: z.array(z.string()),
+});
+
+/** A folder with files in it: `top`, `sub/in` and, beside that, `beside/out`. */
+function project(t: Test) {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-ignore-")));
+  t.teardown(() => rmSync(base, { recursive: true }));
+  chmodSync(base, 0o755);
+  const path = (...names: string[]) => join(base, "project", ...names);
+  for (const name of ["top", "sub/in", "beside/out"]) {
+    mkdirSync(dirname(path(name)), { recursive: true });
+    writeFileSync(path(name), "");
+  }
+  const names = ["top", "sub/in", "beside/out"];
+  const script = `
+    const reports = [];
+    const files = it.createFiles({ report: ({ file, reason }) => reports.push(file + " " + reason) });
+    globalThis.prepare?.();
+    const verdicts = {};
+    for (let again = 0; again < 2; again += 1) {
+      const look = files.look([]);
+      for (const name of ${JSON.stringify(names)}) verdicts[name] = look(${JSON.stringify(path())} + "/" + name);
+    }
+    console.log(JSON.stringify({ verdicts, reports }));`;
+  return {
+    base,
+    path,
+    names,
+    /** Looks at the three files, in a process of its own. */
+    async look(before = "", by: readonly string[] = []) {
+      const said = await runApart(base, "src/ide/files.ts", before + script, { by });
+      return Seen.parse(JSON.parse(said.startsWith("{") ? said : JSON.stringify(said)));
+    },
+  };
+}
+
+const BELOW_SUB = { top: "shared", "sub/in": "excluded", "beside/out": "shared" };
+const ALL = { top: "excluded", "sub/in": "excluded", "beside/out": "excluded" };
+
+const hostile: [name: string, plant: (file: string) => void, reason: RegExp][] = [
+  ["a link to a device without an end", (file) => symlinkSync("/dev/zero", file), /is no regular file/],
+  ["a pipe that nobody writes to", (file) => void execFileSync("mkfifo", [file]), /is no regular file/],
+  ["a directory", (file) => mkdirSync(file), /is no regular file/],
+  [
+    "200 MB",
+    (file) => {
+      writeFileSync(file, "");
+      truncateSync(file, 200_000_000);
+    },
+    /is too long/,
+  ],
+  ["a link to itself", (file) => symlinkSync(".geminiignore", file), /cannot be read \(ELOOP\)/],
+  ["a link to nothing", (file) => symlinkSync("nowhere", file), /cannot be read \(ENOENT\)/],
+  [
+    "a link to what cannot be read",
+    (file) => symlinkSync("/proc/self/mem", file),
+    /cannot be read|no regular/,
+  ],
+];
+
+t.test("what is no ignore file excludes all below its folder, and is reported once", async (t) => {
+  for (const [name, plant, reason] of hostile) {
+    await t.test(name, async (t) => {
+      const { path, look } = project(t);
+      plant(path("sub", ".geminiignore"));
+      const { verdicts, reports } = await look();
+      t.same(verdicts, BELOW_SUB);
+      t.equal(reports.length, 1);
+      t.match(reports[0], reason);
+      t.ok(reports[0]?.startsWith(`${path("sub", ".geminiignore")} `));
+    });
+  }
+});
+
+t.test("one above the project is as bad", async (t) => {
+  const { base, look } = project(t);
+  execFileSync("mkfifo", [join(base, ".geminiignore")]);
+  const { verdicts, reports } = await look();
+  t.same(verdicts, ALL);
+  t.equal(reports.length, 1);
+});
+
+t.test("one that may not be read, and one for which no descriptor is left", async (t) => {
+  await t.test("no permission", async (t) => {
+    const { path, look } = project(t);
+    writeFileSync(path("sub", ".geminiignore"), "nothing\n");
+    chmodSync(path("sub", ".geminiignore"), 0);
+    t.ok(canRun(ordinary));
+    const { verdicts, reports } = await look("", ordinary);
+    t.same(verdicts, BELOW_SUB);
+    t.match(reports, [/cannot be read \(EACCES\)/]);
+  });
+  await t.test("no descriptor", async (t) => {
+    const { path, look } = project(t);
+    writeFileSync(path("sub", ".geminiignore"), "nothing\n");
+    const use = `globalThis.prepare = () => { const { openSync } = require("node:fs");
+      try { for (;;) openSync("/dev/null"); } catch {} };`;
+    const { verdicts, reports } = await look(use, ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"]);
+    t.same(verdicts, BELOW_SUB);
+    t.match(reports, [/cannot be read \(EMFILE\)/]);
+  });
+});
+
+t.test("rules that are made to cost are cut short, and exclude", async (t) => {
+  const { path, look } = project(t);
+  const name = "a".repeat(250);
+  writeFileSync(path("sub", name), "");
+  writeFileSync(path("sub", ".geminiignore"), `${"*a".repeat(20)}b\n${"**/".repeat(1000)}b\n`.repeat(16));
+  const before = Date.now();
+  const { verdicts } = await look();
+  t.ok(Date.now() - before < 10_000);
+  t.equal(verdicts["top"], "shared");
+  const reports: string[] = [];
+  const files = createFiles({ report: ({ reason }) => reports.push(reason) });
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  for (let round = 0; round < 100; round += 1) files.look([])(path("sub", name));
+  const { user } = process.cpuUsage(cpu);
+  t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds, ${performance.now() - start} ms`);
+});
+
+t.test("too many rules for one path exclude it, and are reported once", async (t) => {
+  const { path } = project(t);
+  const deep = path("sub", ..."abcdefghijklmnopqrst");
+  mkdirSync(deep, { recursive: true });
+  for (const name of ["one", "two"]) writeFileSync(join(deep, name), "");
+  writeFileSync(path("sub", ".geminiignore"), "*x*\n".repeat(24_000));
+  const reports: string[] = [];
+  const files = createFiles({ report: ({ reason }) => reports.push(reason) });
+  t.same(
+    ["one", "two", "one"].map((name) => files.look([])(join(deep, name))),
+    ["excluded", "excluded", "excluded"],
+  );
+  t.match(reports, [/take too long/]);
+  t.equal(files.problems().length, 1);
+});
+
+t.test("many ignore files above one path are bounded together", async (t) => {
+  const { path } = project(t);
+  let folder = path("sub");
+  for (let depth = 0; depth < 12; depth += 1) {
+    folder = join(folder, "d");
+    mkdirSync(folder);
+    writeFileSync(join(folder, ".geminiignore"), "# nothing but words\n".repeat(500));
+    writeFileSync(join(folder, "f"), "");
+  }
+  const files = createFiles();
+  const look = files.look([]);
+  t.equal(look(join(path("sub"), "d/d/d/f")), "shared");
+  t.equal(look(join(folder, "f")), "excluded");
+  t.match(files.problems(), [{ reason: /with those above it/ }]);
+});
+
+t.test("when it can be read again its rules hold, and no others", async (t) => {
+  const { path } = project(t);
+  const file = path("sub", ".geminiignore");
+  const reports: string[] = [];
+  const files = createFiles({ report: ({ reason }) => reports.push(reason) });
+  const verdict = () => files.look([])(path("sub", "in"));
+  t.equal(verdict(), "shared");
+  symlinkSync("nowhere", file);
+  t.equal(verdict(), "excluded");
+  t.equal(verdict(), "excluded");
+  rmSync(file);
+  t.equal(verdict(), "shared");
+  t.same(files.problems(), []);
+  writeFileSync(file, "in\n");
+  t.equal(verdict(), "excluded");
+  writeFileSync(file, "inside\n");
+  t.equal(verdict(), "shared");
+  symlinkSync("nowhere", path(".geminiignore"));
+  t.equal(verdict(), "excluded", "by the folder above");
+  rmSync(path(".geminiignore"));
+  t.equal(verdict(), "shared");
+  // An editor elsewhere may keep the rules in another place.
+  rmSync(file);
+  writeFileSync(path("rules"), "in\n");
+  symlinkSync("../rules", file);
+  t.equal(verdict(), "excluded", "by a file that a link leads to");
+  t.equal(reports.length, 2);
+  t.ok(existsSync(file));
+});
+
+t.test("a folder that is excluded stays so, whatever a file in it says", async (t) => {
+  const { path } = project(t);
+  writeFileSync(path(".geminiignore"), "sub/\n*.x\n");
+  writeFileSync(path("sub", ".geminiignore"), "!in\n");
+  writeFileSync(path("beside", ".geminiignore"), "!out.x\n");
+  writeFileSync(path("beside", "out.x"), "");
+  writeFileSync(path("beside", "other.x"), "");
+  const look = createFiles().look([]);
+  t.equal(look(path("sub", "in")), "excluded", "as with git");
+  t.equal(look(path("beside", "out.x")), "shared");
+  t.equal(look(path("beside", "other.x")), "excluded");
+});

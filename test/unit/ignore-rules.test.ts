@@ -1,0 +1,257 @@
+/** The rules of ignore files against git itself, and against patterns that are made to cost. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import fc from "fast-check";
+import t, { type Test } from "tap";
+import { isExcluded, type Level, parseRules, TooMuchWork } from "../../src/ide/ignore/rules.ts";
+import { fuzz } from "../support/fuzz.ts";
+import { withEnv } from "../support/sandbox.ts";
+
+/** Ignore files by their folder, relative to the top, which is "". */
+type Files = Record<string, string[]>;
+
+/** A repository in which git can be asked. */
+function repository(t: Test) {
+  const top = realpathSync(mkdtempSync(join(tmpdir(), "gb-git-")));
+  t.teardown(() => rmSync(top, { recursive: true }));
+  const git = (args: string[], input = ""): string => {
+    const [file = "", ...words] = withEnv({ PATH: process.env["PATH"] ?? "", HOME: top }, ["git", ...args]);
+    try {
+      return execFileSync(file, words, { cwd: join(top, "repo"), input, encoding: "utf8" });
+    } catch (error) {
+      // 1 says that no path is ignored.
+      if (error instanceof Error && "status" in error && error.status === 1 && "stdout" in error)
+        return String(error.stdout);
+      throw error;
+    }
+  };
+  mkdirSync(join(top, "repo"));
+  git(["init", "--quiet", "--template="]);
+  return {
+    /** Which of these paths git ignores: files, none of which need be there. */
+    ignored(files: Files, paths: readonly string[]): string[] {
+      for (const [folder, lines] of Object.entries(files)) {
+        const file = join(top, "repo", folder, ".gitignore");
+        mkdirSync(dirname(file), { recursive: true });
+        writeFileSync(file, lines.map((line) => `${line}\n`).join(""));
+      }
+      const args = ["-c", "core.ignorecase=true", "check-ignore", "--no-index", "-z", "--stdin"];
+      const answer = git(args, paths.map((path) => `${path}\0`).join(""));
+      for (const folder of Object.keys(files)) rmSync(join(top, "repo", folder, ".gitignore"));
+      return answer.split("\0").slice(0, -1);
+    },
+  };
+}
+
+/** The same by our rules. */
+function excluded(files: Files, paths: readonly string[]): string[] {
+  const levels = (path: string): Level[] =>
+    Object.entries(files)
+      .filter(([folder]) => folder === "" || path.startsWith(`${folder}/`))
+      .map(([folder, lines]) => ({ folder: join("/repo", folder), rules: parseRules(lines) }));
+  return paths.filter((path) => isExcluded(levels(path), `/repo/${path}`));
+}
+
+t.test("what gitignore(5) says, as git does it", async (t) => {
+  const { ignored } = repository(t);
+  const paths = [
+    "a",
+    "b",
+    "ab",
+    "axb",
+    "aXb",
+    "a.txt",
+    "A.TXT",
+    "x/a",
+    "x/b",
+    "a/b",
+    "a/x/b",
+    "a/x/y/b",
+    "ax/y/b",
+  ];
+  paths.push(
+    "x/y/a",
+    "a]b",
+    "a[b",
+    "a-b",
+    "x/a.txt",
+    "x/b/c",
+    "#a",
+    "!a",
+    "a ",
+    "a\\",
+    "*",
+    "éa",
+    "xé",
+    "-",
+    "]",
+  );
+  const patterns = [
+    "a",
+    "/a",
+    "a/",
+    "a/b",
+    "/a/b",
+    "x/",
+    "*",
+    "/*",
+    "*.txt",
+    "*.TXT",
+    "a*",
+    "a*b",
+    "a?b",
+    "x/*",
+  ];
+  patterns.push(
+    "**",
+    "/**",
+    "**/",
+    "**/a",
+    "**/b/**",
+    "a/**",
+    "a/**/b",
+    "a/**/",
+    "a**/b",
+    "a**b",
+    "**b",
+    "a/b**",
+  );
+  patterns.push(
+    "a/**b",
+    "**\\/b",
+    "***",
+    "a/***/b",
+    "x/**/**/a",
+    "[ab]",
+    "[!a]",
+    "[^a]",
+    "a[]]b",
+    "a[!]]b",
+    "a[[]b",
+  );
+  patterns.push(
+    "a[-x]b",
+    "a[x-]b",
+    "a[a-z]b",
+    "a[z-a]b",
+    "[[:alpha:]]",
+    "a[[:punct:]]b",
+    "a[[:nope:]]b",
+    "a[[:x]b",
+  );
+  patterns.push(
+    "a[x/]b",
+    "a[b",
+    "a[",
+    "[",
+    "[]",
+    "[!]",
+    "[\\]]",
+    "\\a",
+    "\\*",
+    "a\\",
+    "\\#a",
+    "#a",
+    "\\!a",
+    "!a",
+  );
+  patterns.push(
+    "a ",
+    "a\\ ",
+    "a\\  ",
+    " a",
+    "a\r",
+    "\r",
+    "",
+    " ",
+    "/",
+    "//",
+    "//a",
+    "a//",
+    "éa",
+    "*é",
+    "!",
+    "!!a",
+  );
+  for (const pattern of patterns) {
+    const files = { "": [pattern] };
+    t.same(excluded(files, paths), ignored(files, paths), JSON.stringify(pattern));
+  }
+});
+
+t.test("any rules, in any folders, for any path, as git does it", { timeout: 3_600_000 }, async (t) => {
+  const { ignored } = repository(t);
+  const letter = fc.constantFrom("a", "b", "c", "A");
+  const piece = fc.oneof(
+    { weight: 6, arbitrary: letter },
+    { weight: 3, arbitrary: fc.constantFrom("*", "**", "?", "/", "/**/", "**/", "/**") },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom("[ab]", "[!a]", "[a-c]", "[]a]", "[b", "]", "\\", "\\*", " ", "***"),
+    },
+  );
+  const pattern = fc
+    .tuple(
+      fc.constantFrom("", "", "", "!", "/"),
+      fc.array(piece, { maxLength: 7 }),
+      fc.constantFrom("", "", "/"),
+    )
+    .map(([before, pieces, after]) => before + pieces.join("") + after);
+  const folder = fc.constantFrom("", "a", "a/b", "b", "c/a");
+  const files = fc.uniqueArray(fc.tuple(folder, fc.array(pattern, { minLength: 1, maxLength: 6 })), {
+    selector: ([name]) => name,
+    minLength: 1,
+    maxLength: 3,
+  });
+  const name = fc.string({ unit: fc.constantFrom("a", "b", "c", "A", "*", " "), minLength: 1, maxLength: 5 });
+  const usual = fc.constantFrom("a", "b", "c", "ab", "abc", "ca");
+  const path = fc
+    .array(fc.oneof(usual, name), { minLength: 1, maxLength: 5 })
+    .map((names) => names.join("/"))
+    // Where a rule file lies there is a folder, and git would see that it is one.
+    .filter((path) => !["a", "a/b", "b", "c", "c/a"].includes(path));
+  const property = fc.property(
+    files,
+    fc.uniqueArray(path, { minLength: 1, maxLength: 40 }),
+    (list, paths) => {
+      // The outermost first.
+      const files = Object.fromEntries(list.sort(([one], [other]) => one.length - other.length));
+      const [expected, found] = [ignored(files, paths), excluded(files, paths)];
+      if (expected.join("\n") !== found.join("\n"))
+        throw new Error(`git: ${JSON.stringify(expected)}; we: ${JSON.stringify(found)}`);
+    },
+  );
+  fc.assert(property, fuzz(t, "ignore rules", 200));
+});
+
+t.test("no pattern costs more than its length times that of the name", async (t) => {
+  const name = "a".repeat(255);
+  const deep = `${"a/".repeat(1_500)}a`;
+  const patterns = ["*a", "a*", "*a*", "?*", "[a-z]*", "**/", "a**", "**/*", "*?"].map((part) =>
+    part.repeat(20),
+  );
+  for (const pattern of patterns) {
+    for (const path of [name, `${name}/${name}/${name}`, deep, `${"b".repeat(250)}`]) {
+      const before = process.cpuUsage();
+      isExcluded([{ folder: "/", rules: parseRules([`${pattern}b`]) }], `/${path}`);
+      const { user } = process.cpuUsage(before);
+      t.ok(user < 500_000, `${pattern.slice(0, 9)}…: ${user} microseconds`);
+    }
+  }
+});
+
+t.test("many such patterns are too much, and said to be", async (t) => {
+  const hostile = parseRules(Array.from({ length: 4_000 }, () => `${"*a".repeat(10)}[b]`));
+  const before = process.cpuUsage();
+  t.throws(
+    () => isExcluded([{ folder: "/", rules: hostile }], `/${"a/".repeat(20)}${"a".repeat(200)}`),
+    TooMuchWork,
+  );
+  t.ok(process.cpuUsage(before).user < 2_000_000);
+  const ordinary = parseRules(Array.from({ length: 4_000 }, (_, index) => `**/generated/${index}/*.ts`));
+  t.notOk(
+    isExcluded([{ folder: "/", rules: ordinary }], "/home/user/project/src/some/where/deep/inside/file.ts"),
+  );
+});
