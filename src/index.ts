@@ -42,7 +42,8 @@ export function runPrivateHost(): void {
 /** Registered by `:UpdateRemotePlugins` for the standard host. Functions only: nothing starts Node by itself. */
 export function plugin(plugin: NvimPlugin): void {
   const host = createHost(plugin.nvim, () => {});
-  plugin.registerFunction("GeminiBridgeStart", ([number]: number[]) => host.start(number), { sync: false });
+  const start = ([number]: unknown[]) => host.start(z.number().optional().parse(number));
+  plugin.registerFunction("GeminiBridgeStart", start, { sync: false });
   plugin.registerFunction(EVENT_FUNCTION, ([name, payload]: unknown[]) => host.dispatch(name, payload), {
     sync: false,
   });

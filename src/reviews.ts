@@ -108,7 +108,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
           await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
         } catch (error) {
           // The user was quicker, and decided on the earlier text.
-          if (review.state !== "open") return this.openDiff({ filePath, newContent });
+          if (earlier && review.state !== "open" && sessions.get(session.id))
+            return this.openDiff({ filePath, newContent });
           // A text that could not be replaced leaves the review as it was.
           if (!earlier) move(review, "closed");
           throw error;

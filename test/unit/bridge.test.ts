@@ -1,0 +1,49 @@
+import t from "tap";
+import { createLog } from "../../src/log.ts";
+import { createBridge } from "../../src/nvim/bridge.ts";
+
+/** A bridge that is not asked to call Neovim. */
+function bridgeToNobody() {
+  const nobody = () => {
+    throw new Error("Neovim was called");
+  };
+  return createBridge({ on: nobody, request: nobody, executeLua: nobody }, createLog());
+}
+
+t.test("events wait for their handlers, in their order and behind those of an earlier host", async (t) => {
+  const bridge = bridgeToNobody();
+  const seen: string[] = [];
+  const accepted = ({ id, content }: { id: number; content: string }) => void seen.push(`${id} ${content}`);
+  bridge.handle({ stop: () => void seen.push("stop") });
+  bridge.dispatch("diff_accepted", { id: 2, content: "b" });
+  bridge.dispatch("diff_rejected", { id: 3 });
+  bridge.dispatch("stop", {});
+  t.same(seen, ["stop"], "a stop does not wait");
+  bridge.handle({ diff_accepted: accepted, diff_rejected: ({ id }) => void seen.push(`${id}`) }, [
+    ["diff_accepted", { id: 1, content: "a" }],
+  ]);
+  t.same(seen, ["stop", "1 a", "2 b", "3"]);
+  bridge.dispatch("diff_rejected", { id: 4 });
+  t.same(seen.at(-1), "4", "and then they do not wait");
+});
+
+t.test("what does not fit the contract, and what fails, keeps nothing else from coming", async (t) => {
+  const bridge = bridgeToNobody();
+  const seen: number[] = [];
+  bridge.handle({
+    diff_rejected({ id }) {
+      seen.push(id);
+      if (id === 1) throw new Error("a flaw");
+    },
+  });
+  for (const [name, payload] of [
+    ["none", {}],
+    ["toString", {}],
+    [7, {}],
+    ["diff_rejected", { id: "x" }],
+    ["diff_rejected", { id: 1 }],
+    ["diff_rejected", { id: 2 }],
+  ])
+    bridge.dispatch(name, payload);
+  t.same(seen, [1, 2]);
+});
