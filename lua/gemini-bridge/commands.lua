@@ -102,7 +102,11 @@ end
 
 --- `:Gemini[!] [name={name}] [args]`
 function M.terminal(args)
-  local words = vim.deepcopy(args.fargs)
+  local words, problem = require("gemini-bridge.terminal.words").split(args.args)
+  if not words then
+    require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
+    return
+  end
   local name = words[1] and words[1]:match("^name=(.+)$")
   if name then
     table.remove(words, 1)
@@ -120,7 +124,7 @@ end
 function M.complete_terminal(lead)
   return starting_with(
     vim.tbl_map(function(terminal)
-      return "name=" .. terminal.name:gsub("[%s\\]", "\\%0")
+      return "name=" .. require("gemini-bridge.terminal.words").escape(terminal.name)
     end, require("gemini-bridge.terminal.terminals").list()),
     lead
   )

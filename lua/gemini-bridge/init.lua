@@ -95,7 +95,7 @@ end
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
-  require("gemini-bridge.terminal.terminals").toggle(opts)
+  require("gemini-bridge.terminal.open").toggle(opts)
 end
 
 --- Types a prompt into the CLI's terminal.

@@ -1,59 +1,21 @@
-import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
-import { z } from "zod";
-import { Cli } from "../support/cli.ts";
-import { type Model, startModel } from "../support/model.ts";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-const SETTINGS = {
-  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
-  ide: { enabled: true, hasSeenNudge: true },
-  general: { enableAutoUpdate: false },
-  privacy: { usageStatisticsEnabled: false },
-};
-
-/** A Neovim in which `gemini` can be run, with nothing but what a user would set; the proxy leads nowhere. */
-async function start(t: Test): Promise<{ nvim: Nvim; model: Model }> {
-  const model = await startModel(t);
-  const nvim = await startNvim(t, {
+const start = (t: Test) =>
+  startWithGemini(t, {
     files: {
-      "../home/.gemini/settings.json": JSON.stringify(SETTINGS),
       "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
       "a b,c/odd (name).txt": "odd content\n",
     },
-    env: {
-      PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
-      GEMINI_API_KEY: "any",
-      GOOGLE_GEMINI_BASE_URL: model.url,
-      http_proxy: "http://127.0.0.1:9",
-    },
   });
-  return { nvim, model };
-}
-
-const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
-
-/** The CLI in the terminal of `:Gemini`. */
-async function cli(nvim: Nvim): Promise<Cli> {
-  const terminal = `(function()
-    local terminal = require('gemini-bridge.terminal.terminals').last()
-    if not (terminal and terminal.buf) then return end
-    local win = vim.fn.win_findbuf(terminal.buf)[1]
-    return {
-      win = win, buf = terminal.buf, job = vim.bo[terminal.buf].channel, shell = terminal.pid,
-      height = vim.api.nvim_win_get_height(win),
-    }
-  end)()`;
-  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal", 10_000)));
-}
 
 t.test("the real CLI in the terminal of :Gemini", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");
-  const gemini = await cli(nvim);
+  const gemini = await geminiIn(nvim);
 
   await t.test("connects", async (t) => {
     await gemini.waitForScreen(/Type your message/, 20_000);
@@ -122,7 +84,7 @@ t.test("a prompt starts the CLI and waits until it listens", async (t) => {
   model.say([{ text: "Good morning." }]);
   await nvim.command("edit greet.js");
   await nvim.input(":GeminiSend! hello<CR>");
-  const gemini = await cli(nvim);
+  const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Good morning\./, 30_000);
   t.match(model.promptText(), /@greet\.js hello/);
   t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
@@ -135,7 +97,7 @@ t.test("a prompt starts the CLI and waits until it listens", async (t) => {
 t.test("a Neovim that is killed takes the real CLI along", async (t) => {
   const { nvim } = await start(t);
   await nvim.command("Gemini");
-  const gemini = await cli(nvim);
+  const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
   const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
   nvim.kill("SIGKILL");

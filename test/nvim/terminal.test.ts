@@ -21,7 +21,7 @@ t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", 
   t.match(text, "no_proxy=example.org,127.0.0.1,localhost");
   t.match(text, "NO_PROXY=example.org,127.0.0.1,localhost");
   t.match(text, "EXTRA=yes");
-  t.match(text, `args <--first "two words"> in <${nvim.dirs.workspace}>`);
+  t.match(text, `args <--first two words> in <${nvim.dirs.workspace}>`);
   const container = await nvim.lua(
     "return vim.uv.fs_stat('/.dockerenv') ~= nil or vim.uv.fs_stat('/run/.containerenv') ~= nil",
   );

@@ -213,9 +213,10 @@ return {
   option(
     "terminal.provider",
     "native",
-    "What opens the terminal: Neovim's own windows, snacks.nvim, or a function, see |gemini-bridge-provider|.",
-    any(one_of("native", "snacks"), (a("function"))),
-    '"native", "snacks" or a function'
+    "What opens the terminal: Neovim's own windows, snacks.nvim, the tmux that Neovim is in, or a function, see "
+      .. "|gemini-bridge-provider|.",
+    any(one_of("native", "snacks", "tmux"), (a("function"))),
+    '"native", "snacks", "tmux" or a function'
   ),
   option(
     "terminal.auto_close",

@@ -48,7 +48,7 @@
 ---@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.
 ---@field cwd? string|function Where the program starts, or a function that returns it. Without it the current directory.
 ---@field env? table<string, string> Variables for the program, beside those that lead it to the bridge.
----@field provider? "native"|"snacks"|function What opens the terminal: Neovim's own windows, snacks.nvim, or a function, see gemini-bridge-provider.
+---@field provider? "native"|"snacks"|"tmux"|function What opens the terminal: Neovim's own windows, snacks.nvim, the tmux that Neovim is in, or a function, see gemini-bridge-provider.
 ---@field auto_close? boolean Close the window when the program ends without an error.
 
 ---@class gemini_bridge.Config.send

@@ -36,6 +36,16 @@ function M.of_clis()
   return clis
 end
 
+--- The variables and what they hold while the bridge runs: "" for one that must not lead elsewhere.
+---@return table<string, string>
+function M.of_bridge()
+  local values = {}
+  for name in pairs(before) do
+    values[name] = vim.env[name] or ""
+  end
+  return values
+end
+
 --- Puts back what was there. May run twice.
 function M.restore()
   for name, value in pairs(before) do

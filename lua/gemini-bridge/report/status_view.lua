@@ -103,7 +103,9 @@ end
 local function terminals()
   return vim.tbl_map(function(terminal)
     local args = #terminal.args > 0 and " " .. table.concat(terminal.args, " ") or ""
-    return ("%s%s, %s"):format(terminal.name, args, terminal.pid and "process " .. terminal.pid or "starting")
+    local pane = terminal.pane and (", pane %s"):format(terminal.pane) or ""
+    local process = terminal.pid and "process " .. terminal.pid or "starting"
+    return ("%s%s%s, %s"):format(terminal.name, args, pane, process)
   end, require("gemini-bridge.terminal.terminals").list())
 end
 

@@ -34,7 +34,8 @@ local function with_target(done)
     if target then
       return done(target)
     end
-    local opened = terminals.last() or terminals.open({ focus = config.get().send.focus })
+    local opened = terminals.last()
+      or require("gemini-bridge.terminal.open").open({ focus = config.get().send.focus })
     if opened then
       own(opened)
     end

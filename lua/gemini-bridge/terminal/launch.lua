@@ -7,7 +7,17 @@ local M = {}
 ---@field name string
 ---@field cmd string[]
 ---@field cwd string Absolute.
----@field env table<string, string> Beside Neovim's own environment; empty until the bridge runs.
+---@field env table<string, string> All that leads to this bridge; empty until the bridge runs.
+
+--- Where the program starts.
+---@return string # Absolute.
+function M.cwd()
+  local wanted = config.get().terminal.cwd
+  if type(wanted) == "function" then
+    wanted = wanted()
+  end
+  return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
+end
 
 --- The options and more arguments, as what to run.
 ---@param name string
@@ -19,11 +29,7 @@ function M.spec(name, args)
   if vim.fn.executable(options.cmd[1]) == 0 then
     return nil, ("%s cannot be run: install it, or set the option terminal.cmd"):format(options.cmd[1])
   end
-  local wanted = options.cwd
-  if type(wanted) == "function" then
-    wanted = wanted()
-  end
-  local cwd = vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
+  local cwd = M.cwd()
   if vim.fn.isdirectory(cwd) == 0 then
     return nil, ("terminal.cwd: %s is no directory"):format(cwd)
   end
@@ -35,10 +41,14 @@ function M.spec(name, args)
   }
 end
 
---- What the program needs to get through to the bridge, which runs.
+--- Adds what leads the program to this bridge, which runs, also a program that is no child of Neovim's.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
-  spec.env = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
+  local env = require("gemini-bridge.host.environment").of_bridge()
+  -- Where the program is found, and where it looks for the discovery file.
+  env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
+  local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
+  spec.env = vim.tbl_extend("force", env, own)
 end
 
 --- Tells the host, which knows whether this CLI will connect.

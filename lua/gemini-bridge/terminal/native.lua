@@ -1,4 +1,7 @@
 --- Shows a terminal in a window of Neovim's: a split at the edge of the editor, a float or a tab.
+local tail = require("gemini-bridge.terminal.tail")
+local origin = require("gemini-bridge.editor.origin")
+
 local M = {}
 
 ---@class gemini_bridge.Place
@@ -59,19 +62,23 @@ end
 
 --- Remembers how the window is left: typing and following the output, or scrolled back to read.
 function View:leave()
-  self.insert = vim.api.nvim_get_mode().mode == "t" or vim.fn.line("w$") == vim.fn.line("$")
+  self.insert = tail.is_following()
   self.scroll = not self.insert and vim.fn.winsaveview() or nil
 end
 
---- Goes on as the window was left.
+--- Goes on as the window was left, when the user comes back to it.
 function View:resume()
+  if origin.is_passing() then
+    return
+  end
   local win = vim.api.nvim_get_current_win()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
     -- Scheduled, because what is entered in passing is not stayed in.
     vim.schedule(function()
-      if vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf then
+      local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
+      if is_here and not origin.is_passing() then
         vim.cmd.startinsert()
       end
     end)
@@ -96,7 +103,9 @@ end
 function View:shared_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
     local buf = vim.api.nvim_win_get_buf(win)
-    return vim.w[win].gemini_terminal == self.place.position and vim.bo[buf].buftype == "terminal"
+    return vim.w[win].gemini_terminal == self.place.position
+      and vim.bo[buf].buftype == "terminal"
+      and not vim.wo[win].winfixbuf
   end)
 end
 
@@ -145,14 +154,42 @@ function View:show(enter)
   end
 end
 
+--- What a window shows when the terminal leaves it: the file before, else the one used last.
+---@param win integer
+---@return integer buf
+local function other_buffer(win)
+  local files = vim.tbl_filter(function(info)
+    return vim.bo[info.bufnr].buftype ~= "terminal"
+  end, vim.fn.getbufinfo({ buflisted = 1 }))
+  table.sort(files, function(a, b)
+    return a.lastused > b.lastused
+  end)
+  local alternate = vim.api.nvim_win_call(win, function()
+    return vim.fn.bufnr("#")
+  end)
+  local found = vim.iter(files):find(function(info)
+    return info.bufnr == alternate
+  end) or files[1]
+  return found and found.bufnr or vim.api.nvim_create_buf(true, false)
+end
+
+--- Makes a terminal's window one for files.
+---@param win integer
+local function give_up(win)
+  local wo = vim.wo[win][0]
+  wo.winfixbuf, wo.winfixwidth, wo.winfixheight = false, false, false
+  vim.w[win].gemini_terminal = nil
+  vim.api.nvim_win_set_buf(win, other_buffer(win))
+end
+
 --- Closes its windows; the program goes on.
 function View:hide()
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local was_here = self:focused()
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
-    -- The last window cannot be closed: it shows something else instead.
+    -- The last window cannot be closed.
     if not pcall(vim.api.nvim_win_hide, win) then
-      vim.api.nvim_win_call(win, vim.cmd.enew)
+      give_up(win)
     end
   end
   if was_here and vim.api.nvim_win_is_valid(previous) then
@@ -170,7 +207,6 @@ end
 
 --- Runs a program in the buffer.
 ---@param spec gemini_bridge.TerminalSpec
----@return integer? buf
 ---@return string? problem
 function View:start(spec)
   local options = { cwd = spec.cwd, env = spec.env }
@@ -182,7 +218,7 @@ function View:start(spec)
     return vim.fn.termopen(spec.cmd, options)
   end
   if not vim.api.nvim_buf_is_valid(self.buf) then
-    return nil, "its buffer was closed"
+    return "its buffer was closed"
   end
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
@@ -194,12 +230,11 @@ function View:start(spec)
     ok, job = pcall(vim.api.nvim_buf_call, self.buf, run)
   end
   if not ok or job <= 0 then
-    return nil, tostring(job)
+    return tostring(job)
   end
   if self:focused() then
     self:resume()
   end
-  return self.buf
 end
 
 --- A view of a buffer that is a terminal, or will be.

@@ -18,7 +18,7 @@ end
 --- Whether it exists and is not a zombie, which nobody may ever come to collect.
 ---@param pid integer
 ---@return boolean
-local function is_alive(pid)
+function M.is_alive(pid)
   if vim.uv.kill(pid, 0) ~= 0 then
     return false
   end
@@ -71,12 +71,12 @@ function M.finish(pids, wait)
   send(pids, "sigterm")
   if wait then
     vim.wait(GRACE, function()
-      return not vim.iter(pids):any(is_alive)
+      return not vim.iter(pids):any(M.is_alive)
     end, 10)
-    send(vim.tbl_filter(is_alive, pids), "sigkill")
+    send(vim.tbl_filter(M.is_alive, pids), "sigkill")
   else
     vim.defer_fn(function()
-      send(vim.tbl_filter(is_alive, pids), "sigkill")
+      send(vim.tbl_filter(M.is_alive, pids), "sigkill")
     end, GRACE)
   end
 end

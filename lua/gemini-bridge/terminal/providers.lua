@@ -1,8 +1,18 @@
---- What opens a terminal: each makes a view, in which `start` runs a program, and `show`, `hide`, `focused` and `close`
---- do what they say.
+--- What opens a terminal, by the names of the option `terminal.provider`.
 local config = require("gemini-bridge.config")
 
 local M = {}
+
+--- Where one program is, or will be, shown.
+---@class gemini_bridge.Provided
+---@field buf? integer The terminal's buffer, once the program runs in one.
+---@field pane? string Else the id of its pane of tmux.
+---@field pid? integer Of what runs in the pane.
+---@field start fun(self, spec: gemini_bridge.TerminalSpec): string? Runs the program, or returns why it cannot.
+---@field show fun(self, enter: boolean) Shows it, and moves the focus there when asked.
+---@field hide fun(self) Takes it off the screen; the program goes on.
+---@field focused fun(self): boolean
+---@field close fun(self) Takes it off the screen and ends the program.
 
 ---@return gemini_bridge.Place
 local function place()
@@ -11,12 +21,14 @@ local function place()
 end
 
 --- Opens a window at once, in which the program appears when the bridge runs: keys typed meanwhile go nowhere else.
+---@return gemini_bridge.Provided
 function M.native()
   return require("gemini-bridge.terminal.native").new(place())
 end
 
 --- The user's function opens the terminal. When it returns a buffer, Neovim's windows show it from then on.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
+---@return gemini_bridge.Provided
 function M.custom(open)
   local view, inner = {}, nil ---@type table, gemini_bridge.TerminalView?
   for _, method in ipairs({ "show", "hide", "close", "focused" }) do
@@ -28,15 +40,22 @@ function M.custom(open)
   function view.start(_, spec)
     local ok, buf = pcall(open, spec)
     if not ok then
-      return nil, tostring(buf)
+      return tostring(buf)
     end
     inner = buf and require("gemini-bridge.terminal.native").new(place(), buf)
-    return buf
+    view.buf = buf
   end
   return view
 end
 
+--- A pane or a window of the tmux that Neovim is in.
+---@return gemini_bridge.Provided
+function M.tmux()
+  return require("gemini-bridge.terminal.tmux").new(place())
+end
+
 --- Snacks.terminal, of folke/snacks.nvim.
+---@return gemini_bridge.Provided
 function M.snacks()
   local view, terminal, enter = {}, nil, true
   function view.show(_, focus)
@@ -58,7 +77,7 @@ function M.snacks()
   function view.start(_, spec)
     local ok, snacks = pcall(require, "snacks")
     if not ok then
-      return nil, 'provider = "snacks" needs folke/snacks.nvim'
+      return 'provider = "snacks" needs folke/snacks.nvim'
     end
     local where = place()
     terminal = snacks.terminal.open(spec.cmd, {
@@ -73,7 +92,7 @@ function M.snacks()
         enter = enter,
       },
     })
-    return terminal.buf
+    view.buf = terminal.buf
   end
   function view.hide()
     terminal:hide()
@@ -89,7 +108,18 @@ function M.snacks()
   return view
 end
 
+--- What runs already, started by a Neovim that has ended, and can be gone on with.
+---@return table<string, gemini_bridge.PaneView> # By name.
+function M.left_behind()
+  if config.get().terminal.provider ~= "tmux" then
+    return {}
+  end
+  local cwd = require("gemini-bridge.terminal.launch").cwd()
+  return require("gemini-bridge.terminal.tmux").left_behind(place(), cwd)
+end
+
 --- A new view of the kind that the options name.
+---@return gemini_bridge.Provided
 function M.view()
   local provider = config.get().terminal.provider
   if type(provider) == "function" then

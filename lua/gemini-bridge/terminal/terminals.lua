@@ -1,21 +1,17 @@
---- The terminals that run a CLI: which there are; opens, toggles and ends them.
+--- The terminals that run a CLI: which there are, and what their end means.
 local config = require("gemini-bridge.config")
-local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
-local status = require("gemini-bridge.bridge.status")
 
 local M = {}
-
---- How long a start of the bridge is waited for (milliseconds).
-local START_TIMEOUT = 10000
 
 ---@class gemini_bridge.Terminal
 ---@field name string
 ---@field args string[] What the CLI got beside the configured command.
 ---@field cwd string
----@field view table See terminal/providers.lua.
+---@field view gemini_bridge.Provided
 ---@field buf? integer Set while the program runs in a buffer.
----@field pid? integer
+---@field pane? string Set while it runs in a pane of tmux: its id.
+---@field pid? integer Set with one of these.
 ---@field guard? integer See |process.guard()|.
 
 ---@type gemini_bridge.Terminal[] Oldest first; those that ended are gone.
@@ -23,7 +19,7 @@ local terminals = {}
 ---@type gemini_bridge.Terminal? The one used last.
 local last
 --- Views of programs that ended with an error, shown until the next one of that name.
----@type table<string, table>
+---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal", {})
@@ -33,7 +29,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   callback = function()
     local pids = {}
     for _, terminal in ipairs(terminals) do
-      if terminal.pid then
+      if terminal.guard then
         vim.fn.jobstop(terminal.guard)
         vim.list_extend(pids, process.tree(terminal.pid))
       end
@@ -42,8 +38,9 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
+--- Takes a terminal off the list.
 ---@param terminal gemini_bridge.Terminal
-local function forget(terminal)
+function M.forget(terminal)
   terminals = vim.tbl_filter(function(other)
     return other ~= terminal
   end, terminals)
@@ -52,11 +49,23 @@ local function forget(terminal)
   end
 end
 
+--- Those that run: a pane says nothing when its program ends.
+---@return gemini_bridge.Terminal[]
+local function alive()
+  for _, terminal in ipairs(terminals) do
+    if terminal.pane and not process.is_alive(terminal.pid) then
+      M.forget(terminal)
+      remains[terminal.name] = terminal.view
+    end
+  end
+  return terminals
+end
+
 --- The program has ended, or its buffer is being closed under it.
 ---@param terminal gemini_bridge.Terminal
 ---@param code integer
 local function on_close(terminal, code)
-  forget(terminal)
+  M.forget(terminal)
   vim.fn.jobstop(terminal.guard)
   process.finish(process.tree(terminal.pid), vim.v.exiting ~= vim.NIL)
   if code == 0 and config.get().terminal.auto_close then
@@ -68,11 +77,33 @@ local function on_close(terminal, code)
   end
 end
 
+--- Puts a terminal on the list, as the one used last.
 ---@param terminal gemini_bridge.Terminal
-local function watch(terminal)
+function M.add(terminal)
+  if remains[terminal.name] then
+    remains[terminal.name]:close()
+    remains[terminal.name] = nil
+  end
+  terminals[#terminals + 1] = terminal
+  last = terminal
+end
+
+--- Takes the buffer in which a terminal's program now runs.
+---@param terminal gemini_bridge.Terminal
+---@param buf integer
+function M.take_buffer(terminal, buf)
+  terminal.buf = buf
+  terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
+  terminal.guard = process.guard(terminal.pid)
+  vim.b[buf].gemini_terminal = terminal.name
+  if vim.bo[buf].filetype == "" then
+    vim.bo[buf].filetype = "gemini_terminal"
+  end
+  require("gemini-bridge.terminal.tail").attach(buf)
+  require("gemini-bridge.terminal.aside").watch(buf)
   vim.api.nvim_create_autocmd("TermClose", {
     group = group,
-    buffer = terminal.buf,
+    buffer = buf,
     once = true,
     callback = function()
       on_close(terminal, vim.v.event.status)
@@ -80,41 +111,15 @@ local function watch(terminal)
   })
 end
 
---- Runs `done` when the bridge runs, or with what prevents it.
----@param done fun(problem?: string)
-local function with_bridge(done)
-  if status.get().state == "running" then
-    return done()
-  end
-  local listener
-  local function finish(problem)
-    if listener then
-      vim.api.nvim_del_autocmd(listener)
-      listener = nil
-      done(problem)
-    end
-  end
-  listener = vim.api.nvim_create_autocmd("User", {
-    group = group,
-    pattern = { "GeminiStarted", "GeminiStopped" },
-    callback = vim.schedule_wrap(function()
-      local state = status.get().state
-      if state == "running" then
-        finish()
-      elseif state == "stopped" then
-        finish("the bridge did not start")
-      end
-    end),
-  })
-  vim.defer_fn(function()
-    finish(("the bridge did not start within %d s"):format(START_TIMEOUT / 1000))
-  end, START_TIMEOUT)
-  require("gemini-bridge.host").start()
+--- The terminal is the one that the user uses now.
+---@param terminal gemini_bridge.Terminal
+function M.use(terminal)
+  last = terminal
 end
 
 ---@param base string
 ---@return string # `base`, or `base-2` and so on when that is taken.
-local function free_name(base)
+function M.free_name(base)
   local name, number = base, 1
   while M.get(name) do
     number = number + 1
@@ -123,95 +128,10 @@ local function free_name(base)
   return name
 end
 
----@class gemini_bridge.TerminalOptions
----@field name? string Which terminal; without it the one with these arguments, or the one used last.
----@field args? string[] More arguments for a program that is started.
----@field new? boolean Start another one.
----@field focus? boolean Default true.
-
---- Opens a terminal and runs the CLI in it as soon as the bridge runs.
----@param opts gemini_bridge.TerminalOptions
----@return gemini_bridge.Terminal? # Nothing when it cannot run; the user has been told why.
-function M.open(opts)
-  local launch = require("gemini-bridge.terminal.launch")
-  local name = opts.new and free_name(opts.name or "gemini") or opts.name or free_name("gemini")
-  local args = opts.args or {}
-  local spec, problem = launch.spec(name, args)
-  if not spec then
-    notify(problem, "error")
-    return
-  end
-  if remains[name] then
-    remains[name]:close()
-    remains[name] = nil
-  end
-  local view = require("gemini-bridge.terminal.providers").view()
-  local terminal = { name = name, args = args, cwd = spec.cwd, view = view }
-  terminals[#terminals + 1] = terminal
-  last = terminal
-  view:show(opts.focus ~= false)
-  with_bridge(function(obstacle)
-    local buf
-    if not obstacle then
-      launch.complete(spec)
-      buf, obstacle = view:start(spec)
-    end
-    if obstacle then
-      forget(terminal)
-      view:close()
-      notify(("%s was not started: %s"):format(spec.cmd[1], obstacle), "error")
-      return
-    end
-    launch.started(spec)
-    if buf then
-      terminal.buf = buf
-      terminal.pid = vim.fn.jobpid(vim.bo[buf].channel)
-      terminal.guard = process.guard(terminal.pid)
-      vim.b[buf].gemini_terminal = name
-      if vim.bo[buf].filetype == "" then
-        vim.bo[buf].filetype = "gemini_terminal"
-      end
-      watch(terminal)
-    else
-      -- Outside of Neovim: nothing to toggle.
-      forget(terminal)
-    end
-  end)
-  return terminal
-end
-
---- Shows and focuses a terminal, hides it when it has the focus, opens it when there is none.
----@param opts? gemini_bridge.TerminalOptions
-function M.toggle(opts)
-  opts = opts or {}
-  local terminal
-  if opts.new then
-    terminal = nil
-  elseif opts.name then
-    terminal = M.get(opts.name)
-  elseif #(opts.args or {}) > 0 then
-    terminal = vim.iter(terminals):find(function(candidate)
-      return vim.deep_equal(candidate.args, opts.args)
-    end)
-  else
-    terminal = last
-  end
-  if not terminal then
-    M.open(opts)
-    return
-  end
-  last = terminal
-  if terminal.view:focused() then
-    terminal.view:hide()
-  else
-    terminal.view:show(opts.focus ~= false)
-  end
-end
-
 ---@param name string
 ---@return gemini_bridge.Terminal?
 function M.get(name)
-  return vim.iter(terminals):find(function(terminal)
+  return vim.iter(alive()):find(function(terminal)
     return terminal.name == name
   end)
 end
@@ -219,13 +139,14 @@ end
 --- The terminal used last, of those that run or are about to.
 ---@return gemini_bridge.Terminal?
 function M.last()
+  alive()
   return last
 end
 
 --- Those that run or are about to, oldest first.
 ---@return gemini_bridge.Terminal[]
 function M.list()
-  return vim.list_slice(terminals)
+  return vim.list_slice(alive())
 end
 
 return M

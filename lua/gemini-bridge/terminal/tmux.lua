@@ -1,0 +1,156 @@
+--- Runs a CLI in a pane of the tmux that Neovim is in. The pane outlives Neovim, and the next one takes it over.
+local config = require("gemini-bridge.config")
+local notify = require("gemini-bridge.notify")
+local process = require("gemini-bridge.terminal.process_tree")
+
+local M = {}
+
+--- No command of tmux takes so long (milliseconds).
+local TIMEOUT = 2000
+--- Option of a pane: the process of the Neovim that it belongs to, the terminal's name and its directory.
+local OPTION = "@gemini_bridge"
+
+local SPLITS = { right = { "-h" }, left = { "-h", "-b" }, top = { "-v", "-b" }, bottom = { "-v" } }
+local SIZES = { right = 0.4, left = 0.4, top = 0.3, bottom = 0.3 }
+
+---@param args string[]
+---@param stdin? string
+---@return string? output
+---@return string? problem
+local function tmux(args, stdin)
+  local ok, job =
+    pcall(vim.system, vim.list_extend({ "tmux" }, args), { text = true, stdin = stdin, timeout = TIMEOUT })
+  if not ok then
+    return nil, "tmux cannot be run"
+  end
+  local result = job:wait()
+  if result.code ~= 0 then
+    return nil, "tmux: " .. vim.trim(result.stderr ~= "" and result.stderr or "it does not answer")
+  end
+  return result.stdout
+end
+
+--- A text as one word of tmux's own language.
+---@param text string
+local function quote(text)
+  return "'" .. text:gsub("'", [['\'']]) .. "'"
+end
+
+--- The command that opens a pane.
+---@param spec gemini_bridge.TerminalSpec
+---@param place gemini_bridge.Place
+---@param enter boolean
+---@return string
+local function opening(spec, place, enter)
+  local position = place.position == "float" and "right" or place.position
+  local words = { "new-window" }
+  if position ~= "tab" then
+    local size = place.size or SIZES[position]
+    words = { "split-window", "-t", vim.env.TMUX_PANE, "-l" }
+    words[#words + 1] = size < 1 and ("%.0f%%"):format(size * 100) or ("%d"):format(size)
+    vim.list_extend(words, SPLITS[position])
+  end
+  if not enter then
+    words[#words + 1] = "-d"
+  end
+  -- In a directory's name tmux would run what stands in "#()".
+  vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
+  for name, value in pairs(spec.env) do
+    vim.list_extend(words, { "-e", name .. "=" .. value })
+  end
+  -- A single word would be a line for a shell.
+  vim.list_extend(words, { "--", "env" })
+  return table.concat(vim.tbl_map(quote, vim.list_extend(words, spec.cmd)), " ")
+end
+
+---@class gemini_bridge.PaneView
+---@field place gemini_bridge.Place
+---@field enter boolean
+---@field pane? string Its id, such as `%3`.
+---@field pid? integer
+local View = {}
+View.__index = View
+
+--- Makes the pane this Neovim's.
+---@param name string
+---@param cwd string
+function View:claim(name, cwd)
+  local mark = table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
+  tmux({ "set-option", "-p", "-t", self.pane, OPTION, mark })
+end
+
+--- Runs a program in a new pane.
+---@param spec gemini_bridge.TerminalSpec
+---@return string? problem
+function View:start(spec)
+  if not vim.env.TMUX_PANE then
+    return 'provider = "tmux" needs a Neovim that runs in tmux'
+  end
+  -- As its input: the bridge's token is in it, and what stands on a command line all users can read.
+  local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
+  if not output then
+    return problem
+  end
+  local id, pid = output:match("(%%%d+) (%d+)")
+  self.pane, self.pid = id, tonumber(pid)
+  local keep = config.get().terminal.auto_close and "failed" or "on"
+  self:claim(spec.name, spec.cwd)
+  tmux({ "set-option", "-p", "-t", id, "remain-on-exit", keep })
+end
+
+--- Goes to the pane, in whatever window of the session it is by now.
+---@param enter boolean
+function View:show(enter)
+  self.enter = enter
+  if self.pane and enter then
+    local _, problem = tmux({ "select-window", "-t", self.pane, ";", "select-pane", "-t", self.pane })
+    if problem then
+      notify(problem, "warn")
+    end
+  end
+end
+
+--- A pane stays where it is: tmux zooms and breaks panes off with keys of its own.
+function View.hide() end
+
+--- Never: whoever types into Neovim is not in the pane.
+---@return boolean
+function View.focused()
+  return false
+end
+
+--- Closes the pane and ends the program.
+function View:close()
+  if self.pane then
+    tmux({ "kill-pane", "-t", self.pane })
+  end
+end
+
+---@param place gemini_bridge.Place
+---@return gemini_bridge.PaneView
+function M.new(place)
+  return setmetatable({ place = place, enter = true }, View)
+end
+
+--- The panes that a Neovim which has ended had opened from this session for a directory.
+---@param place gemini_bridge.Place
+---@param cwd string
+---@return table<string, gemini_bridge.PaneView> # By name.
+function M.left_behind(place, cwd)
+  local views = {}
+  if not vim.env.TMUX_PANE then
+    return views
+  end
+  local format = ("#{pane_id} #{pane_pid} #{pane_dead} #{%s}"):format(OPTION)
+  local output = tmux({ "list-panes", "-s", "-t", vim.env.TMUX_PANE, "-F", format }) or ""
+  for id, pid, owner, name, directory in output:gmatch("(%%%d+) (%d+) 0 (%d+) (%S+) (%S+)\n") do
+    if not process.is_alive(tonumber(owner)) and vim.uri_decode(directory) == cwd then
+      local view = M.new(place)
+      view.pane, view.pid = id, tonumber(pid)
+      views[vim.uri_decode(name)] = view
+    end
+  end
+  return views
+end
+
+return M

@@ -1,0 +1,80 @@
+import t, { type Test } from "tap";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import type { Turn } from "../support/model.ts";
+
+const ORIGINAL = "const greeting = 'Hello';\n";
+
+/** A turn that says so many numbered lines. */
+const says = (count: number, name: string): Turn => [
+  { text: Array.from({ length: count }, (_, line) => `- ${name} ${line + 1}`).join("\n") },
+];
+
+/** Turns that change greet.js and say a sentence. */
+const writes = (path: string, sentence: string): Turn[] => [
+  [{ functionCall: { name: "write_file", args: { file_path: path, content: `// new\n${ORIGINAL}` } } }],
+  [{ text: sentence }],
+];
+
+/** A user in greet.js, in a real terminal, with the real CLI beside it. */
+async function start(t: Test) {
+  const { nvim, model } = await startWithGemini(t, { tui: true, files: { "greet.js": ORIGINAL } });
+  const seen = async (pattern: RegExp) => {
+    let screen = "";
+    const wanted = async () => {
+      screen = (await nvim.screen()).join("\n");
+      return pattern.test(screen);
+    };
+    await nvim.waitFor(wanted, "the screen", 20_000).catch(() => {});
+    t.match(screen, pattern);
+  };
+  await nvim.command("edit greet.js");
+  await nvim.input(":Gemini<CR>");
+  await geminiIn(nvim);
+  await seen(/Type your message/);
+  await nvim.input("<C-\\><C-n><C-w>p");
+  await nvim.waitFor("vim.fn.expand('%:t') == 'greet.js'", "the file");
+  return { nvim, model, seen };
+}
+
+t.test("what the CLI says and asks is on the screen while the user is in a file", async (t) => {
+  const { nvim, model, seen } = await start(t);
+  model.say(says(70, "answer"));
+  await nvim.input(":GeminiSend! --text tell me<CR>");
+  await seen(/answer 70\b[\s\S]*Type your message/);
+
+  model.say(...writes(nvim.path("greet.js"), "It is done."));
+  await nvim.input(":GeminiSend! --text change it<CR>");
+  await seen(/Apply this change\?/);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
+  await nvim.input(":GeminiAccept<CR>");
+  await seen(/It is done\.[\s\S]*Type your message/);
+
+  model.say(says(70, "next"));
+  await nvim.input(":GeminiSend! --text and more<CR>");
+  await seen(/next 70\b[\s\S]*Type your message/);
+});
+
+t.test("the user who scrolls back is left alone, and comes back to the end", async (t) => {
+  const { nvim, model, seen } = await start(t);
+  model.say(says(70, "answer"));
+  await nvim.input(":GeminiSend! --text tell me<CR>");
+  await seen(/answer 70\b[\s\S]*Type your message/);
+  await nvim.input("<C-w>p");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await nvim.input("<C-\\><C-n>?answer 20<CR>zt<C-w>p");
+  const buf = "require('gemini-bridge.terminal.terminals').last().buf";
+  const view = () => nvim.lua(`return vim.fn.line('w0', vim.fn.bufwinid(${buf}))`);
+  const before = await view();
+  model.say(says(70, "next"));
+  await nvim.input(":GeminiSend! --text and more<CR>");
+  const text = `table.concat(vim.api.nvim_buf_get_lines(${buf}, 0, -1, false), ' ')`;
+  await nvim.waitFor(`${text}:find('next 70')`, "the answer", 20_000);
+  await seen(/answer 20\b/);
+  t.equal(await view(), before);
+  await nvim.input("<C-w>pG<C-w>p");
+  await seen(/next 70\b[\s\S]*Type your message/);
+  model.say(says(70, "last"));
+  await nvim.input(":GeminiSend! --text go on<CR>");
+  await seen(/last 70\b[\s\S]*Type your message/);
+});

@@ -1,0 +1,65 @@
+import t, { type Test } from "tap";
+import { shows, startWithAgent } from "../support/agent.ts";
+import { connectClient, readDiscovery } from "../support/client.ts";
+
+/** So many lines that the last one is where the float is. */
+const ABOVE = "line\n".repeat(15);
+
+/** A terminal UI with the terminal in a float and a review under it. */
+async function start(t: Test) {
+  const nvim = await startWithAgent(t, "position = 'float'", {
+    tui: true,
+    args: ["a.txt"],
+    files: { "a.txt": `${ABOVE}the file\n` },
+  });
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+  const [file] = readDiscovery(nvim.dirs.tmp);
+  if (!file) throw new Error("no discovery file");
+  const client = await connectClient(t, { port: file.port, token: file.content.authToken });
+  const screen = async () => (await nvim.screen()).join("\n");
+  const onScreen = (text: string) => nvim.waitFor(async () => (await screen()).includes(text), text);
+  await client.openDiff(nvim.path("a.txt"), `${ABOVE}${" ".repeat(20)}the proposal\n`);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await onScreen("child <");
+  t.notMatch(await screen(), /the proposal/, "the float covers it");
+  return { nvim, client, screen, onScreen };
+}
+
+const inFloat = "vim.b.gemini_terminal ~= nil and vim.api.nvim_win_get_config(0).relative ~= ''";
+
+for (const [how, keys] of [
+  ["accepted", ":GeminiAccept<CR>"],
+  ["written", ":w<CR>"],
+  ["closed", ":q<CR>"],
+]) {
+  t.test(`the float steps aside for :GeminiReview until the review is ${how}`, async (t) => {
+    const { nvim, screen, onScreen } = await start(t);
+    await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+    await nvim.waitFor("vim.b.gemini_diff", "the proposal");
+    await onScreen("the proposal");
+    t.notMatch(await screen(), /child </, "the float is out of the way");
+    await nvim.input(keys ?? "");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
+    await onScreen("child <");
+    await t.resolves(nvim.waitFor(inFloat, "the focus in the float"));
+  });
+}
+
+t.test("it comes back with the focus, by itself without, and when the CLI closes the review", async (t) => {
+  const { nvim, client, screen, onScreen } = await start(t);
+  await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+  await onScreen("the proposal");
+  await nvim.command("Gemini");
+  await onScreen("child <");
+  t.ok(await nvim.lua(`return ${inFloat}`), ":Gemini goes to it");
+
+  await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+  await onScreen("the proposal");
+  await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('a.txt'))");
+  t.notMatch(await screen(), /child </, "not while the file beside it has the focus");
+  await client.closeDiff(nvim.path("a.txt"));
+  await onScreen("child <");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the focus stays");
+});

@@ -1,0 +1,116 @@
+import t from "tap";
+import { layout, shows, startWithAgent } from "../support/agent.ts";
+import type { Nvim } from "../support/nvim.ts";
+
+const count = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge.terminal.terminals').list()");
+const terminalBuffers = (nvim: Nvim) =>
+  nvim.lua(
+    "return #vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' or not vim.bo[buf].modifiable end, vim.api.nvim_list_bufs())",
+  );
+
+t.test("from the command-line window it opens when that closes", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.input("q:");
+  await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
+  await nvim.command("Gemini");
+  t.equal(await count(nvim), 0);
+  await nvim.input(":close<CR>");
+  await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() ~= nil", "the terminal");
+  await shows(nvim, /child/);
+  t.match(await layout(nvim), { windows: { length: 2 }, current: "gemini" });
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});
+
+t.test("from an <expr> mapping it opens when that has ended", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.lua(`vim.keymap.set('n', '<F5>', function() vim.cmd.Gemini() return '' end, { expr = true })`);
+  await nvim.input("<F5>");
+  await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() ~= nil", "the terminal");
+  await shows(nvim, /child/);
+  t.match(await layout(nvim), { windows: { length: 2 }, current: "gemini" });
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});
+
+t.test("where there is no window for it, nothing is left behind, and that is said", async (t) => {
+  const nvim = await startWithAgent(t, "position = 'top'");
+  await nvim.command("set winheight=20 winminheight=20 lines=24");
+  await nvim.command("Gemini");
+  t.match(await nvim.messages(), /sh has no window: .*E36/);
+  t.equal(await count(nvim), 0);
+  t.equal(await terminalBuffers(nvim), 0);
+  t.match(await layout(nvim), { windows: { length: 1 } });
+});
+
+t.test("a window that is fixed to its buffer keeps it", async (t) => {
+  const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
+  await nvim.command("setlocal winfixbuf");
+  await nvim.command("autocmd FileType gemini_terminal setlocal winfixbuf");
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.command("Gemini!");
+  await shows(nvim, /child/, "gemini-2");
+  t.match(await layout(nvim), { windows: { length: 3 }, current: "gemini-2" }, "the second has its own");
+  t.equal(await nvim.lua("return vim.fn.bufwinid('a.txt') > 0"), true);
+  await nvim.command("only");
+  await nvim.command("Gemini");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the last window is given up");
+});
+
+t.test("hiding the only window shows the file before, and no buffer is added", async (t) => {
+  const nvim = await startWithAgent(t, "", { files: { "b.txt": "b\n" }, args: ["a.txt", "b.txt"] });
+  await nvim.command("edit b.txt");
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  const buffers = () => nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())");
+  const before = await buffers();
+  for (let round = 0; round < 10; round++) {
+    await nvim.command("only");
+    await nvim.command("Gemini");
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt");
+    t.notOk(
+      await nvim.lua("return vim.wo.winfixwidth or vim.w.gemini_terminal"),
+      "as a window for files should be",
+    );
+    await nvim.command("Gemini");
+  }
+  t.same(await buffers(), before);
+
+  await nvim.command("only");
+  await nvim.command("bwipeout a.txt b.txt");
+  for (let round = 0; round < 10; round++) {
+    await nvim.command("Gemini");
+    t.notOk((await layout(nvim)).current, "without files an empty one");
+    await nvim.command("Gemini");
+    await nvim.command("only");
+  }
+  t.equal(Number(await nvim.lua("return #vim.api.nvim_list_bufs()")), 2);
+});
+
+t.test("Terminal mode begins only where the user goes", async (t) => {
+  const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await nvim.lua("_G.cli = vim.api.nvim_get_current_win()");
+  const pass = async (how: string) => {
+    await nvim.input("<C-\\><C-n><C-w>p");
+    await nvim.lua(
+      `_G.origin = require('gemini-bridge.editor.origin')
+       local here = vim.api.nvim_get_current_win()
+       local function enter() vim.api.nvim_set_current_win(cli) end
+       local function back() vim.api.nvim_set_current_win(here) end
+       local function passing(act) local arrive = origin.pass() act() arrive() end
+       ${how}`,
+    );
+    await nvim.input(""); // whatever was scheduled has run
+    return nvim.lua("return { vim.api.nvim_get_current_win() == cli, vim.api.nvim_get_mode().mode }");
+  };
+  t.same(await pass("passing(enter)"), [true, "nt"], "the plugin leads there");
+  t.same(
+    await pass("enter() passing(function() vim.wait(50) end)"),
+    [true, "nt"],
+    "the plugin is at work when it would begin",
+  );
+  t.same(await pass("passing(function() enter() back() end)"), [false, "n"], "and away");
+  t.same(await pass("enter()"), [true, "t"], "the user goes there");
+});

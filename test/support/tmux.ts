@@ -1,0 +1,38 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { type Nvim, root } from "./nvim.ts";
+import type { Scope } from "./scope.ts";
+
+/** Runs a command of tmux and returns what it prints. */
+export type Tmux = (...args: string[]) => string;
+
+/**
+ * Starts a tmux server of the test's own with one pane of 120x40; it ends with the test. Neovim then takes that pane
+ * for the one that it runs in.
+ * @param directory where the pane's shell starts
+ */
+export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promise<Tmux> {
+  execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
+  const socket = join(nvim.dirs.base, "tmux");
+  const environment = [
+    "-i",
+    `PATH=${process.env["PATH"]}`,
+    `HOME=${nvim.dirs.home}`,
+    "TERM=xterm",
+    "LANG=C.UTF-8",
+  ];
+  const tmux: Tmux = (...args) =>
+    execFileSync("env", [...environment, "tmux", "-f", "/dev/null", "-S", socket, ...args], {
+      encoding: "utf8",
+      cwd: directory,
+    }).trim();
+  tmux("new-session", "-d", "-x", "120", "-y", "40", "sh");
+  t.teardown(() => tmux("kill-server"));
+  await enterTmux(nvim, socket, tmux("display-message", "-p", "#{pane_id}"));
+  return tmux;
+}
+
+/** Has Neovim take a pane for the one that it runs in. */
+export async function enterTmux(nvim: Nvim, socket: string, pane: string): Promise<void> {
+  await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = ...", `${socket},1,0`, pane);
+}
