@@ -13,6 +13,7 @@ import type { Boot, Memory, Status } from "./nvim/protocol.ts";
 import { Refusal } from "./refusal.ts";
 import { createReviews } from "./reviews.ts";
 import { createSurroundings } from "./surroundings.ts";
+import { createTerminals } from "./terminals.ts";
 import { createWorkspacePublisher } from "./workspace-publisher.ts";
 
 export interface Companion {
@@ -64,10 +65,13 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
 
     const sessions = createSessions({ version, log, ...boot.server });
+    const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
+    const terminals = createTerminals({ sessions, found: reportClients });
     const reviews = createReviews({
       bridge,
       log,
       sessions,
+      nameOf: ({ id, info }) => terminals.nameOf(id) ?? info.name,
       lastId: boot.lastDiffId,
       earlier: memory.diffs,
       remember: (diffs) => remember({ diffs }),
@@ -83,17 +87,19 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const client = (info: SessionInfo) => ({
       ...info,
       interrupted: earlier.has(info.id) && info.name === CLI_NAME,
+      terminal: terminals.nameOf(info.id),
     });
-    const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
     sessions.events
       .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
       .on("changed", () => remember({ sessions: sessions.all() }))
       .on("connected", reportClients)
       .on("connected", context.connected)
+      .on("connected", terminals.find)
       .on("disconnected", context.disconnected)
       .on("disconnected", reportClients)
       .on("ended", reviews.abandon)
       .on("ended", context.disconnected)
+      .on("ended", terminals.forget)
       .on("ended", reportClients);
     if (boot.memory)
       log.info(`goes on after a crash: ${memory.sessions.length} sessions, ${memory.diffs.length} reviews`);
@@ -116,6 +122,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     bridge.handle(
       {
         ...reviews.handlers,
+        ...terminals.handlers,
         ...createSurroundings({ bridge, report, port: endpoint.port }),
         context: context.snapshot,
         announce: () => attempt(workspace.restore),

@@ -29,6 +29,8 @@ export interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
   sessions: Pick<Sessions, "get">;
+  /** What the user is told of the CLI that asks. */
+  nameOf: (session: Session) => string;
   /** The highest review id that is taken. */
   lastId: number;
   /** Reviews of a host before this one. */
@@ -98,7 +100,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       async openDiff({ filePath, newContent }) {
         const earlier = records.find(session.id, filePath);
         const review = earlier ?? records.add(session.id, filePath);
-        const client = session.info.name;
+        const client = options.nameOf(session);
         const original = readDiskText(filePath);
         const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, client });
         if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between

@@ -104,43 +104,10 @@ function M.send(opts)
   require("gemini-bridge.send.send").send(opts or {})
 end
 
-local drawn = false
-
---- From the first use on, status lines are drawn again when something happens.
-local function follow_events()
-  if drawn then
-    return
-  end
-  drawn = true
-  vim.api.nvim_create_autocmd("User", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
-    pattern = "Gemini*",
-    -- Scheduled, because some events fire before what they tell of is done.
-    callback = vim.schedule_wrap(function()
-      vim.cmd.redrawstatus({ bang = true })
-    end),
-  })
-end
-
 --- A few words for a status line; empty while stopped.
 ---@return string
 function M.statusline()
-  follow_events()
-  local now = require("gemini-bridge.bridge.status").get()
-  if now.state ~= "running" then
-    return now.state == "stopped" and "" or ("Gemini: " .. now.state)
-  end
-  local pending = #M.diffs()
-  local text = #now.clients > 0 and "Gemini: disconnected, /ide enable" or "Gemini: waiting"
-  for _, client in ipairs(now.clients) do
-    text = client.interrupted and text or "Gemini: connected"
-  end
-  if pending > 0 then
-    text = ("Gemini: %d %s"):format(pending, pending == 1 and "review" or "reviews")
-  end
-  local shared = M.shared()
-  text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
-  return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")
+  return require("gemini-bridge.report.statusline").text()
 end
 
 --- What connected CLIs are told now, and what is kept from them.

@@ -21,6 +21,8 @@ export interface SessionInfo {
 export interface Session extends Pick<EventStream, "isConnected" | "notify" | "deliver"> {
   readonly id: string;
   readonly info: SessionInfo;
+  /** The ports at both ends of the event stream that was opened last. */
+  readonly ports: { own: number; client: number } | undefined;
 }
 
 export interface Connection extends Session {
@@ -55,6 +57,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   const { info, server, grace, log } = options;
   const store = new BoundedEventStore();
   let expiry: NodeJS.Timeout | undefined;
+  let ports: Session["ports"];
   /** Whose answers have not ended. */
   let requests = 0;
   let ended = false;
@@ -109,6 +112,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     // The SDK refuses what is no request for a stream, and goes on with the answer to a request.
     if (!isStreamRequest(request) || (resumed !== undefined && resumed !== STANDALONE_STREAM))
       return answer(request, reply);
+    const { localPort, remotePort } = request.raw.socket;
+    ports = localPort && remotePort ? { own: localPort, client: remotePort } : undefined;
     reply.hijack();
     reply.raw.writeHead(200, {
       "content-type": "text/event-stream",
@@ -130,6 +135,9 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     info,
     get isConnected() {
       return stream.isConnected;
+    },
+    get ports() {
+      return ports;
     },
     notify: stream.notify,
     deliver: stream.deliver,

@@ -74,6 +74,10 @@ export const events = {
   diff_rejected: z.object({ id: DiffId }),
   /** After a pause: whether the user's own buffer of the file holds another text than when the review opened. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
+  /** The terminals of `:Gemini` in which a program runs, whenever they are others. */
+  terminals: z.object({
+    terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
+  }),
   /** A CLI was started in a terminal of Neovim's. */
   cli_started: z.object({ program: z.string(), cwd: z.string(), env: z.record(z.string(), z.string()) }),
   /** The user looks at the status, which is to say what a CLI finds in this directory. */
@@ -145,6 +149,8 @@ export interface ClientInfo {
    * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
    */
   interrupted: boolean;
+  /** The name of the terminal of `:Gemini` that it runs in, as far as known. */
+  terminal: string | undefined;
 }
 
 /** What connected CLIs are told now, and what is kept from them. */

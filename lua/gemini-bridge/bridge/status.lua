@@ -36,6 +36,7 @@ local M = {}
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
 ---@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
+---@field terminal? string The terminal of `:Gemini` that it runs in, as far as known.
 
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
@@ -62,15 +63,36 @@ function M.get()
   return current
 end
 
+--- What the user is told of a CLI: Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0,
+--- `IdeClient`).
+---@param client string Its name, or a text that starts with it.
+---@return string
+function M.plain(client)
+  return (client:gsub("^streamable%-http%-client", "CLI"))
+end
+
+--- The terminals of the connected CLIs, for where several are to be told apart.
+---@return string[] # Empty while there is only one.
+function M.names()
+  return #current.clients < 2 and {}
+    or vim.tbl_map(function(client)
+      return client.terminal or M.plain(client.name)
+    end, current.clients)
+end
+
 --- Takes a new status and fires the events that tell the difference.
 ---@param new gemini_bridge.HostStatus
 function M.set(new)
   local old = current
   current = new
-  local function hidden(status)
-    return status.shared and (status.shared.excluded or status.shared.paused) or false
+  local function shown(status)
+    local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
+    local terminals = vim.tbl_map(function(client)
+      return client.terminal or ""
+    end, status.clients)
+    return { hidden, terminals }
   end
-  if hidden(old) ~= hidden(new) then
+  if not vim.deep_equal(shown(old), shown(new)) then
     vim.cmd.redrawstatus({ bang = true })
   end
   local was, is = by_id(old.clients), by_id(new.clients)

@@ -1,4 +1,6 @@
 --- `:GeminiStatus`: what the bridge is doing, in a buffer that follows it.
+local status = require("gemini-bridge.bridge.status")
+
 local M = {}
 
 local NAME = "gemini-bridge://status"
@@ -75,18 +77,14 @@ local function pinned()
   return { ("%s, " .. lines):format(path, pin.first, pin.last) }
 end
 
---- Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0, `IdeClient`).
----@param client string Its name, or a text that starts with it.
----@return string
-local function plain(client)
-  return (client:gsub("^streamable%-http%-client", "CLI"))
-end
-
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function clients(now)
   return vim.tbl_map(function(client)
-    local name = vim.trim(("%s %s"):format(plain(client.name), client.version))
+    local name = vim.trim(("%s %s"):format(status.plain(client.name), client.version))
+    if client.terminal and #now.clients > 1 then
+      name = ("%s in %s"):format(name, client.terminal)
+    end
     return client.interrupted and ('%s, says "Disconnected": type /ide enable in it'):format(name)
       or ("%s, connected for %s"):format(name, age(client.connectedAt))
   end, now.clients)
@@ -95,7 +93,7 @@ end
 ---@return string[]
 local function reviews()
   return vim.tbl_map(function(diff)
-    return ("%s, from %s"):format(short(diff.filePath), plain(diff.client))
+    return ("%s, from %s"):format(short(diff.filePath), status.plain(diff.client))
   end, require("gemini-bridge.review.reviews").list())
 end
 
@@ -123,7 +121,7 @@ end
 --- The lines of the view, without what has nothing to say.
 ---@return string[]
 function M.lines()
-  local now = require("gemini-bridge.bridge.status").get()
+  local now = status.get()
   local running = now.state == "running"
   local connected = #now.clients > 0 and clients(now)
   local sections = {

@@ -6,6 +6,7 @@ local queue = require("gemini-bridge.review.queue")
 local life = require("gemini-bridge.review.review")
 local safely = require("gemini-bridge.editor.safely")
 local stale = require("gemini-bridge.review.stale")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -15,10 +16,11 @@ local last_id = 0
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #queue.all() - 1
-  local what = "proposes a change to "
+  local who = #status.names() > 0 and status.plain(review.client) or "Gemini CLI"
+  local what = who .. " proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
-  local room = vim.v.echospace - #"Gemini CLI " - #what - #rest
-  notify("Gemini CLI " .. what .. path.display(review.filePath, math.max(room, 8)) .. rest)
+  local room = vim.v.echospace - #what - #rest
+  notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
 end
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
@@ -115,7 +117,7 @@ local function with_review(file, act)
     prompt = "Proposal:",
     kind = "gemini-bridge",
     format_item = function(review)
-      return ("%s (%s)"):format(path.display(review.filePath), review.client)
+      return ("%s (%s)"):format(path.display(review.filePath), status.plain(review.client))
     end,
   }, function(choice)
     if choice and queue.has(choice) then

@@ -1,12 +1,9 @@
 --- Shows a terminal in a window of Neovim's: a split at the edge of the editor, a float or a tab.
-local tail = require("gemini-bridge.terminal.tail")
+local frame = require("gemini-bridge.terminal.frame")
 local origin = require("gemini-bridge.editor.origin")
+local tail = require("gemini-bridge.terminal.tail")
 
 local M = {}
-
----@class gemini_bridge.Place
----@field position "right"|"left"|"top"|"bottom"|"float"|"tab"
----@field size? number See the option terminal.size.
 
 ---@class gemini_bridge.TerminalView
 ---@field buf integer
@@ -15,50 +12,6 @@ local M = {}
 ---@field scroll? vim.fn.winsaveview.ret Where the user had scrolled to.
 local View = {}
 View.__index = View
-
-local SPLITS = { right = "right", left = "left", top = "above", bottom = "below" }
-
----@param size number
----@param total integer Columns or lines.
----@return integer
-local function cells(size, total)
-  local wanted = math.floor(size < 1 and size * total or size)
-  return math.max(1, math.min(wanted, total - 2))
-end
-
----@param place gemini_bridge.Place
----@return vim.api.keyset.win_config
-local function window_config(place)
-  if place.position == "float" then
-    local width, height = cells(place.size or 0.8, vim.o.columns), cells(place.size or 0.8, vim.o.lines - 2)
-    return {
-      relative = "editor",
-      width = width,
-      height = height,
-      col = math.floor((vim.o.columns - width) / 2) - 1,
-      row = math.floor((vim.o.lines - height) / 2) - 1,
-      border = "rounded",
-    }
-  end
-  local config = { split = SPLITS[place.position], win = -1 }
-  if place.position == "top" or place.position == "bottom" then
-    config.height = cells(place.size or 0.3, vim.o.lines)
-  else
-    config.width = cells(place.size or 0.4, vim.o.columns)
-  end
-  return config
-end
-
----@param win integer
----@param place gemini_bridge.Place
-local function dress(win, place)
-  local wo = vim.wo[win][0]
-  wo.number, wo.relativenumber, wo.list, wo.spell, wo.cursorline = false, false, false, false, false
-  wo.signcolumn, wo.foldcolumn, wo.statuscolumn, wo.colorcolumn = "no", "0", "", ""
-  vim.w[win].gemini_terminal = place.position
-  wo.winfixwidth = place.position == "right" or place.position == "left"
-  wo.winfixheight = place.position == "top" or place.position == "bottom"
-end
 
 --- Remembers how the window is left: typing and following the output, or scrolled back to read.
 function View:leave()
@@ -142,13 +95,13 @@ function View:show(enter)
     if win then
       vim.api.nvim_win_set_buf(win, self.buf)
     else
-      win = vim.api.nvim_open_win(self.buf, false, window_config(self.place))
+      win = vim.api.nvim_open_win(self.buf, false, frame.config(self.place))
     end
     if enter then
       vim.api.nvim_set_current_win(win)
     end
   end
-  dress(win, self.place)
+  frame.dress(win, self.place)
   if enter then
     self:resume()
   end
@@ -173,15 +126,6 @@ local function other_buffer(win)
   return found and found.bufnr or vim.api.nvim_create_buf(true, false)
 end
 
---- Makes a terminal's window one for files.
----@param win integer
-local function give_up(win)
-  local wo = vim.wo[win][0]
-  wo.winfixbuf, wo.winfixwidth, wo.winfixheight = false, false, false
-  vim.w[win].gemini_terminal = nil
-  vim.api.nvim_win_set_buf(win, other_buffer(win))
-end
-
 --- Closes its windows; the program goes on.
 function View:hide()
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
@@ -189,7 +133,8 @@ function View:hide()
   for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
     -- The last window cannot be closed.
     if not pcall(vim.api.nvim_win_hide, win) then
-      give_up(win)
+      frame.undress(win)
+      vim.api.nvim_win_set_buf(win, other_buffer(win))
     end
   end
   if was_here and vim.api.nvim_win_is_valid(previous) then
@@ -265,7 +210,7 @@ function M.new(place, buf)
       callback = function()
         local win = view:window()
         if win then
-          vim.api.nvim_win_set_config(win, window_config(place))
+          vim.api.nvim_win_set_config(win, frame.config(place))
         end
       end,
     })

@@ -65,7 +65,7 @@ local function run(terminal, spec, obstacle)
   if view.buf then
     terminals.take_buffer(terminal, view.buf)
   elseif view.pane then
-    terminal.pane, terminal.pid = view.pane, view.pid
+    terminals.take_pane(terminal, view.pane, view.pid)
   else
     -- Where nobody sees it: nothing to toggle.
     terminals.forget(terminal)

@@ -1,4 +1,5 @@
 --- The terminals that run a CLI: which there are, and what their end means.
+local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
 
@@ -38,6 +39,19 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
+--- Tells the host, which finds out which CLI runs in which.
+local function tell()
+  local running = {}
+  for _, terminal in ipairs(terminals) do
+    if terminal.pid then
+      running[#running + 1] = { name = terminal.name, pid = terminal.pid }
+    end
+  end
+  channel.notify("terminals", { terminals = running })
+end
+
+vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiStarted", callback = tell })
+
 --- Takes a terminal off the list.
 ---@param terminal gemini_bridge.Terminal
 function M.forget(terminal)
@@ -47,6 +61,7 @@ function M.forget(terminal)
   if last == terminal then
     last = terminals[#terminals]
   end
+  tell()
 end
 
 --- Those that run: a pane says nothing when its program ends.
@@ -86,6 +101,7 @@ function M.add(terminal)
   end
   terminals[#terminals + 1] = terminal
   last = terminal
+  tell()
 end
 
 --- Takes the buffer in which a terminal's program now runs.
@@ -99,6 +115,7 @@ function M.take_buffer(terminal, buf)
   if vim.bo[buf].filetype == "" then
     vim.bo[buf].filetype = "gemini_terminal"
   end
+  tell()
   require("gemini-bridge.terminal.tail").attach(buf)
   require("gemini-bridge.terminal.aside").watch(buf)
   vim.api.nvim_create_autocmd("TermClose", {
@@ -109,6 +126,15 @@ function M.take_buffer(terminal, buf)
       on_close(terminal, vim.v.event.status)
     end,
   })
+end
+
+--- Takes the pane in which a terminal's program now runs.
+---@param terminal gemini_bridge.Terminal
+---@param pane string
+---@param pid integer
+function M.take_pane(terminal, pane, pid)
+  terminal.pane, terminal.pid = pane, pid
+  tell()
 end
 
 --- The terminal is the one that the user uses now.

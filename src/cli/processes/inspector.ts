@@ -6,6 +6,12 @@ export interface Inspector {
   directory(pid: number): Promise<string | undefined>;
   /** Its command line; where the system does not keep the arguments apart, split at blanks. */
   words(pid: number): Promise<string[]>;
-  /** The first of these ports of any machine to which one of the processes has a connection. */
-  connectedPort(pids: readonly number[], ports: readonly number[]): Promise<number | undefined>;
+  /** The connections of these processes to one of these ports, of any machine. */
+  connections(pids: readonly number[], ports: readonly number[]): Promise<Connection[]>;
+}
+
+/** The ports at both ends of a TCP connection, seen from the process whose it is. */
+export interface Connection {
+  own: number;
+  remote: number;
 }

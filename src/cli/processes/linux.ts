@@ -1,6 +1,6 @@
 /** What Linux tells about a process, in /proc. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import type { Inspector } from "./inspector.ts";
+import type { Connection, Inspector } from "./inspector.ts";
 
 /** The state of an established connection in /proc/net. */
 const ESTABLISHED = "01";
@@ -19,23 +19,29 @@ export const linux: Inspector = {
   async words(pid) {
     return words(`/proc/${pid}/cmdline`);
   },
-  async connectedPort(pids, ports) {
-    return pids.map((pid) => portOf(pid, ports)).find((port) => port !== undefined);
+  async connections(pids, ports) {
+    return pids.flatMap((pid) => connectionsOf(pid, ports));
   },
 };
 
-function portOf(pid: number, ports: readonly number[]): number | undefined {
-  const sockets = new Map<string, number>();
+function connectionsOf(pid: number, ports: readonly number[]): Connection[] {
+  const sockets = new Map<string, Connection>();
   for (const family of ["tcp", "tcp6"]) {
     for (const line of read(`/proc/${pid}/net/${family}`).split("\n")) {
-      const [, , remote = "", state, , , , , , inode = ""] = line.trim().split(/\s+/);
-      const port = Number.parseInt(remote.split(":")[1] ?? "", 16);
-      if (state === ESTABLISHED && ports.includes(port)) sockets.set(`socket:[${inode}]`, port);
+      const [, own = "", remote = "", state, , , , , , inode = ""] = line.trim().split(/\s+/);
+      const connection = { own: portOf(own), remote: portOf(remote) };
+      if (state === ESTABLISHED && ports.includes(connection.remote))
+        sockets.set(`socket:[${inode}]`, connection);
     }
   }
-  if (sockets.size === 0) return undefined;
+  if (sockets.size === 0) return [];
   const open = list(`/proc/${pid}/fd`).map((name) => link(`/proc/${pid}/fd/${name}`) ?? "");
-  return open.map((target) => sockets.get(target)).find((port) => port !== undefined);
+  return open.flatMap((target) => sockets.get(target) ?? []);
+}
+
+/** @param address `0100007F:A1B2`, both parts hexadecimal */
+function portOf(address: string): number {
+  return Number.parseInt(address.split(":")[1] ?? "", 16);
 }
 
 /** The process may be somebody else's, or end at any moment: what cannot be read is empty. */

@@ -22,8 +22,8 @@ export const macos: Inspector = {
     const printed = await run("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
     return printed.trim().split(/\s+/);
   },
-  async connectedPort(pids, ports) {
-    if (ports.length === 0) return undefined;
+  async connections(pids, ports) {
+    if (ports.length === 0) return [];
     const address = `-iTCP:${ports.join(",")}`;
     const printed = await run("lsof", [
       "-nP",
@@ -34,6 +34,8 @@ export const macos: Inspector = {
       "-sTCP:ESTABLISHED",
       "-Fn",
     ]);
-    return ports.find((port) => new RegExp(`->\\S+:${port}$`, "m").test(printed));
+    return [...printed.matchAll(/^n\S+:(\d+)->\S+:(\d+)$/gm)]
+      .map(([, own, remote]) => ({ own: Number(own), remote: Number(remote) }))
+      .filter(({ remote }) => ports.includes(remote));
   },
 };

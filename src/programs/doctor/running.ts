@@ -87,14 +87,14 @@ async function connectedTo(
   const family = familyOf(table, pid);
   if (bridge) {
     const ports = bridge.state === "running" ? [bridge.port] : [];
-    return (await inspect.connectedPort(family, ports)) === undefined ? undefined : "this Neovim";
+    return (await inspect.connections(family, ports)).length === 0 ? undefined : "this Neovim";
   }
   const editors = announcedEditors(temporaryDirectory(env));
-  const port = await inspect.connectedPort(
+  const [connection] = await inspect.connections(
     family,
     editors.map((editor) => editor.port),
   );
-  const editor = editors.find((each) => each.port === port);
+  const editor = editors.find((each) => each.port === connection?.remote);
   return editor && describeEditor(editor);
 }
 

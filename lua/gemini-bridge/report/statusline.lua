@@ -1,0 +1,69 @@
+--- The bridge in a few words, for a status line.
+local reviews = require("gemini-bridge.review.reviews")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+local drawn = false
+
+--- From the first use on, status lines are drawn again when something happens.
+local function follow_events()
+  if drawn then
+    return
+  end
+  drawn = true
+  vim.api.nvim_create_autocmd("User", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
+    pattern = "Gemini*",
+    -- Scheduled, because some events fire before what they tell of is done.
+    callback = vim.schedule_wrap(function()
+      vim.cmd.redrawstatus({ bang = true })
+    end),
+  })
+end
+
+--- The CLIs whose reviews wait, each once.
+---@param diffs { client: string }[]
+---@return string[]
+local function askers(diffs)
+  local names = {}
+  for _, diff in ipairs(diffs) do
+    local name = status.plain(diff.client)
+    if not vim.list_contains(names, name) then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
+---@param now gemini_bridge.HostStatus
+---@return string
+local function connection(now)
+  if #now.clients == 0 then
+    return "Gemini: waiting"
+  end
+  local is_connected = vim.iter(now.clients):any(function(client)
+    return not client.interrupted
+  end)
+  return is_connected and "Gemini: connected" or "Gemini: disconnected, /ide enable"
+end
+
+---@return string # Empty while the bridge is stopped.
+function M.text()
+  follow_events()
+  local now = status.get()
+  if now.state ~= "running" then
+    return now.state == "stopped" and "" or ("Gemini: " .. now.state)
+  end
+  local text, names, diffs = connection(now), status.names(), reviews.list()
+  if #diffs > 0 then
+    text = ("Gemini: %d %s"):format(#diffs, #diffs == 1 and "review" or "reviews")
+    names = #names > 0 and askers(diffs) or {}
+  end
+  text = #names > 0 and ("%s (%s)"):format(text, table.concat(names, ", ")) or text
+  local shared = require("gemini-bridge.context.consent").shared()
+  text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
+  return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")
+end
+
+return M

@@ -1,0 +1,88 @@
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { connectClient, readDiscovery } from "../support/client.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+
+const FIXTURE = join(root, "test/nvim/fixtures/terminal-client.mjs");
+
+/** The CLI is a grandchild of the terminal's program, and its own parent's child. */
+async function start(t: Test): Promise<Nvim> {
+  const words = ["sh", "-c", `"${process.execPath}" "${FIXTURE}"; true`].map((word) => JSON.stringify(word));
+  return startNvim(t, {
+    files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" },
+    args: ["a.txt"],
+    init: `require('gemini-bridge').setup({ terminal = { cmd = { ${words.join(", ")} } } })`,
+  });
+}
+
+const terminalsOf = async (nvim: Nvim) =>
+  z
+    .array(z.string())
+    .parse(
+      await nvim.lua(
+        `return vim.tbl_map(function(client) return client.terminal or client.name end,
+         require('gemini-bridge').status().clients)`,
+      ),
+    )
+    .sort();
+const statusline = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').statusline()");
+const open = (nvim: Nvim, terminal: string, file: string) =>
+  nvim.lua(
+    `local name, path = ...
+     local buf = require('gemini-bridge.terminal.terminals').get(name).buf
+     vim.fn.chansend(vim.bo[buf].channel, path .. '\\r')`,
+    terminal,
+    nvim.path(file),
+  );
+
+t.test("CLIs in several terminals are told apart, also by a host after a crash", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("Gemini");
+  await nvim.waitFor(async () => (await terminalsOf(nvim))[0] === "gemini", "the first", 15_000);
+  t.equal(await statusline(nvim), "Gemini: connected", "one alone has no need of a name");
+  await nvim.command("Gemini! name=tests");
+  await nvim.waitFor(async () => (await terminalsOf(nvim))[1] === "tests", "the second", 15_000);
+  const [discovery] = readDiscovery(nvim.dirs.tmp);
+  const outside = await connectClient(t, {
+    port: discovery?.port ?? 0,
+    token: discovery?.content.authToken ?? "",
+  });
+  await nvim.waitFor(async () => (await terminalsOf(nvim)).length === 3, "one elsewhere");
+  t.same(await terminalsOf(nvim), ["gemini", "streamable-http-client", "tests"]);
+  t.equal(await statusline(nvim), "Gemini: connected (gemini, tests, CLI)");
+
+  await open(nvim, "tests", "b.txt");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
+  t.match(await nvim.messages(), /tests proposes a change to b\.txt/);
+  t.equal(await statusline(nvim), "Gemini: 1 review (tests)");
+  await open(nvim, "gemini", "c.txt");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "another");
+  await outside.openDiff(nvim.path("a.txt"), "new\n");
+  t.equal(await statusline(nvim), "Gemini: 3 reviews (tests, gemini, CLI)");
+  const asked = await nvim.lua(
+    `local asked
+     vim.ui.select = function(items, opts) asked = vim.tbl_map(opts.format_item, items) end
+     vim.api.nvim_set_current_win(vim.fn.bufwinid(require('gemini-bridge.terminal.terminals').last().buf))
+     require('gemini-bridge').accept()
+     return asked`,
+  );
+  t.same(asked, ["b.txt (tests)", "c.txt (gemini)", "a.txt (CLI)"]);
+  const lines = z
+    .array(z.string())
+    .parse(await nvim.lua("return require('gemini-bridge.report.status_view').lines()"))
+    .join("\n");
+  t.match(lines, /Clients {5}CLI 1\.2\.3 in gemini, connected for \d+ s\n {12}CLI 1\.2\.3 in tests, /);
+  t.match(lines, /Reviews {5}b\.txt, from tests\n {12}c\.txt, from gemini\n {12}a\.txt, from CLI/);
+
+  const { pid } = z
+    .object({ pid: z.int() })
+    .parse(await nvim.lua("return require('gemini-bridge').status()"));
+  process.kill(pid, "SIGKILL");
+  await nvim.waitFor(`require('gemini-bridge').status().pid ~= ${pid}`, "the next host", 15_000);
+  await nvim.waitFor(
+    async () => (await terminalsOf(nvim)).filter((name) => /gemini|tests/.test(name)).length === 2,
+    "the names of those that came back",
+    15_000,
+  );
+});
