@@ -14,6 +14,9 @@ local bundle = root .. "/dist/gemini-bridge.cjs"
 local bundle_stamp = root .. "/dist/sources.sha256"
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
+--- A time is set to the microsecond, and compared as a number with fewer digits than it has (seconds).
+local PRECISION = 0.001
+
 --- One build at a time: two `npm ci` in one folder destroy each other's work.
 local running = false
 
@@ -49,26 +52,32 @@ local function hash(paths)
   end, paths)))
 end
 
---- When a file was written, in seconds.
----@param stat uv.fs_stat.result
-local function time(stat)
-  return stat.mtime.sec + stat.mtime.nsec / 1e9
+--- When a file was written, none at the beginning of time.
+---@param path string
+---@return number seconds
+local function written(path)
+  local found = vim.uv.fs_stat(path)
+  return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
 end
 
 --- Whether the bundle is there and belongs to these sources. Hashing them takes some milliseconds, so
---- that is done only when one of them is newer than the bundle.
+--- that is done only when one of them is newer than the stamp, and once: a copy or a checkout makes them newer,
+--- and not others. Where the stamp cannot be written, they are hashed each time.
 ---@return "missing"|"stale"|"current"
 function M.state()
-  local built = vim.uv.fs_stat(bundle)
-  if not built then
+  if not vim.uv.fs_stat(bundle) then
     return "missing"
   end
   local paths = sources()
-  local newer = vim.iter(paths):any(function(path)
-    local source = vim.uv.fs_stat(path)
-    return source ~= nil and time(source) > time(built)
-  end)
-  return newer and vim.trim(read(bundle_stamp)) ~= hash(paths) and "stale" or "current"
+  local newest = math.max(unpack(vim.tbl_map(written, paths)))
+  if newest <= written(bundle_stamp) then
+    return "current"
+  elseif vim.trim(read(bundle_stamp)) ~= hash(paths) then
+    return "stale"
+  end
+  -- Not the time that it is now: a source that is written meanwhile is to be newer.
+  vim.uv.fs_utime(bundle_stamp, newest + PRECISION, newest + PRECISION)
+  return "current"
 end
 
 --- Why the bridge cannot be started as it is, and what to do.
