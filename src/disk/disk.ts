@@ -36,8 +36,12 @@ export interface Moment {
   isOnNetwork(path: string): boolean;
 }
 
-export interface Asking extends Pick<Queue, "onAnswer" | "isWaiting"> {
+export interface Asking extends Pick<Queue, "onAnswer"> {
   moment(): Moment;
+  /** Runs what asks a path by itself, in other threads, and for as long as it takes. At most one may do so at a time. */
+  run<T>(path: string, ask: () => Promise<T>): Promise<T>;
+  /** Whether a network has been asked and not answered yet. */
+  isWaiting(): boolean;
 }
 
 /** A question cannot go on before this is known. */
@@ -100,7 +104,22 @@ export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = 
     }
     return { ask, isOnNetwork: (path) => networkOf(path) !== undefined };
   }
-  return { moment, onAnswer: queue.onAnswer, isWaiting: queue.isWaiting };
+
+  let running = 0;
+  return {
+    moment,
+    async run(path, ask) {
+      const waits = moment().isOnNetwork(path);
+      if (waits) running += 1;
+      try {
+        return await ask();
+      } finally {
+        if (waits) running -= 1;
+      }
+    },
+    onAnswer: queue.onAnswer,
+    isWaiting: () => running > 0 || queue.isWaiting(),
+  };
 }
 
 function mayRead(path: string): true {

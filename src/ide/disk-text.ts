@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
+import { disk } from "../disk/disk.ts";
 
 /** Of a longer file size and date have to do (bytes). */
 const MAX_SIZE = 64 * 1024 * 1024;
@@ -18,7 +19,11 @@ export interface DiskText {
 }
 
 /** Never rejects, and never waits for a writer: only regular files are read, and no more of them than is bounded. */
-export async function readDiskText(path: string): Promise<DiskText> {
+export function readDiskText(path: string): Promise<DiskText> {
+  return disk.run(path, () => readText(path));
+}
+
+async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
     const version = versionIn(found);
@@ -41,7 +46,7 @@ export async function readDiskText(path: string): Promise<DiskText> {
 
 /** The {@link DiskText.version} of what is at a path. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
-  return stat(path).then(versionIn, codeOf);
+  return disk.run(path, () => stat(path).then(versionIn, codeOf));
 }
 
 function versionIn({ ino, size, mtimeMs, ctimeMs }: Stats): string {

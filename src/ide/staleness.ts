@@ -5,6 +5,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { disk } from "../disk/disk.ts";
 import type { Log } from "../log.ts";
 import type { Bridge } from "../nvim/bridge.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "./disk-text.ts";
@@ -133,7 +134,8 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   }
 
   async function place(one: Followed): Promise<void> {
-    one.places = await placesOf(one.review.filePath);
+    const { filePath } = one.review;
+    one.places = await disk.run(filePath, () => placesOf(filePath));
     if (isFollowed(one)) watchAll();
   }
 

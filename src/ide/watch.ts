@@ -13,17 +13,39 @@ export interface FileWatch {
   close(): void;
 }
 
+/** A folder of files that are watched. */
+interface Folder {
+  names: Set<string>;
+  /** None while a network is asked whether it answers: to watch waits for it. */
+  watcher: FSWatcher | undefined;
+}
+
 /** @param changed one of the files may be another one, or gone. */
 export function createFileWatch(changed: () => void): FileWatch {
-  const folders = new Map<string, { names: Set<string>; watcher: FSWatcher }>();
+  const folders = new Map<string, Folder>();
   let timer: NodeJS.Timeout | undefined;
 
   function drop(folder: string): void {
-    folders.get(folder)?.watcher.close();
+    folders.get(folder)?.watcher?.close();
     folders.delete(folder);
   }
 
   function add(folder: string, names: Set<string>): void {
+    const one: Folder = { names, watcher: undefined };
+    folders.set(folder, one);
+    const begin = () => {
+      if (folders.get(folder) !== one) return;
+      one.watcher = begun(folder);
+      if (!one.watcher) folders.delete(folder);
+    };
+    const moment = disk.moment();
+    if (moment.isOnNetwork(folder))
+      Promise.resolve(moment.ask((disk) => disk.stat(folder))).then(begin, () => drop(folder));
+    else begin();
+  }
+
+  /** @returns nothing when there is no such folder, or no watch is left: the next snapshot looks again */
+  function begun(folder: string): FSWatcher | undefined {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
         const known = folders.get(folder)?.names;
@@ -38,10 +60,9 @@ export function createFileWatch(changed: () => void): FileWatch {
           changed();
         }, SETTLE);
       });
-      watcher.on("error", () => drop(folder));
-      folders.set(folder, { names, watcher });
+      return watcher.on("error", () => drop(folder));
     } catch {
-      // There is no such folder, or no watch is left: the next snapshot looks again.
+      return undefined;
     }
   }
 
@@ -53,10 +74,7 @@ export function createFileWatch(changed: () => void): FileWatch {
         wanted.set(dirname(path), names.add(basename(path)));
       }
       for (const folder of folders.keys()) if (!wanted.has(folder)) drop(folder);
-      const moment = disk.moment();
       for (const [folder, names] of wanted) {
-        // To watch it would wait for the network, which tells of nobody else's changes anyway.
-        if (moment.isOnNetwork(folder)) continue;
         const known = folders.get(folder);
         if (known) known.names = names;
         else add(folder, names);
