@@ -1,6 +1,7 @@
 /** The ignore files of folders: read when they have changed, and never believed to be what they seem. */
 import { dirname, join } from "node:path";
-import type { Disk } from "../../disk/disk.ts";
+import { type Disk, disk } from "../../disk/disk.ts";
+import { NoAnswer } from "../../disk/queue.ts";
 import { MAX_SMALL } from "../../disk/small-file.ts";
 import { createJudge, type Level, parseRules } from "./rules.ts";
 
@@ -119,4 +120,20 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
         problem === undefined ? [] : [{ file, reason: problem }],
       ),
   };
+}
+
+/** The ignore files of some folders, and of those above them, that cannot be used. */
+export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
+  const files = createIgnoreFiles();
+  const isExcluded = files.look();
+  const silent: IgnoreProblem[] = [];
+  for (const folder of folders) {
+    try {
+      await disk.moment().ask((disk) => isExcluded(disk, join(folder, IGNORE_FILE)));
+    } catch (error) {
+      if (!(error instanceof NoAnswer)) throw error;
+      silent.push({ file: folder, reason: `is on a network: ${error.message}` });
+    }
+  }
+  return [...files.problems(), ...silent];
 }

@@ -4,6 +4,7 @@ import { BUILD } from "../../build.ts";
 import { temporaryDirectory } from "../../cli/cli.ts";
 import { type AnnouncedEditor, announcedEditors } from "../../cli/find-editor.ts";
 import { editorAboveShell, isAlive, type ProcessTable } from "../../cli/processes/table.ts";
+import { findIgnoreProblems } from "../../ide/ignore/files.ts";
 import { CLI_NAME } from "../../ide/wire.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
@@ -28,6 +29,8 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   else findings.error(`${bridge.discoveryFile} is gone: no CLI finds this Neovim`, ":GeminiRestart");
   checkEnvironment(findings, bridge);
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
+  for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
+    findings.warn(`${file} ${reason}: nothing below its folder is shared`, "mend it, or remove it");
   for (const { name, version, interrupted } of bridge.clients) {
     const client = `${name === CLI_NAME ? "Gemini CLI" : name} ${version}`;
     if (interrupted)

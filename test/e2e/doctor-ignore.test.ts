@@ -1,0 +1,15 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import t from "tap";
+import { examine, isRunning } from "../support/doctor.ts";
+import { startNvim } from "../support/nvim.ts";
+
+t.test("an ignore file that cannot be used is named, and never waited for", async (t) => {
+  const nvim = await startNvim(t, { files: { "a.txt": "" } });
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  t.notMatch((await examine(nvim))["Bridge"], /geminiignore/);
+  const file = join(nvim.dirs.workspace, ".geminiignore");
+  execFileSync("mkfifo", [file]);
+  t.ok((await examine(nvim))["Bridge"]?.includes(`WARNING ${file} is no regular file: nothing below`));
+});
