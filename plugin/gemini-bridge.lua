@@ -48,6 +48,11 @@ command("GeminiSend", "send", "Type a prompt with what is here into Gemini CLI",
   range = true,
   complete = lazy("complete_send"),
 })
+command("GeminiPrompt", "prompt", "Write a prompt for Gemini CLI in a buffer", {
+  nargs = "*",
+  bang = true,
+  range = true,
+})
 command("GeminiAdd", "add", "Type references to files into Gemini CLI", {
   nargs = "*",
   range = true,

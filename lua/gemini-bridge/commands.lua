@@ -143,19 +143,24 @@ local function lines(args)
   end
 end
 
-local SOURCES = { ["--diagnostics"] = "diagnostics", ["--quickfix"] = "quickfix", ["--text"] = "nothing" }
+local SOURCES = {
+  ["--diagnostics"] = "diagnostics",
+  ["--quickfix"] = "quickfix",
+  ["--text"] = "nothing",
+  ["--output"] = "output",
+}
 
----@return string[]
-local function flags()
-  return vim.fn.sort(vim.tbl_keys(SOURCES))
-end
+local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--cancel" }
 
---- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--text] [text]`
+--- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--output|--text] [text]`, `:GeminiSend --cancel`
 function M.send(args)
   local flag, rest = args.args:match("^(%-%-%a+)%s*(.*)$")
+  if flag == "--cancel" then
+    return require("gemini-bridge.send.outbox").cancel()
+  end
   local source = SOURCES[flag]
   if flag and not source then
-    require("gemini-bridge.notify")(("%s is none of %s"):format(flag, table.concat(flags(), ", ")), "error")
+    require("gemini-bridge.notify")(("%s is none of %s"):format(flag, table.concat(FLAGS, ", ")), "error")
     return
   end
   bridge().send({
@@ -168,18 +173,30 @@ end
 
 function M.complete_send(lead, line)
   local before = line:sub(1, #line - #lead)
-  return before:match("GeminiSend!?%s+$") and starting_with(flags(), lead) or {}
+  return before:match("GeminiSend!?%s+$") and starting_with(FLAGS, lead) or {}
+end
+
+--- `:[range]GeminiPrompt[!] [text]`
+function M.prompt(args)
+  local composer = require("gemini-bridge.send.composer")
+  if args.bang then
+    composer.recall()
+  else
+    composer.open({ text = argument(args), lines = lines(args) })
+  end
 end
 
 --- `:[range]GeminiAdd [file…]`
 function M.add(args)
-  bridge().send({ files = #args.fargs > 0 and args.fargs or nil, lines = lines(args) })
+  local files, problem = require("gemini-bridge.send.expand").files(args.fargs)
+  if not files then
+    return require("gemini-bridge.notify")(problem, "warn")
+  end
+  bridge().send({ files = #files > 0 and files or nil, lines = lines(args) })
 end
 
 function M.complete_files(lead)
-  return vim.tbl_map(function(path)
-    return (path:gsub("[%s\\]", "\\%0"))
-  end, vim.fn.getcompletion((lead:gsub("\\(.)", "%1")), "file"))
+  return require("gemini-bridge.send.expand").complete(lead)
 end
 
 --- `:[range]GeminiSelect[!]`

@@ -3,6 +3,22 @@ local safely = require("gemini-bridge.editor.safely")
 
 local M = {}
 
+--- Options that a window split off from a terminal or a list should not inherit.
+local PLAIN = {
+  "number",
+  "relativenumber",
+  "signcolumn",
+  "foldcolumn",
+  "statuscolumn",
+  "cursorline",
+  "list",
+  "spell",
+  "winhighlight",
+  "winfixbuf",
+  "winfixwidth",
+  "winfixheight",
+}
+
 --- Windows that are being closed here, which is no wish of the user's.
 ---@type table<integer, true>
 local closing = {}
@@ -13,6 +29,14 @@ local closing = {}
 function M.set(win, options)
   for name, value in pairs(options) do
     vim.api.nvim_set_option_value(name, value, { win = win, scope = "local" })
+  end
+end
+
+--- Makes a window, split off from whatever it was, an ordinary one.
+---@param win integer
+function M.make_plain(win)
+  for _, name in ipairs(PLAIN) do
+    M.set(win, { [name] = vim.api.nvim_get_option_value(name, { scope = "global" }) })
   end
 end
 

@@ -8,6 +8,8 @@ local NAME = "gemini-bridge://status"
 local INDENT = 12
 --- More open files than this are counted.
 local MAX_FILES = 10
+--- So much of a prompt that waits is shown (characters).
+local MAX_PROMPT = 40
 --- How often ages are brought up to date (milliseconds).
 local INTERVAL = 1000
 
@@ -98,6 +100,14 @@ local function reviews()
 end
 
 ---@return string[]
+local function prompts()
+  return vim.tbl_map(function(prompt)
+    local text = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PROMPT)
+    return prompt.waits and ("%s: waits until %s"):format(text, prompt.waits) or text
+  end, require("gemini-bridge.send.outbox").list())
+end
+
+---@return string[]
 local function terminals()
   return vim.tbl_map(function(terminal)
     local args = #terminal.args > 0 and " " .. table.concat(terminal.args, " ") or ""
@@ -133,6 +143,7 @@ function M.lines()
     { "Clients", connected or running and { "none yet: run gemini here, and once /ide enable in it" } or {} },
     { "Reviews", reviews() },
     { "Terminals", terminals() },
+    { "Prompts", prompts() },
     { "Others", rivals(now.editors) },
     { "Log", { short(require("gemini-bridge.host.boot").log_file()) } },
   }

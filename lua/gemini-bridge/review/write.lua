@@ -40,7 +40,8 @@ end
 --- The proposal keeps its name: under another one `:w` would write a file that nobody has accepted.
 ---@param buf integer
 ---@param name string
-local function keep_name(buf, name)
+---@param words gemini_bridge.WriteWords
+local function keep_name(buf, name, words)
   if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_name(buf) == name then
     return
   end
@@ -51,15 +52,30 @@ local function keep_name(buf, name)
     end
   end
   vim.api.nvim_buf_set_name(buf, name)
-  notify("This stays the proposal: :w accepts it, :w {file} writes a copy.")
+  notify(words.stays)
 end
+
+--- What is said of writes that are not taken.
+---@class gemini_bridge.WriteWords
+---@field stays string Of another name for the buffer.
+---@field key string Of a mapping that may have meant it.
+---@field whole string Of some lines alone.
+
+---@type gemini_bridge.WriteWords
+M.WORDS = {
+  stays = "This stays the proposal: :w accepts it, :w {file} writes a copy.",
+  key = "This key does not accept the proposal: use :w or :GeminiAccept.",
+  whole = "A proposal is accepted as a whole: :w, without lines.",
+}
 
 --- Listens for writes of a proposal. What it sets up ends with the group and, for keys, with `stop`.
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Whether the proposal was accepted.
+---@param words? gemini_bridge.WriteWords Default M.WORDS.
 ---@return fun() stop
-function M.watch(buf, group, accept)
+function M.watch(buf, group, accept, words)
+  words = words or M.WORDS
   local name = vim.api.nvim_buf_get_name(buf)
   --- Set between what the user typed and the write that it causes.
   local wish ---@type gemini_bridge.Wish?
@@ -122,7 +138,7 @@ function M.watch(buf, group, accept)
 
   on("BufFilePost", function()
     vim.schedule(function()
-      keep_name(buf, name)
+      keep_name(buf, name, words)
     end)
   end)
 
@@ -141,7 +157,7 @@ function M.watch(buf, group, accept)
         vim.bo[buf].modified = false
       end
     elseif by_mapping then
-      notify("This key does not accept the proposal: use :w or :GeminiAccept.")
+      notify(words.key)
     end
   end)
 
@@ -149,7 +165,7 @@ function M.watch(buf, group, accept)
   on("FileWriteCmd", function(args)
     if wish or args.file == name then
       wish = nil
-      notify("A proposal is accepted as a whole: :w, without lines.", "warn")
+      notify(words.whole, "warn")
     else
       write_copy(buf, args.file)
     end

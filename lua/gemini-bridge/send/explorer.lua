@@ -60,6 +60,15 @@ function readers.minifiles(line)
   return entry and entry.path
 end
 
+--- The explorer of snacks.nvim is a picker, whose buffer holds only the entries in sight.
+function readers.snacks_picker_list(line)
+  local snacks, buf = require("snacks"), vim.api.nvim_get_current_buf()
+  local picker = vim.iter(snacks.picker.get()):find(function(candidate)
+    return candidate.list.win.buf == buf
+  end)
+  return picker and snacks.picker.util.path(picker.list:get(picker.list:row2idx(line)))
+end
+
 --- The files and directories on lines of the current buffer.
 ---@param first integer 1-based.
 ---@param last integer
@@ -74,7 +83,7 @@ function M.entries(first, last)
     local ok, path = pcall(read, line)
     -- Not the entries for the directory itself and its parent.
     if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
-      paths[#paths + 1] = vim.fs.normalize(path)
+      paths[#paths + 1] = vim.fs.normalize(path, { expand_env = false })
     end
   end
   return paths

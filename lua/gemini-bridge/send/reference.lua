@@ -1,26 +1,30 @@
 --- References to files, as Gemini CLI reads them in a prompt: `@path`, then a space.
 local M = {}
 
---- One thing to refer to.
+--- One thing to refer to: a file, or a text that is in none.
 ---@class gemini_bridge.Item
----@field path string Absolute.
+---@field excerpt? gemini_bridge.Excerpt
+---@field path string Absolute; of an excerpt "".
 ---@field first? integer First line, 1-based.
 ---@field last? integer Last line, 1-based.
 ---@field note? string What there is to say about these lines.
 
---- The path as the CLI takes it: relative to its directory where possible, with a backslash before what its shell-like
---- escaping knows (`escapePath`, Gemini CLI 0.61.0), before a comma, which ends a reference (`parseAllAtCommands`),
---- and before a dot at the end, which would be taken for the sentence's.
----@param path string Absolute.
----@param cwd string The CLI's directory.
+--- The path as the CLI takes it: with a backslash before what its shell-like escaping knows (`escapePath`, Gemini CLI
+--- 0.61.0), before a comma, which ends a reference (`parseAllAtCommands`), and before a dot at the end, which would be
+--- taken for the sentence's.
+---@param path string
 ---@return string
-local function spelled(path, cwd)
-  local root = cwd:gsub("/*$", "/")
-  if vim.startswith(path, root) and path ~= root then
-    path = path:sub(#root + 1)
-  end
+function M.spelled(path)
   path = path:gsub("[ \t()%[%]{};|*?$`'\"#&<>!~\\,]", "\\%0"):gsub("%.$", "\\.")
   return path
+end
+
+---@param path string Absolute.
+---@param cwd string The CLI's directory.
+---@return string # Relative to the directory, where it is below.
+local function shortened(path, cwd)
+  local root = cwd:gsub("/*$", "/")
+  return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
 end
 
 ---@param item gemini_bridge.Item
@@ -47,7 +51,10 @@ end
 ---@return string text
 ---@return boolean has_notes
 local function describe(group, cwd)
-  local reference = "@" .. spelled(group[1].path, cwd)
+  if group[1].excerpt then
+    return require("gemini-bridge.send.excerpt").fenced(group[1].excerpt), true
+  end
+  local reference = "@" .. M.spelled(shortened(group[1].path, cwd))
   local ranges, notes = {}, {}
   for _, item in ipairs(group) do
     local range = lines_of(item)

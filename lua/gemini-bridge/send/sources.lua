@@ -74,6 +74,24 @@ local function list_window(lines)
   return from_list(vim.list_slice(all, first, last))
 end
 
+---@param excerpt? gemini_bridge.Excerpt
+---@return gemini_bridge.Item[]
+local function as_items(excerpt)
+  return excerpt and { { path = "", excerpt = excerpt } } or {}
+end
+
+--- The text of a buffer without a file; of a terminal its last output.
+---@param lines? [integer, integer]
+local function excerpt_here(lines)
+  local excerpt, buf = require("gemini-bridge.send.excerpt"), vim.api.nvim_get_current_buf()
+  if vim.b.gemini_terminal then
+    return nil
+  elseif vim.bo.buftype == "terminal" and not lines then
+    return as_items(excerpt.of_terminal(buf))
+  end
+  return as_items(excerpt.of_buffer(buf, lines))
+end
+
 local sources = {}
 
 ---@param opts gemini_bridge.SendOptions
@@ -88,12 +106,20 @@ function sources.here(opts)
     end, entries), "There is no file here."
   end
   local path, problem = file_of(0)
-  if not path then
+  if path then
+    local lines = opts.lines or {}
+    return { { path = path, first = lines[1], last = lines[2] } }
+  elseif (opts.text or "") ~= "" and not opts.lines then
     -- A text alone is a prompt too.
-    return {}, problem
+    return {}
   end
-  local lines = opts.lines or {}
-  return { { path = path, first = lines[1], last = lines[2] } }
+  return excerpt_here(opts.lines), problem
+end
+
+function sources.output()
+  local excerpt = require("gemini-bridge.send.excerpt")
+  local buf = excerpt.last_terminal()
+  return as_items(buf and excerpt.of_terminal(buf)), "There is no output of a terminal."
 end
 
 ---@param opts gemini_bridge.SendOptions
@@ -137,7 +163,7 @@ end
 local function files(names)
   local items = {}
   for _, name in ipairs(names) do
-    local path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"))
+    local path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"), { expand_env = false })
     if not vim.uv.fs_stat(path) then
       return nil, ("There is no file %s."):format(name)
     end

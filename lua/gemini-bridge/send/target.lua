@@ -2,20 +2,24 @@
 local M = {}
 
 ---@class gemini_bridge.Target
+---@field key any The same for the same place.
+---@field name string For messages.
 ---@field cwd string The CLI's directory, from which references are spelled.
 ---@field paste fun(text: string, done: fun(problem?: string)) As one paste, if the program asked for bracketed paste.
 ---@field enter fun() Presses Enter.
----@field screen fun(done: fun(text: string)) What it shows.
----@field focus? fun()
+---@field screen fun(done: fun(lines?: string[])) What it shows; nothing once it is gone.
+---@field focus fun()
 
---- Enough lines for a prompt and what is around it.
-local SCREEN = 100
+--- Enough lines for a prompt and what is around it, and for the empty ones below in a tall window.
+local SCREEN = 300
 
 ---@param buf integer A terminal.
 ---@param cwd string
 ---@return gemini_bridge.Target
 function M.buffer(buf, cwd)
   return {
+    key = buf,
+    name = ("the CLI in buffer %d"):format(buf),
     cwd = cwd,
     paste = function(text, done)
       -- Neovim brackets the paste when the program asked for it and takes out control characters, a tab among them.
@@ -29,7 +33,8 @@ function M.buffer(buf, cwd)
       vim.fn.chansend(vim.bo[buf].channel, "\r")
     end,
     screen = function(done)
-      done(table.concat(vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false), "\n"))
+      local is_open = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].buftype == "terminal"
+      done(is_open and vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false) or nil)
     end,
     focus = function()
       local win = vim.fn.win_findbuf(buf)[1]
@@ -71,6 +76,8 @@ local function nothing() end
 function M.pane(pane, cwd)
   local buffer = "gemini-bridge"
   return {
+    key = pane,
+    name = "the CLI in pane " .. pane,
     cwd = cwd,
     paste = function(text, done)
       -- Control characters could end the bracketed paste and press keys.
@@ -89,7 +96,7 @@ function M.pane(pane, cwd)
     end,
     screen = function(done)
       M.tmux({ "capture-pane", "-p", "-t", pane }, function(output)
-        done(output or "")
+        done(output and vim.split(output, "\n"))
       end)
     end,
     focus = function()

@@ -48,7 +48,7 @@ function M.complete(spec)
   -- Where the program is found, and where it looks for the discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
-  spec.env = vim.tbl_extend("force", env, own)
+  spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
 --- Tells the host, which knows whether this CLI will connect.

@@ -7,22 +7,6 @@ local M = {}
 local COMPARED =
   { diff = true, scrollbind = true, cursorbind = true, foldenable = false, wrap = false, winbar = "" }
 
---- Options that a window split off from a terminal or a list should not inherit.
-local PLAIN = {
-  "number",
-  "relativenumber",
-  "signcolumn",
-  "foldcolumn",
-  "statuscolumn",
-  "cursorline",
-  "list",
-  "spell",
-  "winhighlight",
-  "winfixbuf",
-  "winfixwidth",
-  "winfixheight",
-}
-
 --- The values of the options that a review changes.
 ---@param win integer
 ---@return table<string, any>
@@ -61,13 +45,6 @@ function M.stop(win)
     foldenable = vim.go.foldenable,
     wrap = vim.go.wrap,
   })
-end
-
----@param win integer
-function M.make_plain(win)
-  for _, name in ipairs(PLAIN) do
-    window.set(win, { [name] = vim.api.nvim_get_option_value(name, { scope = "global" }) })
-  end
 end
 
 return M

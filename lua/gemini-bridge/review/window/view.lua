@@ -54,7 +54,7 @@ local function open_original(view, layout)
   if layout == "tab" or place.is_bound(view.tab) then
     local win
     view.tab, win = window.open_tab(buf)
-    compare.make_plain(win)
+    window.make_plain(win)
     view.made = { win }
     return win
   end
@@ -66,7 +66,7 @@ local function open_original(view, layout)
   win = window.open(buf, { win = base.win, split = base.split })
   view.made = { win }
   if not base.ordinary then
-    compare.make_plain(win)
+    window.make_plain(win)
   end
   return win
 end
@@ -94,7 +94,7 @@ local function open_alone(view, layout)
   end
   view.made = { view.proposal }
   if layout == "tab" or not base.ordinary then
-    compare.make_plain(view.proposal)
+    window.make_plain(view.proposal)
   end
 end
 

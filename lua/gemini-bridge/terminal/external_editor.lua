@@ -1,0 +1,161 @@
+--- The CLI's "edit in external editor" (Ctrl-G in Gemini CLI 0.61.0) in this Neovim: its terminals get an editor that
+--- asks for a window here and waits until that is closed.
+local notify = require("gemini-bridge.notify")
+local origin = require("gemini-bridge.editor.origin")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+---@param text string
+---@return string
+local function quote(text)
+  return "'" .. text:gsub("'", "'\\''") .. "'"
+end
+
+local program ---@type string?
+
+--- Writes the editor, a program of a line, into a folder of its own. Gemini CLI splits its editor's command at blanks,
+--- Qwen Code takes it for one path; and Gemini CLI stands still while an editor runs in whose path it reads "vi" or
+--- "nvim", so that it can be neither the plugin's folder nor Neovim's for temporary files.
+---@return string? # Nothing where it could not be run.
+local function editor()
+  if program and vim.fn.executable(program) == 1 then
+    return program
+  end
+  local place = vim.uv.os_tmpdir()
+  local folder = not place:find(" ") and vim.uv.fs_mkdtemp(vim.fs.joinpath(place, "gemini-bridge-XXXXXX"))
+  if not folder then
+    return
+  end
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    callback = function()
+      vim.fn.delete(folder, "rf")
+    end,
+  })
+  local client = debug.getinfo(1, "S").source:sub(2):gsub("%.lua$", "_client.lua")
+  local words = vim.tbl_map(quote, {
+    vim.v.progpath,
+    "--clean",
+    "-l",
+    vim.fn.fnamemodify(client, ":p"),
+    vim.v.servername,
+  })
+  program = vim.fs.joinpath(folder, "edit")
+  pcall(vim.fn.writefile, { "#!/bin/sh", "exec " .. table.concat(words, " ") .. ' "$@"' }, program)
+  vim.uv.fs_chmod(program, tonumber("700", 8))
+  return vim.fn.executable(program) == 1 and program or nil
+end
+
+--- The variables of a terminal with those that name the editor, unless the user has named one for terminals.
+---@param env table<string, string>
+---@return table<string, string>
+function M.environment(env)
+  if env.VISUAL or env.EDITOR or vim.v.servername == "" then
+    return env
+  end
+  local path = editor()
+  return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
+end
+
+--- Below this many lines a terminal is split sideways.
+local MIN_LINES = 20
+
+---@param terminal integer Its window.
+---@return vim.api.keyset.win_config # Of a window above it, or to its left.
+local function beside(terminal)
+  if vim.api.nvim_win_get_config(terminal).relative ~= "" then
+    return { split = "above", win = -1 }
+  end
+  local is_low = vim.api.nvim_win_get_height(terminal) < MIN_LINES
+  return { split = is_low and "left" or "above", win = terminal }
+end
+
+--- The window of a CLI in the current tab.
+---@return integer?
+local function terminal_window()
+  return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
+    return vim.b[vim.api.nvim_win_get_buf(win)].gemini_terminal ~= nil
+  end)
+end
+
+--- Loads the file. It is taken as it is, so that no line break is added where there was none.
+---@param path string
+---@return integer buf
+local function load(path)
+  local buf = vim.fn.bufadd(path)
+  vim.bo[buf].swapfile = false
+  vim.fn.bufload(buf)
+  local options = vim.bo[buf]
+  options.bufhidden = "wipe"
+  if not options.endofline or vim.fn.getfsize(path) == 0 then
+    options.fixendofline, options.endofline = false, false
+  end
+  return buf
+end
+
+--- Hides a float, under which a window would be out of sight.
+---@param win integer
+---@param hide boolean
+local function hide_float(win, hide)
+  if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_config(win).relative ~= "" then
+    vim.api.nvim_win_set_config(win, { hide = hide })
+  end
+end
+
+--- How long a CLI may take to read what was edited (milliseconds): what is typed before that, it overwrites.
+local READING = 1000
+
+--- Texts that are being edited.
+local open = 0
+
+--- Whether a CLI waits for a text that is being edited here.
+---@return boolean
+function M.is_open()
+  return open > 0
+end
+
+--- Lets the user edit a file. The focus goes along when it is in a terminal, where the user has asked for it, and goes
+--- back there in the end.
+---@param path string
+---@param channel integer Of the editor: closed when the buffer is gone.
+function M.open(path, channel)
+  local here = origin.here()
+  local was_asked_here = vim.bo.buftype == "terminal"
+  local terminal = was_asked_here and here.win or terminal_window() or here.win
+  local buf = load(vim.fn.fnamemodify(path, ":p"))
+  local win = window.open(buf, beside(terminal))
+  window.make_plain(win)
+  if was_asked_here then
+    origin.go(win)
+    hide_float(terminal, true)
+    vim.api.nvim_create_autocmd("BufEnter", {
+      buffer = vim.api.nvim_win_get_buf(terminal),
+      once = true,
+      callback = function()
+        hide_float(terminal, false)
+      end,
+    })
+  else
+    notify("The CLI asks you to edit a text: :wq when it is done.")
+  end
+  open = open + 1
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    once = true,
+    callback = function()
+      pcall(vim.fn.chanclose, channel)
+      vim.defer_fn(function()
+        open = open - 1
+      end, READING)
+      local is_here = vim.api.nvim_get_current_buf() == buf
+      vim.schedule(function()
+        hide_float(terminal, false)
+        if was_asked_here and is_here then
+          origin.back(here)
+        end
+      end)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,134 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import type { Cli } from "../support/cli.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { type OwnTerminalOptions, ownCli, startWithGemini } from "../support/own-terminal.ts";
+
+t.setTimeout(240_000);
+
+const EDIT = "\x07"; // Ctrl-G
+
+const Windows = z.array(z.object({ name: z.string(), height: z.int(), width: z.int(), hidden: z.boolean() }));
+const WINDOWS = `
+return vim.tbl_map(function(win)
+  return {
+    name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)), ':t'),
+    height = vim.api.nvim_win_get_height(win),
+    width = vim.api.nvim_win_get_width(win),
+    hidden = vim.api.nvim_win_get_config(win).hide or false,
+  }
+end, vim.api.nvim_tabpage_list_wins(0))`;
+
+const windows = async (nvim: Nvim) => Windows.parse(await nvim.lua(WINDOWS));
+const isEditing = "vim.fn.expand('%:t') == 'buffer.txt' and vim.api.nvim_get_mode().mode == 'n'";
+const isTyping = "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'";
+
+/** Neovim with the focus in the CLI, which listens. */
+async function start(t: Test, options?: OwnTerminalOptions): Promise<{ nvim: Nvim; cli: Cli }> {
+  const { nvim } = await startWithGemini(t, options);
+  await nvim.command("edit greet.js");
+  await nvim.input(":Gemini<CR>");
+  const cli = await ownCli(nvim);
+  await cli.waitForScreen(/Type your message/, 60_000);
+  await nvim.waitFor(isTyping, "the focus in the CLI");
+  await nvim.waitFor("#require('gemini-bridge').shared().files == 1", "it to connect", 20_000);
+  return { nvim, cli };
+}
+
+t.test("the CLI's external editor is this Neovim", async (t) => {
+  const { nvim, cli } = await start(t);
+  const before = await windows(nvim);
+  await nvim.input("hello there");
+  await cli.waitForScreen(/> hello there/);
+
+  await t.test("in a window above the terminal, with the focus", async (t) => {
+    await nvim.input(EDIT);
+    await nvim.waitFor(isEditing, "the text", 20_000);
+    const [file, text, terminal] = await windows(nvim);
+    t.match(file, { name: "greet.js", height: before[0]?.height });
+    t.match(text, { name: "buffer.txt", width: before[1]?.width });
+    t.match(terminal, { width: before[1]?.width });
+    t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["hello there"]);
+    t.same(await nvim.lua("return require('gemini-bridge').shared().files"), [nvim.path("greet.js")]);
+  });
+
+  await t.test(":wq takes the text back, as it is, and the focus", async (t) => {
+    await nvim.input("A, friend<CR>and more<Esc>");
+    await nvim.input(":GeminiSend --text afterwards<CR>:wq<CR>");
+    await nvim.waitFor(isTyping, "the focus in the CLI");
+    await cli.waitForScreen(/> hello there, friend\s+and more/, 20_000);
+    t.same(await windows(nvim), before);
+    await cli.waitForScreen(/and more afterwards/, 20_000);
+  });
+
+  await t.test(":q! changes nothing", async (t) => {
+    await nvim.input(EDIT);
+    await nvim.waitFor(isEditing, "the text", 20_000);
+    await nvim.input("ggdGigone<Esc>:q!<CR>");
+    await nvim.waitFor(isTyping, "the focus in the CLI");
+    t.same(await windows(nvim), before);
+    // Until the CLI reads its keyboard again, what is typed is lost.
+    const again = async () => (await nvim.lua(`return ${isEditing}`)) || (await nvim.input(EDIT));
+    await nvim.waitFor(again, "the text, again", 20_000);
+    t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["hello there, friend", "and more afterwards "]);
+    await nvim.input(":q<CR>");
+  });
+
+  await t.test("it is gone with Neovim", async (t) => {
+    const folder = z.string().parse(await nvim.lua("return vim.uv.os_tmpdir()"));
+    const editors = () => readdirSync(folder).filter((name) => name.startsWith("gemini-bridge-"));
+    t.equal(editors().length, 1);
+    nvim.nvim.notify("nvim_command", ["qa"]);
+    await nvim.exited;
+    t.same(existsSync(folder) ? editors() : [], []);
+  });
+});
+
+t.test("beside a float, which makes room", async (t) => {
+  const { nvim, cli } = await start(t, {
+    init: "require('gemini-bridge').setup({ terminal = { position = 'float' } })",
+  });
+  await nvim.input("one");
+  await cli.waitForScreen(/> one/);
+  await nvim.input(EDIT);
+  await nvim.waitFor(isEditing, "the text", 20_000);
+  t.equal((await windows(nvim)).find(({ hidden }) => hidden)?.name.includes("gemini"), true);
+  await nvim.input("Atwo<Esc>ZZ");
+  await nvim.waitFor(isTyping, "the focus in the CLI");
+  await cli.waitForScreen(/> onetwo/, 20_000);
+});
+
+t.test("the editor that the user sets for terminals is the user's", async (t) => {
+  const { nvim, cli } = await start(t, {
+    files: { "own-editor": "#!/bin/sh\nprintf 'edited by me' >\"$1\"\n" },
+    init: `
+      vim.uv.fs_chmod('own-editor', tonumber('755', 8))
+      require('gemini-bridge').setup({ terminal = { env = { EDITOR = vim.fn.getcwd() .. '/own-editor' } } })`,
+  });
+  await nvim.input(EDIT);
+  await cli.waitForScreen(/> edited by me/, 20_000);
+  t.equal(await nvim.lua("return vim.env.VISUAL"), null, "Neovim's own environment is as it was");
+});
+
+t.test("without the focus in a terminal the window opens behind it", async (t) => {
+  const { nvim } = await startWithGemini(t);
+  await nvim.command("edit greet.js");
+  const editor = z
+    .string()
+    .parse(await nvim.lua("return require('gemini-bridge.terminal.external_editor').environment({}).VISUAL"));
+  await nvim.lua(
+    "_G.job = vim.fn.jobstart({ ... }, { on_exit = function(_, code) _G.code = code end })",
+    ...[editor, "--wait", nvim.path("greet.js.txt")],
+  );
+  await nvim.waitFor("#vim.api.nvim_tabpage_list_wins(0) == 2", "its window", 10_000);
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "greet.js", "the focus stays");
+  t.match(await nvim.messages(), /The CLI asks you to edit a text/);
+  await nvim.input("<C-w>k:wq<CR>");
+  await nvim.waitFor("_G.code == 0", "its end");
+  t.throws(
+    () => execFileSync(editor, [nvim.path("x")], { env: {}, timeout: 10_000, stdio: "pipe" }),
+    "what is no Neovim any more",
+  );
+});

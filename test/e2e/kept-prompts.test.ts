@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import type { Cli } from "../support/cli.ts";
+import type { Model, Turn } from "../support/model.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { type OwnTerminalOptions, ownCli, startWithGemini } from "../support/own-terminal.ts";
+
+t.setTimeout(300_000);
+
+const CHANGE: Turn = [
+  { functionCall: { name: "write_file", args: { file_path: "greet.js", content: "const bye = 1;\n" } } },
+];
+
+/** Neovim in greet.js, and the CLI beside it with its question about a change open. */
+async function withQuestion(
+  t: Test,
+  options?: OwnTerminalOptions,
+): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
+  const { nvim, model } = await startWithGemini(t, options);
+  model.say(CHANGE);
+  await nvim.command("edit greet.js");
+  await nvim.input(":GeminiSend! change it<CR>");
+  const cli = await ownCli(nvim);
+  await cli.waitForScreen(/Apply this change\?[\s\S]*● 1\. Allow once/, 60_000);
+  return { nvim, model, cli };
+}
+
+const Waiting = z.array(z.object({ text: z.string(), waits: z.string() }));
+
+const outbox = async (nvim: Nvim) =>
+  Waiting.parse([{ text: "", waits: "" }, ...z.array(z.unknown()).parse(await nvim.lua(OUTBOX))]).slice(1);
+const OUTBOX = "return require('gemini-bridge.send.outbox').list()";
+
+/** What the prompt shows, without blanks. */
+const prompt = async (cli: Cli) => {
+  const lines = await cli.screen();
+  const at = lines.findLastIndex((line) => /^ ?> /.test(line));
+  return lines.slice(at).join("").replace(/\s/g, "");
+};
+
+const waitForPrompt = (nvim: Nvim, cli: Cli, start: string) =>
+  nvim.waitFor(async () => (await prompt(cli)).startsWith(start), `${start} in the prompt`, 20_000);
+
+const waitForReason = (nvim: Nvim, reason: RegExp) =>
+  nvim.waitFor(async () => (await outbox(nvim)).some(({ waits }) => reason.test(waits)), `${reason}`, 20_000);
+
+const isEmpty = async (nvim: Nvim) => (await outbox(nvim)).length === 0;
+
+t.test("prompts wait while the CLI asks, and none is lost", async (t) => {
+  const { nvim, model, cli } = await withQuestion(t);
+  await nvim.input(":GeminiSend! --text and then this<CR>");
+  await nvim.input(":GeminiSend --text not yet sent<CR>");
+  await waitForReason(nvim, /the question of gemini is answered/);
+  t.match(await nvim.messages(), /The prompt waits until the question of gemini is answered/);
+  t.match(
+    await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
+    /Prompts {5}and then this: waits until the question of gemini is answered\n +not yet sent: waits until/,
+  );
+  t.match((await cli.screen()).join("\n"), /● 1\. Allow once/, "nothing is answered");
+  t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/);
+
+  model.say([{ text: "Very well." }]);
+  await cli.press("\x1b");
+  await cli.waitForScreen(/Very well\./, 30_000);
+  t.match(model.promptText(), /and then this/);
+  await waitForPrompt(nvim, cli, ">notyetsent");
+  await nvim.waitFor(() => isEmpty(nvim), "the prompts to be there");
+  t.notMatch(model.promptText(), /not yet sent/);
+  t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/, "no change was allowed");
+  const said = (await nvim.messages()).match(/waits until the question/g);
+  t.equal(said?.length, 1, "it was said once");
+});
+
+t.test("prompts are taken back", async (t) => {
+  const { nvim, model, cli } = await withQuestion(t);
+  await nvim.input(":GeminiSend! --text first<CR>");
+  await nvim.input(":1GeminiSend second<CR>");
+  await waitForReason(nvim, /question/);
+  await nvim.input(":GeminiSend --cancel<CR>");
+  await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
+  t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
+  t.match(await nvim.messages(), /2 prompts taken back, into the register "/);
+  const requests = model.requests.length;
+  await cli.press("\x1b");
+  await waitForPrompt(nvim, cli, ">Typeyourmessage");
+  await nvim.input(":GeminiSend --text third<CR>");
+  await waitForPrompt(nvim, cli, ">third");
+  t.equal(model.requests.length, requests, "nothing of it was sent");
+  await nvim.waitFor(() => isEmpty(nvim), "the third to be there");
+  await nvim.input(":GeminiSend --cancel<CR>");
+  t.match(await nvim.messages(), /No prompt waits/);
+});
+
+t.test("a question above the prompt is one, too", async (t) => {
+  const { nvim, cli } = await withQuestion(t, { ui: { collapseDrawerDuringApproval: false } });
+  await waitForPrompt(nvim, cli, ">Typeyourmessage");
+  await nvim.input(":GeminiSend! --text later<CR>");
+  await waitForReason(nvim, /question/);
+  t.match((await cli.screen()).join("\n"), /● 1\. Allow once/);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.input(":GeminiAccept<CR>");
+  await cli.waitForScreen(/> later/, 20_000);
+  await nvim.waitFor(() => isEmpty(nvim), "the prompt to be there", 20_000);
+  t.equal(readFileSync(nvim.path("greet.js"), "utf8"), "const bye = 1;\n", "only the user has accepted");
+});
+
+t.test("what the user has typed stays the user's", async (t) => {
+  const { nvim, model } = await startWithGemini(t);
+  await nvim.command("edit greet.js");
+  await nvim.input(":Gemini<CR>");
+  const cli = await ownCli(nvim);
+  await waitForPrompt(nvim, cli, ">Typeyourmessage");
+  const streamed = () => model.requests.filter(({ action }) => action === "streamGenerateContent").length;
+
+  await t.test("with ! a prompt waits until it is gone", async (t) => {
+    await cli.press("my own");
+    await waitForPrompt(nvim, cli, ">myown");
+    await nvim.input("<C-\\><C-n><C-w>p:GeminiSend! --text ours<CR>");
+    await waitForReason(nvim, /what you typed in gemini is sent or deleted/);
+    t.equal(streamed(), 0);
+    model.say([{ text: "Got ours." }]);
+    await cli.press("\x03"); // deletes it
+    await cli.waitForScreen(/Got ours\./, 30_000);
+    t.match(model.promptText(), /ours/);
+    t.notMatch(model.promptText(), /my own/);
+  });
+
+  await t.test("without ! it is added", async () => {
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await cli.press("see");
+    await waitForPrompt(nvim, cli, ">see");
+    await nvim.input(":GeminiAdd<CR>");
+    await waitForPrompt(nvim, cli, ">see@greet.js");
+    await nvim.waitFor(() => isEmpty(nvim), "the reference to be there");
+  });
+
+  await t.test("what came from here is sent with more of it", async (t) => {
+    await cli.press("\x03");
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await nvim.input(":GeminiSend --text one<CR>:GeminiSend --text two<CR>");
+    model.say([{ text: "All three." }]);
+    await nvim.input(":GeminiSend! --text three<CR>");
+    await cli.waitForScreen(/All three\./, 30_000);
+    t.match(model.promptText(), /one two three/);
+  });
+
+  await t.test("a shell's prompt gets none", async (t) => {
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await cli.press("!");
+    await cli.waitForScreen(/^ ?! +Type your shell command/m);
+    await nvim.input(":GeminiSend! --text touch mistaken<CR>");
+    await waitForReason(nvim, /gemini listens to its prompt again/);
+    model.say([{ text: "No command." }]);
+    await cli.press("\x1b");
+    await cli.waitForScreen(/No command\./, 30_000);
+    t.match(model.promptText(), /touch mistaken/);
+  });
+});
+
+t.test("a prompt for a CLI that ends before it listens is kept", async (t) => {
+  const { nvim, cli } = await withQuestion(t);
+  await nvim.input(":GeminiSend! --text precious<CR>");
+  await waitForReason(nvim, /question/);
+  await nvim.command(`bwipeout! ${cli.place.buf}`);
+  await nvim.waitFor(async () => /gemini is gone/.test(await nvim.messages()), "the message");
+  await nvim.input(":GeminiPrompt!<CR>1<CR>");
+  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), ["precious"]);
+});

@@ -1,0 +1,140 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
+import { received, receives, startWithEcho as start } from "../support/echo.ts";
+import type { Nvim } from "../support/nvim.ts";
+
+const text = (nvim: Nvim) => nvim.lua("return vim.fn.getline(1, '$')");
+const isOpen = "vim.fn.bufname() == 'gemini-bridge://prompt'";
+const file = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-prompts.json");
+const past = (nvim: Nvim) =>
+  z
+    .array(z.object({ text: z.string(), time: z.number() }))
+    .parse(JSON.parse(readFileSync(file(nvim), "utf8")))
+    .map((prompt) => prompt.text);
+
+t.test(":GeminiPrompt is a buffer that :w sends", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("edit a.txt");
+  const before = await nvim.lua("return vim.fn.winlayout()");
+  await nvim.input(":GeminiPrompt<CR>");
+  t.ok(await nvim.lua(`return ${isOpen} and vim.bo.filetype == 'markdown'`));
+  await nvim.input("iexplain<CR>this<Esc>:w<CR>");
+  await receives(nvim, "<explain\nthis >\r");
+  t.same(await text(nvim), [""]);
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+  await nvim.input("u");
+  t.same(await text(nvim), ["explain", "this"], "undo brings it back");
+  await nvim.input("ggdGimore<Esc>:wq<CR>");
+  await receives(nvim, "<more >\r");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt");
+  await nvim.input(":GeminiPrompt and ZZ<CR>ZZ");
+  await receives(nvim, "<and ZZ >\r");
+  await nvim.waitFor(`not (${isOpen})`, "the window to close");
+  await nvim.command("bwipeout! term://*");
+  t.same(await nvim.lua("return vim.fn.winlayout()"), before);
+});
+
+t.test("a draft is kept", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":edit a.txt<CR>:2GeminiPrompt why?<CR>");
+  t.same(await text(nvim), ["@a.txt (line 2) why?"]);
+  await nvim.input(":q<CR>");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt");
+  await nvim.input("V<Plug>(GeminiPrompt)");
+  t.same(await text(nvim), ["@a.txt (line 2) why?", "@a.txt (line 1)"], "and added to");
+  t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
+
+  await t.test("whatever else writes buffers", async (t) => {
+    await nvim.input(":wall<CR>");
+    await nvim.lua(`vim.api.nvim_create_autocmd('InsertLeave', {
+      nested = true, callback = function() vim.cmd('silent! update') end,
+    })`);
+    await nvim.input("ofrom an autocommand<Esc>");
+    await nvim.lua("vim.keymap.set('n', 'S', function() vim.cmd.write() end)");
+    await nvim.input("S");
+    t.match(await nvim.messages(), /This key does not send the prompt: use :w/);
+    await nvim.input(":1write!<CR>");
+    t.match(await nvim.messages(), /A prompt is sent as a whole/);
+    await nvim.input(":write copy.md<CR>");
+    t.match(readFileSync(nvim.path("copy.md"), "utf8"), /^@a\.txt \(line 2\) why\?\n/);
+    t.same(await text(nvim), ["@a.txt (line 2) why?", "@a.txt (line 1)", "from an autocommand"]);
+    t.equal(received(nvim), "", "nothing is sent");
+  });
+
+  await t.test("by the end of Neovim, too", async (t) => {
+    nvim.nvim.notify("nvim_command", ["qa"]);
+    t.same(await nvim.exited, { code: 0, signal: null });
+    t.match(past(nvim), ["@a.txt (line 2) why?\n@a.txt (line 1)\nfrom an autocommand"]);
+  });
+});
+
+t.test(":GeminiPrompt! brings the last ones back", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":GeminiPrompt!<CR>");
+  t.match(await nvim.messages(), /There are no prompts yet/);
+  await nvim.input(":GeminiPrompt one<CR>:wq<CR>:GeminiPrompt two<CR>:wq<CR>");
+  await receives(nvim, "<two >\r");
+  t.same(past(nvim), ["two", "one"]);
+  t.equal(statSync(file(nvim)).mode & 0o777, 0o600, "only the user can read them");
+  await nvim.input(":GeminiPrompt a draft<CR>:GeminiPrompt!<CR>2<CR>");
+  t.same(await text(nvim), ["one"]);
+  t.same(past(nvim), ["a draft", "two", "one"], "the draft is one of them now");
+  await nvim.input(":wq<CR>");
+  await receives(nvim, "<one >\r");
+  t.same(past(nvim), ["one", "a draft", "two"]);
+
+  await t.test("no more than fifty", async (t) => {
+    await nvim.lua("for i = 1, 60 do require('gemini-bridge.send.history').add('prompt ' .. i) end");
+    t.equal(past(nvim).length, 50);
+    t.same(past(nvim).slice(0, 2), ["prompt 60", "prompt 59"]);
+    await nvim.lua("require('gemini-bridge.send.history').add(('x'):rep(2000000))");
+    t.equal(past(nvim).length, 1, "nor more than a megabyte, but the last");
+  });
+
+  await t.test("a file that is not what it should be counts as empty", async (t) => {
+    for (const content of ["", "{", "3", '{"a":1}', '[{"text":1},null,{"time":2}]']) {
+      writeFileSync(file(nvim), content);
+      t.same(await nvim.lua("return #require('gemini-bridge.send.history').list()"), 0, content);
+    }
+  });
+});
+
+t.test("completion", async (t) => {
+  const nvim = await start(t, "", {
+    files: { ".gitignore": "hidden\n", hidden: "", "src/deep/widget.js": "" },
+  });
+  execFileSync("git", ["init", "--quiet"], { cwd: nvim.dirs.workspace });
+  writeFileSync(nvim.path("hook"), "#!/bin/sh\ntouch ran\n", { mode: 0o755 });
+  execFileSync("git", ["config", "core.fsmonitor", nvim.path("hook")], { cwd: nvim.dirs.workspace });
+  await nvim.command("edit a.txt");
+  await nvim.command("call setline(1, 'antidisestablishment')");
+  await nvim.input(":GeminiPrompt<CR>");
+  const offered = (base: string) =>
+    nvim.lua("return require('gemini-bridge.send.completion').omnifunc(0, ...)", base);
+  t.same(await offered("@widget"), ["@src/deep/widget.js"]);
+  t.same(await offered("@b c"), ["@sub/b\\ c.txt"]);
+  t.same(await offered("@hidden"), []);
+  t.same(await offered("@`touch ran`"), []);
+  t.same(await offered("antidis"), ["antidisestablishment"]);
+  await nvim.input("isee @widg<C-x><C-o> and antid<C-x><C-o>.<Esc>");
+  t.same(await text(nvim), ["see @src/deep/widget.js and antidisestablishment."]);
+  t.notOk(existsSync(nvim.path("ran")), "no program of the repository's ran");
+});
+
+t.test("nothing of it is shared", async (t) => {
+  const nvim = await start(t);
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.command("edit a.txt");
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  const client = await bridge.client();
+  await nvim.input(":GeminiPrompt my secret plan<CR>V");
+  await nvim.input("<Esc>:q<CR>:edit sub/b\\ c.txt<CR>");
+  const contexts = () => JSON.stringify(client.received["ide/contextUpdate"]);
+  await nvim.waitFor(() => /b c\.txt/.test(contexts()), "what came afterwards");
+  t.notMatch(contexts(), /secret|prompt/);
+});

@@ -1,0 +1,118 @@
+import t from "tap";
+import { startNvim } from "../support/nvim.ts";
+
+/** The end of a screen of Gemini CLI 0.61.0: what is between the rule and the footer. */
+const gemini = (prompt: string, above = "✦ Hi there.\n\n") =>
+  `${above}────────────────────────
+ Shift+Tab to accept edits
+
+  1 open file (F4 to view)
+                        
+${prompt}
+                        
+ workspace (/directory)             sandbox              /model
+ /home/me/project                   no sandbox             Auto
+`;
+
+const QUESTION = `╭──────────────────────╮
+│ ? WriteFile  greet.js │
+│ Apply this change?    │
+│                       │
+│ ● 1. Allow once       │
+│   2. Allow for this session
+╰──────────────────────╯
+`;
+
+/** The end of a screen of Qwen Code 0.24.4. */
+const qwen = (prompt: string, below = "  ➜ workspace · m\n  ⏸ Ask permissions (shift + tab to cycle)\n") =>
+  `  > hi
+
+  ◆︎ Hi there.
+
+────────────────────────
+${prompt}
+────────────────────────
+${below}`;
+
+const EMPTY = " >   Type your message or @path/to/file";
+
+/** Screens as these programs draw them, and what is read of them. */
+const screens: [program: string, what: string, screen: string, state: string, text?: string][] = [
+  ["gemini", "nothing typed", gemini(EMPTY), "empty"],
+  ["gemini", "in YOLO mode", gemini(EMPTY.replace(">", "*")), "empty"],
+  ["gemini", "with its vim keys", gemini(" >   Press 'i' for INSERT mode."), "empty"],
+  ["gemini", "without colours", gemini(`────────\n${EMPTY}\n────────`), "empty"],
+  ["gemini", "details hidden", `✦ Hi there.\n\n      \n${EMPTY}\n`, "empty"],
+  [
+    "gemini",
+    "for a screen reader",
+    "User:  hi\nModel:  Hi.\n1 open file\n>    Type your message or @p\n",
+    "empty",
+  ],
+  ["gemini", "a text", gemini(" > see this"), "typed", "seethis"],
+  ["gemini", "lines, one empty", gemini(" > a b\n\n   > c"), "typed", "ab>c"],
+  ["gemini", "a list below", gemini(` > /se\n${" settings\n".repeat(8)}`), "menu", "/se"],
+  ["gemini", "a question", ` > change it\n\n${QUESTION}`, "question"],
+  ["gemini", "a question above", gemini(EMPTY, ` > change it\n\n${QUESTION}\n`), "question"],
+  ["gemini", "a question of before", gemini(EMPTY, `${QUESTION}\n > thanks\n\n✦ Fine.\n`), "empty"],
+  ["gemini", "another dialog", " > /auth\n\n╭────────╮\n│ Sign in │\n╰────────╯\n", "absent"],
+  [
+    "gemini",
+    "no prompt while it works",
+    " > /compress\n⠋ Compressing\n────\n workspace (/directory)\n",
+    "absent",
+  ],
+  ["gemini", "a shell's prompt", gemini(" !   Type your shell command"), "elsewhere"],
+  ["gemini", "a search", gemini(" (r:)    Type your message or @path/to/file"), "elsewhere"],
+  [
+    "gemini",
+    "keys go to a program",
+    gemini(EMPTY, "│ ⊷  Shell read x  (Shift+Tab to unfocus) │\n"),
+    "elsewhere",
+  ],
+  ["gemini", "nothing yet", "\n\n\n", "absent"],
+  ["gemini", "a shell after its end", " > /quit\n\nAgent powering down. Goodbye!\n\n$ ", "absent"],
+  ["qwen", "nothing typed", qwen(">   Type your message or @path/to/file"), "empty"],
+  ["qwen", "in German", qwen(">   Nachricht eingeben oder @Pfad/zur/Datei"), "empty"],
+  ["qwen", "a text", qwen("> see\n  this \u200b"), "typed", "seethis"],
+  ["qwen", "a list below", qwen("> /se \u200b", `  > settings\n${"    skill\n".repeat(8)}`), "menu", "/se"],
+  ["qwen", "a shell's prompt", qwen("!   Type your message or @path/to/file"), "elsewhere"],
+  [
+    "qwen",
+    "a question",
+    "  > run\n  ? Shell touch foo ←\n\n   Allow execution of: 'touch'?\n\n   › 1. Yes, allow once\n     2. No (esc)\n",
+    "question",
+  ],
+];
+
+t.test("what CLIs draw", async (t) => {
+  const nvim = await startNvim(t);
+  for (const [program, what, screen, state, text = ""] of screens) {
+    const reading = await nvim.lua(
+      `local screens = require('gemini-bridge.send.screens')
+       local program, lines = ...
+       return screens.read(lines, screens.drawings[program])`,
+      program,
+      screen.split("\n"),
+    );
+    t.same(reading, { state, text }, `${program}: ${what}`);
+  }
+});
+
+t.test("a CLI is known by its screen, whatever its program is called", async (t) => {
+  const nvim = await startNvim(t);
+  const recognize = (screen: string) =>
+    nvim.lua(
+      `local screens = require('gemini-bridge.send.screens')
+       local drawing = screens.recognize(...)
+       for name, candidate in pairs(screens.drawings) do
+         if candidate == drawing then return name end
+       end`,
+      screen.split("\n"),
+    );
+  t.equal(await recognize(gemini(EMPTY)), "gemini");
+  t.equal(await recognize(QUESTION), "gemini");
+  t.equal(await recognize(qwen(">   Nachricht eingeben")), "qwen");
+  t.equal(await recognize("$ cat\n> quoted\n"), null);
+  t.equal(await recognize("ready\n"), null);
+});

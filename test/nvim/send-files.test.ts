@@ -1,0 +1,88 @@
+import { existsSync } from "node:fs";
+import t from "tap";
+import { received, receives, startWithEcho as start } from "../support/echo.ts";
+
+const ODD = ["%", "#", "a*b", "x[1].txt", "it's", "{a,b}", "`touch ran`", "$HOME", "<cfile>", "b\\c"];
+
+t.test(":GeminiAdd takes what stands for files", async (t) => {
+  const nvim = await start(t, "", {
+    files: { "src/a.js": "", "src/b.js": "", "src/c.ts": "", "src/deep/d.js": "", "note.md": "see c.ts\n" },
+  });
+  await nvim.command("edit src/a.js");
+  await nvim.command("edit src/b.js");
+  await nvim.input(":GeminiAdd %<CR>");
+  await receives(nvim, "<@src/b.js >");
+  await nvim.input(":GeminiAdd % # %:h<CR>");
+  await receives(nvim, "<@src/b.js @src/a.js @src >");
+  await nvim.input(":GeminiAdd src/*.js a.t?t<CR>");
+  await receives(nvim, "<@src/a.js @src/b.js @a.txt >");
+  await nvim.input(":GeminiAdd src/**/*.js<CR>");
+  await receives(nvim, "<@src/a.js @src/b.js @src/deep/d.js >");
+  await nvim.command("edit note.md");
+  await nvim.input("$:GeminiAdd <lt>cfile><CR>");
+  await nvim.waitFor(async () => /There is no file c\.ts/.test(await nvim.messages()), "the message");
+  await nvim.command("edit src/c.ts | call setline(1, 'from a.js')");
+  await nvim.input("$:GeminiAdd <lt>cfile><CR>");
+  await receives(nvim, "<@src/a.js >");
+  const before = received(nvim);
+  await nvim.input(":GeminiAdd *.py<CR>");
+  t.match(await nvim.messages(), /No file matches \*\.py/);
+  await nvim.input(":enew<CR>:GeminiAdd %<CR>");
+  t.match(await nvim.messages(), /There is no file for %/);
+  t.equal(received(nvim), before);
+});
+
+t.test("odd names stay themselves, and run nothing", async (t) => {
+  const nvim = await start(t, "", { files: Object.fromEntries(ODD.map((name) => [name, ""])) });
+  await nvim.command("edit a.txt");
+  for (const name of ODD) {
+    const spelled = name.replace(/[%#<*?[\]{}`'"$\\]/g, "\\$&").replace(/ /g, "\\ ");
+    await nvim.lua("vim.cmd('GeminiAdd ' .. ...)", spelled);
+    await receives(nvim, `<@${name.replace(/[ (){}[\];|*?$`'"#&<>!~\\,]/g, "\\$&")} >`);
+  }
+  // As completion writes them.
+  const offered = await nvim.lua("return require('gemini-bridge.commands').complete_files('')");
+  t.match(offered, ["\\#", "\\$HOME", "\\%", "\\<cfile>", "\\`touch\\ ran\\`"]);
+
+  for (const hostile of [
+    "`touch ran`",
+    "{a,`touch ran`}*",
+    "$(touch ran)*",
+    "x'`touch ran`'*",
+    "%`touch ran`",
+  ]) {
+    await nvim.input(`:GeminiAdd ${hostile.replaceAll(" ", "\\ ").replaceAll("<", "<lt>")}<CR>`);
+    await nvim.input(`:GeminiAdd ${hostile.replaceAll(" ", "\\ ").replaceAll("<", "<lt>")}<Tab><C-c>`);
+  }
+  await nvim.lua("vim.fn.setline(1, ...)", "see `touch$IFS$9ran`x");
+  await nvim.input("$:GeminiAdd <lt>cfile><CR>");
+  t.notOk(existsSync(nvim.path("ran")));
+});
+
+t.test("too many are a slip", async (t) => {
+  const names = Array.from({ length: 101 }, (_, index) => [`many/${index}`, ""] as const);
+  const nvim = await start(t, "", { files: Object.fromEntries(names) });
+  await nvim.input(":GeminiAdd many/*<CR>");
+  t.match(await nvim.messages(), /These are 101 files, more than 100/);
+});
+
+const snacks = process.env["SNACKS_NVIM"];
+if (!snacks) t.comment("snacks.nvim: not tried, SNACKS_NVIM does not name its source");
+else
+  t.test("entries of the explorer of snacks.nvim", async (t) => {
+    const nvim = await start(t, "", {
+      init: `
+        vim.opt.runtimepath:prepend(${JSON.stringify(snacks)})
+        require('snacks').setup({ explorer = { enabled = true }, picker = { enabled = true } })`,
+      files: { "sub/b c.txt": "b\n", "zz.txt": "" },
+    });
+    await nvim.command("lua Snacks.explorer()");
+    const listed = "vim.bo.filetype == 'snacks_picker_list' and vim.fn.search('zz.txt', 'n') == 5";
+    await nvim.waitFor(listed, "the explorer", 10_000);
+    await nvim.input("G:GeminiSend<CR>");
+    await receives(nvim, "<@zz.txt >");
+    await nvim.input(":3,4GeminiSend these<CR>");
+    await receives(nvim, "<@a.txt @agent.sh these >");
+    await nvim.input("ggj:GeminiAdd<CR>");
+    await receives(nvim, "<@sub >");
+  });
