@@ -17,7 +17,7 @@ t.test("options", async (t) => {
 
   await t.test("a wrong value is reported by name, with what is expected", async (t) => {
     t.same(await problems('{ diff = { layout = "sideways" } }'), [
-      'option diff.layout must be "auto", "vertical", "horizontal", "tab", not "sideways"',
+      'option diff.layout must be "auto", "vertical", "horizontal", "tab", "inline", not "sideways"',
     ]);
     t.same(await problems("{ autostart = 1 }"), ["option autostart must be a boolean, not 1"]);
     t.same(await problems("{ log = 7 }"), ["option log must be a table"]);
