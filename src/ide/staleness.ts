@@ -85,24 +85,24 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
 
   function lookAt(some: readonly Followed[]): void {
     for (const one of some) due.add(one);
-    if (looking) return;
-    looking = true;
-    void lookAtDue().finally(() => {
-      looking = false;
-    });
+    if (!looking) void lookAtDue();
   }
 
   async function lookAtDue(): Promise<void> {
+    looking = true;
     for (const one of due) {
       due.delete(one); // what changes from now on makes it due again, which this loop sees
       await look(one).catch((error: unknown) => log.warn(`review ${one.review.id}:`, error));
     }
+    looking = false;
   }
 
   async function look(one: Followed): Promise<void> {
     const { filePath } = one.review;
     if (one.seen && (await readVersion(filePath)) === one.seen.version) return;
     await untilStill(filePath);
+    // A link may lead elsewhere, and a folder be there, by now; watched before it is read, so that nothing is missed.
+    await place(one);
     const found = await readDiskText(filePath);
     if (!isFollowed(one) || !one.baseline) return;
     const isOther = found.hash !== one.seen?.hash;
@@ -111,7 +111,6 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     if (!isFollowed(one)) return;
     one.seen = { hash: found.hash, version: found.version };
     tell(one, isOther);
-    await place(one); // a link may lead elsewhere, and a folder be there, by now
   }
 
   async function holdsProposal(
@@ -152,8 +151,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       lookAt([one]); // it was not watched until now
     },
     resume(review, baseline) {
-      const one = follow(review, baseline);
-      void place(one).then(() => lookAt([one]));
+      lookAt([follow(review, baseline)]);
     },
     edited(review, edited) {
       const one = followed.get(review.id);
