@@ -113,8 +113,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
     log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
 
-    const { idePid } = boot;
-    const workspace = createWorkspacePublisher({ bridge, log, address: endpoint, idePid, report, signal });
+    const workspace = createWorkspacePublisher({ bridge, log, address: endpoint, boot, report, signal });
     disposals.push(workspace.remove);
     await workspace.publish(boot.workspace.directories);
     void prepare();

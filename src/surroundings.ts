@@ -22,9 +22,11 @@ export function createSurroundings({
   return {
     cli_started({ program, cwd, env }) {
       if (isReminded || basename(program) !== "gemini") return;
-      if (setting(readSettings(env, cwd).files, ({ ide }) => ide?.enabled)?.value) return;
+      // Off is what the user has said.
+      if (setting(readSettings(env, cwd).files, ({ ide }) => ide?.enabled) !== undefined) return;
       isReminded = true;
-      const text = "Gemini CLI does not connect to editors yet: type /ide enable in it, once.";
+      const text =
+        "Gemini CLI does not connect yet: answer No if it asks, then type /ide enable in it, once.";
       bridge.tell("message", { level: "info", text });
     },
     editors_asked({ cwd }) {

@@ -3,11 +3,12 @@ import { delimiter } from "node:path";
 import { loopbackVariables } from "./cli/container.ts";
 import type { Address } from "./http/guard.ts";
 import { createDiscovery } from "./ide/discovery.ts";
+import { CONNECT, writeSystemDefaults } from "./ide/system-defaults.ts";
 import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
 import { workspacePaths } from "./ide/workspace.ts";
 import type { Log } from "./log.ts";
 import type { Bridge } from "./nvim/bridge.ts";
-import type { Status } from "./nvim/protocol.ts";
+import type { Boot, Status } from "./nvim/protocol.ts";
 
 export interface WorkspacePublisher {
   /**
@@ -17,7 +18,7 @@ export interface WorkspacePublisher {
   publish(directories: readonly string[]): Promise<void>;
   /** Puts the discovery file back if it is gone. @throws {DiscoveryError} */
   restore(): void;
-  /** Deletes the file, synchronously. May run twice. */
+  /** Deletes the files, synchronously. May run twice. */
   remove(): void;
 }
 
@@ -25,22 +26,25 @@ export interface WorkspacePublisherOptions {
   bridge: Bridge;
   log: Log;
   address: Address;
-  /** The editor's process as the CLI finds it. */
-  idePid: number;
+  boot: Pick<Boot, "idePid" | "stateDirectory" | "connect">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops: from then on nothing is published. */
   signal: AbortSignal;
 }
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
-  const { bridge, log, idePid, report, signal } = options;
+  const { bridge, log, report, signal } = options;
+  const { idePid, stateDirectory, connect } = options.boot;
   const { port, token } = options.address;
+  const defaults = writeSystemDefaults(stateDirectory, connect ? [CONNECT] : [], process.env);
+  const connection = connect ? defaults.obstacle : "the option terminal.connect is off";
+  if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
   const discovery = createDiscovery({ pid: idePid, port, authToken: token, report: log.warn });
   /** Directories that the user has been told of. */
   const refused = new Set<string>();
   let last: Promise<void> = Promise.resolve();
   // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
-  report({ port, pid: process.pid, discoveryFile: discovery.path, token });
+  report({ port, pid: process.pid, discoveryFile: discovery.path, token, connection });
 
   async function publish(directories: readonly string[]): Promise<void> {
     signal.throwIfAborted();
@@ -55,6 +59,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       GEMINI_CLI_IDE_WORKSPACE_PATH: paths.open.join(delimiter),
       GEMINI_CLI_IDE_AUTH_TOKEN: token,
       GEMINI_CLI_IDE_PID: String(idePid),
+      ...(defaults.path !== undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: defaults.path }),
     };
     const clis = loopbackVariables(process.env);
     await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT, clis });
@@ -72,7 +77,10 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       return last;
     },
     restore: discovery.restore,
-    remove: discovery.remove,
+    remove() {
+      discovery.remove();
+      defaults.remove();
+    },
   };
 }
 

@@ -62,18 +62,26 @@ export interface CliSettings {
  * written.
  */
 export function readSettings(env: Variables, cwd: string): CliSettings {
-  const systemPath = env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] || join(systemDirectory(), "settings.json");
-  const defaultsPath =
-    env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] || join(dirname(systemPath), "system-defaults.json");
-  const system = readSecure("system", systemPath);
+  const system = readSecure("system", systemSettingsPath(env));
   const user = read("user", join(userDirectory(env), "settings.json"));
-  const defaults = readSecure("system defaults", defaultsPath);
+  const defaults = readSecure("system defaults", systemDefaultsPath(env));
   const others = [system, user, defaults];
   const asks = setting(others, ({ security }) => security?.folderTrust?.enabled)?.value ?? true;
   const isDistrusted = isFolderDistrusted(env, cwd, asks);
   if (isDistrusted || isSame(cwd, homeDirectory(env))) return { files: others, isDistrusted };
   const workspace = read("workspace", join(cwd, ".gemini/settings.json"));
   return { files: [system, workspace, user, defaults], isDistrusted };
+}
+
+function systemSettingsPath(env: Variables): string {
+  return env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] || join(systemDirectory(), "settings.json");
+}
+
+/** Where a CLI with this environment looks for the settings that all others win over. */
+export function systemDefaultsPath(env: Variables): string {
+  return (
+    env["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] || join(dirname(systemSettingsPath(env)), "system-defaults.json")
+  );
 }
 
 /** The strongest file that says something, and what it says. */

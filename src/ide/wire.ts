@@ -92,6 +92,8 @@ export interface Environment {
   GEMINI_CLI_IDE_WORKSPACE_PATH: string;
   GEMINI_CLI_IDE_AUTH_TOKEN: string;
   GEMINI_CLI_IDE_PID: string;
+  /** Where there is such a file, see src/ide/system-defaults.ts. */
+  GEMINI_CLI_SYSTEM_DEFAULTS_PATH?: string;
 }
 
 /** Variables of another editor's companion that would lead the CLI away from this one. */

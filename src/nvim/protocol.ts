@@ -116,10 +116,14 @@ export type Memory = z.infer<typeof Memory>;
 export const Boot = z.object({
   /** The process that the CLI finds from a shell in `:terminal`. */
   idePid: z.number().int().positive(),
-  /** Directory of the log file. */
+  /** The log file. */
   logFile: z.string(),
   logLevel: z.enum(["debug", "info", "warn", "error"]),
   workspace: Workspace,
+  /** A directory for files that only the user may change. */
+  stateDirectory: z.string(),
+  /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
+  connect: z.boolean(),
   /** Port and token of the host before this one, so that a connected CLI finds its way back. */
   port: z.number().int().optional(),
   token: z.string().optional(),
@@ -191,6 +195,8 @@ export interface Status {
   token?: string;
   workspace: string[];
   clients: ClientInfo[];
+  /** Why a CLI in a terminal of Neovim's does not connect without a question, where that is so. */
+  connection?: string | undefined;
   /** While a CLI is connected. */
   shared?: Shared | undefined;
   /** As of when the user asked last. */

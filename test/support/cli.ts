@@ -18,6 +18,8 @@ export interface CliOptions {
   args?: string;
   /** More settings of the user's. */
   settings?: Readonly<Record<string, object>>;
+  /** What it shows when it is up, its prompt by default. */
+  shows?: RegExp;
 }
 
 /** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
@@ -69,7 +71,7 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
   t.teardown(() => killAll([...descendants(cli.place.shell), cli.place.shell]));
   await cli.waitForScreen(/^\$/m);
   await cli.press(`gemini ${options.args ?? ""}\r`);
-  await cli.waitForScreen(/Type your message/, 20_000);
+  await cli.waitForScreen(options.shows ?? /Type your message/, 20_000);
   return cli;
 }
 
@@ -85,8 +87,9 @@ const EMPTY = ">Typeyourmessage";
 /** Enter within 30 ms of a character is taken for a line break in pasted text, but not after a key such as End. */
 const ENTER = "\x1b[F\r";
 
+/** Without what is drawn around it where the terminal's background is known. */
 function bare(text: string): string {
-  return text.replace(/\s/g, "");
+  return text.replace(/[\s▀▄]/g, "");
 }
 
 /** A running Gemini CLI; see {@link startCliInNvim}. */
@@ -140,7 +143,7 @@ export class Cli {
         const { above } = await this.#parts();
         if (above.filter(isEcho).length > before)
           output = above.slice(above.findLastIndex(isEcho) + 1).join("\n");
-        return /\S/.test(output);
+        return bare(output) !== "";
       },
       `output of ${command}`,
       5000,

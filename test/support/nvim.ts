@@ -26,6 +26,8 @@ export interface NvimOptions {
   tui?: boolean | Size;
   /** Working directory, the workspace by default. */
   cwd?: string;
+  /** Where its folders are made, the temporary directory by default. */
+  below?: string;
 }
 
 /** How Neovim ended: under a terminal UI with the UI's exit code, never with a signal. */
@@ -50,7 +52,7 @@ export function nvimBinary(): string {
  * below it and removes its folders.
  */
 export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
-  const dirs = makeDirs();
+  const dirs = makeDirs(options.below);
   const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
   const headlessSize = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
   const init = `${headlessSize}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;

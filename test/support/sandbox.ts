@@ -7,9 +7,10 @@ export type Dirs = Readonly<Record<(typeof names)[number] | "base", string>>;
 
 const names = ["home", "tmp", "config", "data", "state", "cache", "run", "workspace"] as const;
 
-/** A fresh set of folders. Their paths are short: a Unix socket's is limited to 103 bytes. */
-export function makeDirs(): Dirs {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
+/** A fresh set of folders. Their paths are short: a Unix socket's is limited to 103 bytes. @param below made if missing */
+export function makeDirs(below = tmpdir()): Dirs {
+  mkdirSync(below, { recursive: true });
+  const base = realpathSync(mkdtempSync(join(below, "gb-")));
   const dir = (name: string) => {
     mkdirSync(join(base, name), { mode: 0o700 });
     return join(base, name);

@@ -12,6 +12,7 @@ local M = {}
 ---@field token? string
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
+---@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field editors? gemini_bridge.Editors When the user has asked for the status.
 ---@field error? string

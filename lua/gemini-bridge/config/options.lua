@@ -181,6 +181,13 @@ return {
     "a list of strings that starts with a program"
   ),
   option(
+    "terminal.connect",
+    true,
+    "Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own "
+      .. "settings say otherwise. See |gemini-bridge-connect|.",
+    a("boolean")
+  ),
+  option(
     "terminal.position",
     "right",
     "Where |:Gemini| opens its window.",

@@ -15,6 +15,8 @@ function M.make()
     logFile = M.log_file(),
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),
+    stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
+    connect = options.terminal.connect,
     port = last.port,
     token = last.token,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),

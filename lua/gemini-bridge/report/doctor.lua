@@ -66,6 +66,7 @@ local function facts()
       state = bridge.state,
       error = bridge.error,
       build = bridge.build,
+      connection = bridge.connection,
       port = bridge.port,
       pid = bridge.pid,
       discoveryFile = bridge.discoveryFile,

@@ -37,7 +37,7 @@ export function checkConnection(
     checkWorkspace(findings, subject, bridge.workspace);
   }
   checkNetwork(findings, subject);
-  checkIdeMode(findings, settings);
+  checkIdeMode(findings, settings, bridge);
 }
 
 function checkDirectory(findings: Findings, looks: string, lies: string): boolean {
@@ -112,7 +112,7 @@ function checkNetwork(findings: Findings, { env }: Subject): void {
     findings.info(`${name} is set; the CLI goes around it to reach 127.0.0.1`);
 }
 
-function checkIdeMode(findings: Findings, { files }: CliSettings): void {
+function checkIdeMode(findings: Findings, { files }: CliSettings, bridge: Bridge | undefined): void {
   for (const { path, problem, isFatal } of files.filter((file) => file.problem !== undefined)) {
     if (isFatal) findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
     else findings.warn(`${path} ${problem}`, "put it where root alone can write, or remove it");
@@ -124,5 +124,15 @@ function checkIdeMode(findings: Findings, { files }: CliSettings): void {
       `IDE mode is off in ${enabled.path}`,
       "type `/ide enable` in the CLI, or set ide.enabled there",
     );
-  else findings.error("IDE mode is off, as by default", "type `/ide enable` in the CLI, once");
+  else if (bridge && bridge.state !== "running")
+    findings.info("IDE mode is off, as by default; a bridge that runs may turn it on in its terminals");
+  else {
+    if (bridge?.connection !== undefined)
+      findings.info(`is not made to connect without a question: ${bridge.connection}`);
+    // "Yes" runs `/ide install`, which knows no Neovim.
+    findings.error(
+      "IDE mode is off, as by default",
+      "answer No when it asks whether to connect, then type `/ide enable` in it, once",
+    );
+  }
 }

@@ -19,6 +19,8 @@ const Bridge = z.object({
     .default([]),
   /** What the running host was built from. */
   build: z.string().optional(),
+  /** Why a CLI in a terminal here does not connect without a question. */
+  connection: z.string().optional(),
 });
 export type Bridge = z.infer<typeof Bridge>;
 

@@ -1,0 +1,124 @@
+/** The first CLI ever started in Neovim, the real one in a real terminal: it connects, and nothing is asked. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { Cli } from "../support/cli.ts";
+import { type Model, startModel } from "../support/model.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+
+/** The CLI believes such a file of root alone. */
+const isRoot = process.getuid?.() === 0;
+
+/** As after the CLI's first start and an API key, without a word on editors. */
+const SETTINGS = {
+  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
+  general: { enableAutoUpdate: false },
+  privacy: { usageStatisticsEnabled: false },
+};
+
+const QUESTION = /Do you want to connect/;
+
+/** A Neovim with a terminal UI in a fresh home below the user's own: nobody else could write above it. */
+async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> {
+  const below = join(homedir(), ".cache");
+  mkdirSync(below, { recursive: true });
+  const model = await startModel(t);
+  const nvim = await startNvim(t, {
+    below,
+    tui: { columns: 160, lines: 40 },
+    init,
+    files: {
+      "../home/.gemini/settings.json": JSON.stringify(SETTINGS),
+      "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
+    },
+    env: {
+      PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
+      GEMINI_API_KEY: "any",
+      GOOGLE_GEMINI_BASE_URL: model.url,
+    },
+  });
+  return { nvim, model };
+}
+
+const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
+
+/** Types `:Gemini` and gives the CLI in its terminal. */
+async function open(nvim: Nvim, command = "Gemini"): Promise<Cli> {
+  await nvim.type(`:${command}\r`);
+  const terminal = `(function()
+    local terminal = require('gemini-bridge.terminal.terminals').last()
+    if not (terminal and terminal.pid) then return end
+    local win = vim.fn.win_findbuf(terminal.buf)[1]
+    return {
+      win = win, buf = terminal.buf, job = vim.bo[terminal.buf].channel, shell = terminal.pid,
+      height = vim.api.nvim_win_get_height(win),
+    }
+  end)()`;
+  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal", 10_000)));
+}
+
+/** All that the CLI has shown. */
+const shown = (nvim: Nvim, cli: Cli) =>
+  nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
+
+const isConnected = "#require('gemini-bridge').status().clients > 0";
+
+/** Ends a CLI as its user would. */
+async function quit(nvim: Nvim, cli: Cli): Promise<void> {
+  await cli.press("/quit");
+  await cli.waitForScreen(/> *\/quit/);
+  await nvim.lua("vim.api.nvim_buf_delete(..., { force = true })", cli.place.buf);
+  await nvim.waitFor("not require('gemini-bridge.terminal.terminals').last()", "the CLI to be gone");
+}
+
+const userSettings = (nvim: Nvim) =>
+  JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/settings.json"), "utf8"));
+
+t.test("it connects at once", async (t) => {
+  const { nvim, model } = await start(t);
+  await nvim.type(":edit greet.js\r");
+  const cli = await open(nvim);
+  await cli.waitForScreen(/Type your message/, 30_000);
+  await nvim.waitFor(isConnected, "the CLI to connect", 20_000);
+  t.match(await cli.slash("/ide status"), /Connected to Neovim/);
+  if (isRoot) {
+    t.notMatch(await shown(nvim, cli), QUESTION, "nothing was asked");
+    t.notMatch(await shown(nvim, cli), /Security Warning|ide enable/);
+    t.equal(userSettings(nvim).ide, undefined, "the user's own settings are as they were");
+  }
+  t.notMatch(await nvim.messages(), /ide enable/);
+
+  model.say([{ text: "It greets." }]);
+  await cli.type("Say what it does.");
+  await cli.waitForScreen(/It greets\./);
+  t.match(
+    model.editorContexts(),
+    [{ activeFile: { path: nvim.path("greet.js") } }],
+    "the model has the context",
+  );
+
+  await t.test("/ide disable wins, and stays over a restart", async (t) => {
+    await cli.slash("/ide disable");
+    await nvim.waitFor(`not (${isConnected})`, "the CLI to leave");
+    await quit(nvim, cli);
+    const again = await open(nvim);
+    await again.waitForScreen(/Type your message/, 30_000);
+    t.match(await again.slash("/ide status"), /disabled|Disconnected/);
+    t.equal(userSettings(nvim).ide.enabled, false);
+    t.equal(await nvim.lua(`return ${isConnected}`), false);
+    t.notMatch(await shown(nvim, again), isRoot ? QUESTION : /Connected to/);
+    await quit(nvim, again);
+  });
+
+  await t.test("the variable and the file go with the bridge", async (t) => {
+    const value = () => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
+    const path = String(await value());
+    if (isRoot) t.match(JSON.parse(readFileSync(path, "utf8")), { ide: { enabled: true } });
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    t.equal(await value(), null);
+    t.throws(() => readFileSync(path));
+  });
+});
