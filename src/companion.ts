@@ -122,7 +122,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       {
         ...reviews.handlers,
         ...terminals.handlers,
-        ...createSurroundings({ bridge, report, port: endpoint.port }),
+        ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
         context: context.snapshot,
         announce: () => attempt(workspace.restore),
         workspace: ({ directories }) => attempt(() => workspace.publish(directories)),

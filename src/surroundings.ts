@@ -11,23 +11,31 @@ export interface SurroundingsOptions {
   report: (change: Partial<Status>) => void;
   /** This bridge's own. */
   port: number;
+  /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
+  connect: boolean;
 }
+
+/** "Yes" would run `/ide install`, which knows no Neovim. */
+const HINT = "Gemini CLI does not connect yet: answer No if it asks, then type /ide enable in it, once.";
 
 export function createSurroundings({
   bridge,
   report,
   port,
+  connect,
 }: SurroundingsOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  let isReminded = false;
+  // Once it is enabled in one CLI, it is so for the next.
+  let isDone = false;
   return {
-    cli_started({ program, cwd, env }) {
-      if (isReminded || basename(program) !== "gemini") return;
+    cli_started({ terminal, program, cwd, env }) {
+      if (isDone || basename(program) !== "gemini") return;
+      const { files } = readSettings(env, cwd);
       // Off is what the user has said.
-      if (setting(readSettings(env, cwd).files, ({ ide }) => ide?.enabled) !== undefined) return;
-      isReminded = true;
-      const text =
-        "Gemini CLI does not connect yet: answer No if it asks, then type /ide enable in it, once.";
-      bridge.tell("message", { level: "info", text });
+      if (setting(files, ({ ide }) => ide?.enabled) !== undefined) return;
+      isDone = true;
+      // One who does not want to be asked again may not want it at all.
+      const isAsked = !setting(files, ({ ide }) => ide?.hasSeenNudge)?.value;
+      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, hint: HINT });
     },
     editors_asked({ cwd }) {
       report({ editors: editorsFor(cwd, port) });

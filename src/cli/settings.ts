@@ -14,7 +14,7 @@ const optional = <T extends z.ZodType>(schema: T) => schema.optional().catch(und
 const Names = optional(z.array(z.string()));
 
 const Settings = z.object({
-  ide: optional(z.object({ enabled: optional(z.boolean()) })),
+  ide: optional(z.object({ enabled: optional(z.boolean()), hasSeenNudge: optional(z.boolean()) })),
   general: optional(z.object({ defaultApprovalMode: optional(z.string()) })),
   tools: optional(
     z.object({

@@ -78,8 +78,13 @@ export const events = {
   terminals: z.object({
     terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
   }),
-  /** A CLI was started in a terminal of Neovim's. */
-  cli_started: z.object({ program: z.string(), cwd: z.string(), env: z.record(z.string(), z.string()) }),
+  /** A CLI was started in the terminal of this name. */
+  cli_started: z.object({
+    terminal: z.string(),
+    program: z.string(),
+    cwd: z.string(),
+    env: z.record(z.string(), z.string()),
+  }),
   /** The user looks at the status, which is to say what a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
 } as const;
@@ -213,6 +218,7 @@ export const results = {
   status: Nothing,
   set_environment: Nothing,
   message: Nothing,
+  cli_unconnected: Nothing,
   context_subscribe: Nothing,
   context_unsubscribe: Nothing,
   remember: Nothing,
@@ -238,6 +244,11 @@ export interface Calls {
     clis: Record<string, string>;
   };
   message: { level: "info" | "warn" | "error"; text: string };
+  /**
+   * The CLI that was started in this terminal will not connect, and nobody has said that it should not: what connects
+   * it is typed, if it is to be; where that is not possible the user is told the hint.
+   */
+  cli_unconnected: { terminal: string; types: boolean; hint: string };
   /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
   context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };
   context_unsubscribe: Record<string, never>;

@@ -1,5 +1,5 @@
 /** The first CLI ever started in Neovim, the real one in a real terminal: it connects, and nothing is asked. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
@@ -65,12 +65,11 @@ const shown = (nvim: Nvim, cli: Cli) =>
 
 const isConnected = "#require('gemini-bridge').status().clients > 0";
 
-/** Ends a CLI as its user would. */
-async function quit(nvim: Nvim, cli: Cli): Promise<void> {
-  await cli.press("/quit");
-  await cli.waitForScreen(/> *\/quit/);
+/** Ends a CLI and waits until its terminal is gone. */
+async function end(nvim: Nvim, cli: Cli): Promise<void> {
   await nvim.lua("vim.api.nvim_buf_delete(..., { force = true })", cli.place.buf);
   await nvim.waitFor("not require('gemini-bridge.terminal.terminals').last()", "the CLI to be gone");
+  await nvim.waitFor(`not (${isConnected})`, "its connection to end");
 }
 
 const userSettings = (nvim: Nvim) =>
@@ -102,14 +101,15 @@ t.test("it connects at once", async (t) => {
   await t.test("/ide disable wins, and stays over a restart", async (t) => {
     await cli.slash("/ide disable");
     await nvim.waitFor(`not (${isConnected})`, "the CLI to leave");
-    await quit(nvim, cli);
+    await end(nvim, cli);
     const again = await open(nvim);
-    await again.waitForScreen(/Type your message/, 30_000);
-    t.match(await again.slash("/ide status"), /disabled|Disconnected/);
+    // Where its settings have to be written it asks again, as anywhere.
+    await again.waitForScreen(isRoot ? /Type your message/ : QUESTION, 30_000);
+    if (isRoot) t.match(await again.slash("/ide status"), /disabled|Disconnected/);
     t.equal(userSettings(nvim).ide.enabled, false);
     t.equal(await nvim.lua(`return ${isConnected}`), false);
-    t.notMatch(await shown(nvim, again), isRoot ? QUESTION : /Connected to/);
-    await quit(nvim, again);
+    t.notMatch(await shown(nvim, again), isRoot ? QUESTION : /ide enable/);
+    await end(nvim, again);
   });
 
   await t.test("the variable and the file go with the bridge", async (t) => {
@@ -120,5 +120,24 @@ t.test("it connects at once", async (t) => {
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
     t.equal(await value(), null);
     t.throws(() => readFileSync(path));
+  });
+});
+
+t.test("where it would not believe the file, /ide enable is typed into it", async (t) => {
+  const { nvim } = await start(t);
+  chmodSync(nvim.dirs.base, 0o775);
+  const cli = await open(nvim);
+  await nvim.waitFor(isConnected, "the CLI to connect", 60_000);
+  t.notMatch(await shown(nvim, cli), /Security Warning/);
+  t.equal(userSettings(nvim).ide.enabled, true, "by the CLI itself");
+  t.notMatch(await nvim.messages(), /ide enable/, "and nobody is asked to");
+  await cli.waitForScreen(/Type your message/);
+  t.match(await cli.slash("/ide status"), /Connected to Neovim/);
+  await end(nvim, cli);
+
+  await t.test("the next one connects by itself", async (t) => {
+    const again = await open(nvim);
+    await nvim.waitFor(isConnected, "the CLI to connect", 30_000);
+    t.notMatch(await shown(nvim, again), /ide enable|Do you want/);
   });
 });

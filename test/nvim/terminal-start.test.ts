@@ -38,7 +38,8 @@ t.test("the first one tells of /ide enable, once", async (t) => {
   const fake = { "bin/gemini": "#!/bin/sh\nexec cat\n" };
   const init = `
     vim.uv.fs_chmod(vim.fn.getcwd() .. '/bin/gemini', 448)
-    vim.env.PATH = vim.fn.getcwd() .. '/bin:' .. vim.env.PATH`;
+    vim.env.PATH = vim.fn.getcwd() .. '/bin:' .. vim.env.PATH
+    require('gemini-bridge').setup({ terminal = { connect = false } })`;
   const reminders = async (nvim: Nvim) => (await nvim.messages()).match(/\/ide enable/g)?.length ?? 0;
   const ready = "vim.api.nvim_get_mode().mode == 't'";
 

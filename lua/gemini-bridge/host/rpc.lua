@@ -6,6 +6,7 @@ local lifecycle = require("gemini-bridge.host.lifecycle")
 local lost = require("gemini-bridge.review.lost")
 local notify = require("gemini-bridge.notify")
 local reviews = require("gemini-bridge.review.reviews")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -22,6 +23,12 @@ local calls = {
     params = { level = "string", text = "string" },
     run = function(params)
       notify(params.text, params.level)
+    end,
+  },
+  cli_unconnected = {
+    params = { terminal = "string", types = "boolean", hint = "string" },
+    run = function(params)
+      status.emit("gemini-bridge.unconnected", params)
     end,
   },
   context_subscribe = {

@@ -140,7 +140,7 @@ function M.lines()
     { "Discovery", { now.discoveryFile } },
     { "Shared", running and shared_now() or {} },
     { "Pinned", pinned() },
-    { "Clients", connected or running and { "none yet: run gemini here, and once /ide enable in it" } or {} },
+    { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
     { "Reviews", reviews() },
     { "Terminals", terminals() },
     { "Prompts", prompts() },

@@ -54,7 +54,9 @@ end
 --- Tells the host, which knows whether this CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 function M.started(spec)
+  require("gemini-bridge.terminal.enable")
   require("gemini-bridge.bridge.channel").notify("cli_started", {
+    terminal = spec.name,
     program = spec.cmd[1],
     cwd = spec.cwd,
     env = vim.tbl_extend("force", vim.fn.environ(), spec.env),
