@@ -124,6 +124,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...terminals.handlers,
         ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
         context: context.snapshot,
+        log: ({ level, text }) => log[level](text),
         announce: () => attempt(workspace.restore),
         workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
       },

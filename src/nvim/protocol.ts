@@ -78,6 +78,8 @@ export const events = {
   terminals: z.object({
     terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
   }),
+  /** For the log, which only the host writes. */
+  log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
   /** A CLI was started in the terminal of this name. */
   cli_started: z.object({
     terminal: z.string(),

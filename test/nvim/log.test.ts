@@ -60,3 +60,12 @@ t.test("the log says what has happened, without a token or a text", async (t) =>
   t.notMatch(log, /secret/);
   t.notMatch(log, content.authToken);
 });
+
+t.test("what only Lua knows reaches the log, too", async (t) => {
+  const { nvim } = await startBridge(t);
+  await nvim.lua(
+    "require('gemini-bridge.bridge.channel').notify('log', { level = 'warn', text = 'files are polled' })",
+  );
+  const path = String(await nvim.lua("return require('gemini-bridge.host.boot').log_file()"));
+  await nvim.waitFor(() => /WARN \[\d+\] files are polled/.test(readFileSync(path, "utf8")), "the line");
+});

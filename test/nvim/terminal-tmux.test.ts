@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -14,6 +15,12 @@ mv "$OUT/told.new" "$OUT/told"
 echo ready
 read -r code
 exit "$code"
+`;
+
+/** tmux itself, which notes what is on its command line. */
+const WITNESS = `#!/bin/sh
+printf '%s\\n' "$@" >>"$TMPDIR/tmux-arguments"
+exec ${execFileSync("sh", ["-c", "command -v tmux"], { encoding: "utf8" }).trim()} "$@"
 `;
 
 interface Pane {
@@ -60,10 +67,10 @@ interface Options {
 
 async function startEditor(t: Test, { terminal = "", cwd }: Options = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
-    files: { "bin/my-cli": AGENT },
+    files: { "bin/my-cli": AGENT, "bin/tmux": WITNESS },
     init: `
       local bin = vim.env.XDG_RUNTIME_DIR .. '/../workspace/bin'
-      vim.uv.fs_chmod(bin .. '/my-cli', 448)
+      for _, name in ipairs({ 'my-cli', 'tmux' }) do vim.uv.fs_chmod(bin .. '/' .. name, 448) end
       vim.env.PATH = bin .. ':' .. vim.env.PATH
       require('gemini-bridge').setup({
         terminal = { provider = 'tmux', cmd = { 'my-cli' }, env = { OUT = vim.env.TMPDIR }, ${terminal} },
@@ -124,7 +131,10 @@ t.test("a split beside Neovim, with all that leads the CLI to this Neovim", asyn
   }
   const token = String(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"));
   t.ok(lines.includes(`GEMINI_CLI_IDE_AUTH_TOKEN=${token}`));
-  t.notMatch(pane.command, token, "no command line holds the token");
+  t.notMatch(pane.command, token, "the pane's command line does not hold the token");
+  const given = readFileSync(join(nvim.dirs.tmp, "tmux-arguments"), "utf8");
+  t.match(given, "source-file");
+  t.notMatch(given, token, "nor does tmux's");
 
   tmux("select-pane", "-t", own);
   await nvim.command("Gemini");
@@ -197,6 +207,18 @@ t.test("several, and their end", async (t) => {
   const third = await opened(nvim, tmux);
   t.not(third.id, first.id, "the next one takes its place");
   t.same(await names(nvim), ["gemini"]);
+});
+
+t.test("what fails at once can be read", async (t) => {
+  const { nvim, tmux } = await start(t, { terminal: "cmd = { 'sh', '-c', 'echo broken; exit 3' }" });
+  await nvim.command("Gemini");
+  await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);
+  const [, pane] = panes(tmux);
+  await t.resolves(
+    waitFor(() => tmux("capture-pane", "-p", "-t", pane?.id ?? "").includes("broken"), "its words"),
+  );
+  await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() == nil", "its end");
+  t.equal(panes(tmux).length, 2, "it stays");
 });
 
 t.test("the next Neovim finds it again", async (t) => {

@@ -224,15 +224,19 @@ export function openStream(
         return;
       }
       let raw = "";
-      let rest = "";
+      let rest: string[] = [];
       let lastId: string | undefined;
       let ended = false;
       const events: EventStream["events"] = [];
       response.setEncoding("utf8");
       response.on("data", (data: string) => {
         raw += data;
-        const blocks = (rest + data).split("\n\n");
-        rest = blocks.pop() ?? "";
+        // A block of megabytes comes in many pieces: its end is looked for in the last of them alone.
+        const isComplete = ((rest.at(-1) ?? "").slice(-1) + data).includes("\n\n");
+        rest.push(data);
+        if (!isComplete) return;
+        const blocks = rest.join("").split("\n\n");
+        rest = [blocks.pop() ?? ""];
         for (const block of blocks) {
           const field = (name: string) => new RegExp(`^${name}: (.*)$`, "m").exec(block)?.[1];
           const json = field("data");

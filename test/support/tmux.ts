@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { type Nvim, root } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 
+execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
+
 /** Runs a command of tmux and returns what it prints. */
 export type Tmux = (...args: string[]) => string;
 
@@ -12,7 +14,6 @@ export type Tmux = (...args: string[]) => string;
  * @param directory where the pane's shell starts
  */
 export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promise<Tmux> {
-  execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
   const socket = join(nvim.dirs.base, "tmux");
   const environment = [
     "-i",

@@ -10,6 +10,14 @@ local TIMEOUT = 2000
 --- Option of a pane: the process of the Neovim that it belongs to, the terminal's name and its directory.
 local OPTION = "@gemini_bridge"
 
+--- Runs the program in the pane, when that is marked and will stay after a failure, however early it comes. tmux before
+--- 3.3 does not know "failed".
+local RUN = [[
+tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
+shift 3
+exec "$@"
+]]
+
 local SPLITS = { right = { "-h" }, left = { "-h", "-b" }, top = { "-v", "-b" }, bottom = { "-v" } }
 local SIZES = { right = 0.4, left = 0.4, top = 0.3, bottom = 0.3 }
 
@@ -36,6 +44,13 @@ local function quote(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"
 end
 
+--- What a pane of this Neovim's is marked with.
+---@param name string
+---@param cwd string
+local function mark(name, cwd)
+  return table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
+end
+
 --- The command that opens a pane.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param place gemini_bridge.Place
@@ -58,8 +73,8 @@ local function opening(spec, place, enter)
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
   end
-  -- A single word would be a line for a shell.
-  vim.list_extend(words, { "--", "env" })
+  local keep = config.get().terminal.auto_close and "failed" or "on"
+  vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cwd), keep })
   return table.concat(vim.tbl_map(quote, vim.list_extend(words, spec.cmd)), " ")
 end
 
@@ -75,8 +90,7 @@ View.__index = View
 ---@param name string
 ---@param cwd string
 function View:claim(name, cwd)
-  local mark = table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
-  tmux({ "set-option", "-p", "-t", self.pane, OPTION, mark })
+  tmux({ "set-option", "-p", "-t", self.pane, OPTION, mark(name, cwd) })
 end
 
 --- Runs a program in a new pane.
@@ -93,9 +107,6 @@ function View:start(spec)
   end
   local id, pid = output:match("(%%%d+) (%d+)")
   self.pane, self.pid = id, tonumber(pid)
-  local keep = config.get().terminal.auto_close and "failed" or "on"
-  self:claim(spec.name, spec.cwd)
-  tmux({ "set-option", "-p", "-t", id, "remain-on-exit", keep })
 end
 
 --- Goes to the pane, in whatever window of the session it is by now.
