@@ -129,6 +129,15 @@ t.test("a buffer that changes under its review makes it stale until that is undo
   await isStale(false);
 });
 
+t.test("so does an edit of a long text that comes at once", async (t) => {
+  const { nvim, path, open, isStale } = await start(t);
+  writeFileSync(path, "one line of many\n".repeat(50_000));
+  await nvim.command("edit!");
+  await open();
+  await nvim.input("Amine<Esc>");
+  await isStale(true);
+});
+
 t.test("after a crash of the host both are noticed, also what happened meanwhile", async (t) => {
   const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
   await open();

@@ -15,6 +15,9 @@ local M = {}
 --- (milliseconds).
 local PAUSE = 200
 
+--- A longer text is not read before the request is answered (bytes).
+local LONG = 256 * 1024
+
 --- Follows the user's own buffer of the file, if the review shows it.
 ---@param review gemini_bridge.Review
 ---@return fun() stop May run twice.
@@ -23,24 +26,32 @@ function M.watch(review)
   if review.buffers.copied then
     return function() end
   end
+  --- What it held. Of a long text that was edited before it was read this is not known, nor when it is so again.
   local shown ---@type string?
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
   local edited = false
   local timer = assert(vim.uv.new_timer())
-  turn.next(function()
-    if queue.has(review) and vim.api.nvim_buf_is_loaded(buf) then
-      shown = text.read(buf)
-    end
-  end)
 
   local function compare()
-    if not (shown and queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
+    if not (queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    local now = text.read(buf) ~= shown
+    local now = shown == nil or text.read(buf) ~= shown
     if now ~= edited then
       edited = now
       channel.notify("original_changed", { id = review.id, edited = now })
     end
+  end
+
+  local function read()
+    if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
+      shown = text.read(buf)
+    end
+  end
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= LONG then
+    read()
+  else
+    turn.next(read)
   end
 
   local function changed()
