@@ -62,7 +62,7 @@ demo: build ## show the main job once, on a real Neovim with a real MCP client
 try: build ## open Neovim with the plugin started on a sample project
 	$(RUN_TS) scripts/try.ts
 
-screenshot: build ## make the README's picture anew, from a real run
+screenshot: build ## make the README's pictures anew, from real runs
 	$(RUN_TS) scripts/screenshot.ts
 
 bench: build ## measure

@@ -1,4 +1,4 @@
-/** `make screenshot`: the README's picture, from a real run of the real CLI with a scripted model. */
+/** `make screenshot`: the README's pictures, from real runs of the real CLI with a scripted model. */
 import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { z } from "zod";
@@ -8,8 +8,12 @@ import { writeFiles } from "../test/support/sandbox.ts";
 import { attachGrid } from "./grid.ts";
 import { toSvg } from "./svg.ts";
 
-const PICTURE = join(root, "doc/review.svg");
-const COLUMNS = 190;
+/** One for each of a reader's colour schemes. */
+const PICTURES = [
+  { background: "dark", theme: "Default", path: join(root, "doc/review.svg") },
+  { background: "light", theme: "Default Light", path: join(root, "doc/review-light.svg") },
+];
+const COLUMNS = 206;
 const LINES = 29;
 
 const BEFORE = `-- Turns a title into the part of an address.
@@ -34,18 +38,21 @@ const AFTER = BEFORE.replace(
 );
 
 /** As after the CLI's first start, `/ide enable` and an API key. */
-const SETTINGS = {
+const settings = (theme: string) => ({
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
   general: { enableAutoUpdate: false },
   privacy: { usageStatisticsEnabled: false },
-  ui: { hideTips: true, hideBanner: true },
-};
+  ui: { hideTips: true, hideBanner: true, theme },
+});
 
-const INIT = `
+// What has another default in each release of Neovim is set, or each would take another picture.
+const init = (background: string) => `
+vim.o.background, vim.o.diffopt = "${background}", "internal,filler,closeoff,linematch:40"
 vim.o.termguicolors, vim.o.number, vim.o.signcolumn, vim.o.showmode, vim.o.fillchars = true, true, "no", false, "eob: "
 vim.o.laststatus, vim.o.statusline = 3, " lua/slug.lua %= %{v:lua.require'gemini-bridge'.statusline()} "
 vim.o.ruler, vim.o.cmdheight = false, 1
+vim.api.nvim_set_hl(0, "StatusLine", { link = "Visual" })
 require("gemini-bridge").setup({ terminal = { size = 62 } })
 `;
 
@@ -62,12 +69,12 @@ end)()`;
 const disposals: (() => unknown)[] = [];
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
-async function takePicture(): Promise<void> {
+async function takePicture({ background, theme, path: picture }: (typeof PICTURES)[number]): Promise<void> {
   const model = await startModel(scope);
   const nvim = await startNvim(scope, {
     files: { "lua/slug.lua": BEFORE, "README.md": "# Slugs\n" },
     args: ["lua/slug.lua"],
-    init: INIT,
+    init: init(background),
     env: {
       PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
       COLORTERM: "truecolor",
@@ -76,7 +83,7 @@ async function takePicture(): Promise<void> {
       GEMINI_CLI_NO_RELAUNCH: "true",
     },
   });
-  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify(SETTINGS) });
+  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify(settings(theme)) });
   const grid = await attachGrid(nvim.nvim, COLUMNS, LINES);
   const shows = async (text: string) =>
     z
@@ -101,14 +108,16 @@ async function takePicture(): Promise<void> {
   await nvim.command("redraw!");
   await nvim.lua("return true"); // what was drawn has arrived before this answer
   writeFileSync(
-    PICTURE,
+    picture,
     toSvg(grid, "A review in Neovim: the file, the proposal, and Gemini CLI's own question"),
   );
-  console.log(PICTURE);
+  console.log(picture);
 }
 
-try {
-  await takePicture();
-} finally {
-  for (const dispose of disposals.reverse()) await dispose();
+for (const picture of PICTURES) {
+  try {
+    await takePicture(picture);
+  } finally {
+    for (const dispose of disposals.splice(0).reverse()) await dispose();
+  }
 }

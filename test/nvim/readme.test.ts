@@ -58,7 +58,12 @@ t.test("the README", async (t) => {
     for (const [, target = ""] of readme.matchAll(/(?:^|`)make (\w+)/gm)) {
       t.doesNotThrow(() => execFileSync("make", ["--dry-run", target], { cwd: root, stdio: "pipe" }), target);
     }
-    for (const [, file = ""] of readme.matchAll(/\]\((?!https?:)([^)#]+)\)/g)) {
+    const links = [...readme.matchAll(/(?:\]\(|src(?:set)?=")(?!https?:)([^)#"]+)/g)];
+    t.ok(
+      links.some(([, file]) => file === "doc/review-light.svg"),
+      "pictures are found",
+    );
+    for (const [, file = ""] of links) {
       t.ok(existsSync(join(root, file)), file);
     }
   });
