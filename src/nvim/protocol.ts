@@ -6,6 +6,9 @@
  * each, sent by `lua/gemini-bridge/host/lifecycle.lua`; Lua never waits for Node.
  */
 import * as z from "zod";
+import type { Status } from "./status.ts";
+
+export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
 /** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
 export const EVENT_METHOD = "gemini_bridge";
@@ -148,69 +151,6 @@ export const Boot = z.object({
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;
-
-/** A connected CLI as the user sees it. `connectedAt` is Unix milliseconds. */
-export interface ClientInfo {
-  id: string;
-  name: string;
-  version: string;
-  connectedAt: number;
-  /**
-   * Its session is that of a host before this one. Gemini CLI goes on reading it, so that no decision is lost, but says
-   * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
-   */
-  interrupted: boolean;
-  /** The name of the terminal of `:Gemini` that it runs in, as far as known. */
-  terminal: string | undefined;
-}
-
-/** What connected CLIs are told now, and what is kept from them. */
-export interface Shared {
-  /** The user has paused sharing. */
-  paused: boolean;
-  /** Absolute paths of the open files, the last focused first. */
-  files: string[];
-  /** The one of them that the user looks at. */
-  active: string | undefined;
-  /** Length of the selected text in UTF-16 units. */
-  selected: number | undefined;
-  /** The file that the user looks at, when it is one that must not be shared. */
-  excluded: string | undefined;
-  /** Ignore files that cannot be used, and why: all below their folders is kept back. The first few. */
-  unusable: { file: string; reason: string }[];
-}
-
-/** What a CLI in another terminal finds in Neovim's directory. */
-export interface Editors {
-  count: number;
-  /** The process of the one that it takes. */
-  pid: number;
-  /** It takes this Neovim. */
-  isOwn: boolean;
-}
-
-/** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
-export interface Status {
-  state: "starting" | "running" | "stopping" | "stopped";
-  /** What the host was built from, so that one that outlives an update is known. */
-  build?: string;
-  port?: number;
-  /** Process id of the host. */
-  pid?: number;
-  discoveryFile?: string;
-  /** Kept by Lua for the next host, should this one crash. */
-  token?: string;
-  workspace: string[];
-  clients: ClientInfo[];
-  /** Why a CLI in a terminal of Neovim's does not connect without a question, where that is so. */
-  connection?: string | undefined;
-  /** While a CLI is connected. */
-  shared?: Shared | undefined;
-  /** As of when the user asked last. */
-  editors?: Editors | undefined;
-  /** Why a start failed. */
-  error?: string;
-}
 
 const Nothing = z.unknown();
 
