@@ -13,7 +13,10 @@ t.test("the first use, and an update without a build", async (t) => {
   const isRunning = "require('gemini-bridge').status().state == 'running'";
 
   await nvim.input(":GeminiStart<CR>");
-  t.match(await nvim.messages(), /The bridge did not start: it is not built yet; run :GeminiBuild/);
+  await nvim.waitFor(
+    async () => /The bridge did not start: it is not built yet; run :GeminiBuild/.test(await nvim.messages()),
+    "what is missing to be said",
+  );
   t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
 
   await nvim.command("GeminiBuild");
@@ -31,10 +34,13 @@ t.test("the first use, and an update without a build", async (t) => {
     "only its time changed",
   );
   appendFileSync(source, "// changed\n");
-  utimesSync(source, later, later);
+  utimesSync(source, later + 10, later + 10);
   await nvim.command("messages clear");
   await nvim.input(":GeminiStart<CR>");
-  t.match(await nvim.messages(), /it was updated, but not built again; run :GeminiBuild/);
+  await nvim.waitFor(
+    async () => /it was updated, but not built again; run :GeminiBuild/.test(await nvim.messages()),
+    "what is wrong to be said",
+  );
   await nvim.command("GeminiBuild");
   await nvim.waitFor(isRunning, "the updated bridge to run", 20_000);
 
