@@ -1,6 +1,5 @@
-import { setFlagsFromString } from "node:v8";
-import { runInNewContext } from "node:vm";
 import t from "tap";
+import { heldMemory } from "../support/memory.ts";
 import {
   ask,
   type EventStream,
@@ -182,12 +181,7 @@ t.test("a stream that goes on with an answer is a sign of life", async (t) => {
 
 t.test("two hundred clients that come and go leave nothing behind", async (t) => {
   const { port, sessions, calls } = await startServer(t, { grace: 1_000 });
-  setFlagsFromString("--expose-gc");
-  const collect: () => void = runInNewContext("gc");
-  const measure = () => {
-    collect();
-    return { heap: process.memoryUsage().heapUsed, handles: process.getActiveResourcesInfo().length };
-  };
+  const measure = () => ({ heap: heldMemory(), handles: process.getActiveResourcesInfo().length });
   let held = 0;
   const params = { name: "openDiff", arguments: { filePath: "/tmp/none", newContent: "x".repeat(10_000) } };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/call", params });

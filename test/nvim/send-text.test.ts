@@ -6,10 +6,13 @@ import type { Nvim } from "../support/nvim.ts";
 async function shell(nvim: Nvim, command: string, output: RegExp): Promise<void> {
   await nvim.lua("vim.env.PS1, vim.env.ENV = '$ ', ''");
   await nvim.input(":terminal sh<CR>i");
-  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "the shell");
-  await nvim.input(`${command}<CR>`);
   const text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
-  await nvim.waitFor(async () => output.test(String(await nvim.lua(text))), "the output");
+  const shows = (what: RegExp) =>
+    nvim.waitFor(async () => what.test(String(await nvim.lua(text))), "the shell");
+  // What is typed before the prompt is there is shown twice.
+  await shows(/^\$ /m);
+  await nvim.input(`${command}<CR>`);
+  await shows(output);
   await nvim.input("<C-\\><C-n>");
 }
 
@@ -54,7 +57,7 @@ t.test("the last output of a terminal", async (t) => {
   t.match(await nvim.messages(), /There is no output of a terminal/);
   await nvim.input(":GeminiSend<CR>");
   await receives(nvim, "<@a.txt >");
-  await shell(nvim, "echo one; echo two", /^two$/m);
+  await shell(nvim, "echo one; echo two", /^two\n\$/m);
 
   await t.test("from it, from elsewhere, with a text", async () => {
     const output = "Output of a terminal:\n```\n$ echo one; echo two\none\ntwo\n$\n```";

@@ -48,7 +48,8 @@ t.test("Lua in the help", async (t) => {
     ...help.matchAll(/keymap\.set\((?:"(\w)"|\{ "(\w)"[^}]*\}), "([^"]+)", "<Plug>\((\w+)\)"\)/g),
   ];
   t.ok(maps.length >= 4, "maps are found");
-  for (const [, one, first, keys, command] of maps) {
+  for (const [, one, first, string = "", command] of maps) {
+    const keys = string.replaceAll("\\\\", "\\");
     const mapped = await nvim.lua("return vim.fn.maparg(...)", keys, one ?? first);
     t.equal(mapped, `<Plug>(${command})`);
     t.equal(await nvim.lua("return vim.fn.exists(':' .. ...)", command), 2, `:${command}`);
