@@ -84,10 +84,14 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       shared: (shared) => report({ shared }),
     });
     const earlier = new Set(memory.sessions.map(({ id }) => id));
-    const client = (info: SessionInfo) => ({
-      ...info,
-      interrupted: earlier.has(info.id) && info.name === CLI_NAME,
-      terminal: terminals.nameOf(info.id),
+    const client = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
+      id,
+      cli,
+      name,
+      version,
+      connectedAt,
+      interrupted: earlier.has(id) && name === CLI_NAME,
+      terminal: terminals.nameOf(id),
     });
     sessions.events
       .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
@@ -107,8 +111,9 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
 
     const { bodyLimit } = boot.server;
-    const { port, token } = boot;
-    const endpoint = await listen({ sessions, log, bodyLimit }, { port, token });
+    const { port, tokens } = boot;
+    const routes = [sessions.route("/mcp")];
+    const endpoint = await listen({ routes, log, bodyLimit }, ["gemini"], { port, tokens });
     disposals.push(endpoint.close);
     signal.throwIfAborted();
     log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);

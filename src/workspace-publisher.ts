@@ -35,7 +35,8 @@ export interface WorkspacePublisherOptions {
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal } = options;
   const { idePid, stateDirectory, connect } = options.boot;
-  const { port, token } = options.address;
+  const { port, tokens } = options.address;
+  const { gemini: token = "" } = tokens;
   const defaults = writeSystemDefaults(stateDirectory, connect ? [CONNECT] : [], process.env);
   const connection = connect ? defaults.obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
@@ -44,7 +45,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const refused = new Set<string>();
   let last: Promise<void> = Promise.resolve();
   // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
-  report({ port, pid: process.pid, discoveryFile: discovery.path, token, connection });
+  report({ port, pid: process.pid, discoveryFile: discovery.path, tokens, connection });
 
   async function publish(directories: readonly string[]): Promise<void> {
     signal.throwIfAborted();

@@ -19,9 +19,14 @@ export interface Introduction {
 }
 
 /** What is kept of a client's first message. */
-export function sessionInfo(id: string, { protocolVersion, clientInfo }: Introduction): SessionInfo {
+export function sessionInfo(
+  id: string,
+  credential: string,
+  { protocolVersion, clientInfo }: Introduction,
+): SessionInfo {
   return {
     id,
+    credential,
     connectedAt: Date.now(),
     name: shortLine(clientInfo.name),
     version: shortLine(clientInfo.version),

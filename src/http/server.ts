@@ -1,11 +1,9 @@
-/** The HTTP application: `/mcp` behind the guards. */
+/** The HTTP application: routes behind the guards. */
 import type { Socket } from "node:net";
-import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Log } from "../log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
-import { type Address, checkHost, checkRoute, checkToken, ENDPOINT } from "./guard.ts";
-import { MAX_FIRST_MESSAGE } from "./limits.ts";
-import type { Sessions } from "./sessions.ts";
+import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 
 /** Milliseconds; each bounds how long a client may hold a connection without getting on. */
 export interface Timeouts {
@@ -25,7 +23,7 @@ const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 5_000, check
 export interface AppOptions {
   /** `undefined` until the server listens. */
   address: () => Address | undefined;
-  sessions: Sessions;
+  routes: readonly Route[];
   log: Log;
   /** The largest request body that is read (bytes). */
   bodyLimit: number;
@@ -34,7 +32,7 @@ export interface AppOptions {
 
 /** @returns an application that is not listening yet. */
 export function buildApp(options: AppOptions): FastifyInstance {
-  const { address, sessions, log, bodyLimit, timeouts = TIMEOUTS } = options;
+  const { address, routes, log, bodyLimit, timeouts = TIMEOUTS } = options;
   /** Responses that have not ended, by connection. */
   const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
@@ -75,10 +73,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
     // Some clients say what type their DELETE has, though it has no body.
     if (body === "" && request.method === "DELETE") done(null);
-    else if (request.headers["mcp-session-id"] === undefined && body.length > MAX_FIRST_MESSAGE)
+    else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))
       done(Object.assign(new Error("the first message is too long"), { statusCode: 413 }));
     else void parseJson(request, body, done);
   });
+  app.decorateRequest("credential", "");
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     const replies = unfinished.get(socket) ?? new Set();
     unfinished.set(socket, replies.add(reply));
@@ -87,7 +86,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   });
   app.addHook("onRequest", checkHost(address));
   app.addHook("onRequest", checkToken(address));
-  app.addHook("onRequest", checkRoute);
+  app.addHook("onRequest", checkRoute(routes));
   app.addHook("onSend", ({ method, socket }, { statusCode }, payload, done) => {
     // The path and the headers are the peer's own words, the payload is ours; what the SDK refuses, the session tells.
     if (statusCode >= 400)
@@ -95,10 +94,16 @@ export function buildApp(options: AppOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler(sendError);
-  app.addHook("onClose", () => sessions.close());
-  app.route({ method: ENDPOINT.methods, url: ENDPOINT.url, handler: sessions.handle });
+  for (const { url, methods, maxFirstMessage, handler, close } of routes) {
+    app.route({ method: methods, url, handler, config: { ...(maxFirstMessage && { maxFirstMessage }) } });
+    if (close) app.addHook("onClose", close);
+  }
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   return app;
+}
+
+function maxFirstMessage({ routeOptions }: FastifyRequest): number {
+  return routeOptions.config.maxFirstMessage ?? Number.POSITIVE_INFINITY;
 }
 
 function ownWords(payload: unknown): string {

@@ -10,6 +10,8 @@ import { createEventStream, type EventStream, onceClosed } from "./event-stream.
 /** What a later host needs in order to go on with a session. */
 export interface SessionInfo {
   readonly id: string;
+  /** The name of the token that opened it. */
+  readonly credential: string;
   /** Unix milliseconds. */
   readonly connectedAt: number;
   /** How the CLI names itself. */

@@ -5,7 +5,8 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../log.ts";
 import { rpcError } from "./errors.ts";
-import { hasLongId, type Introduction, sessionInfo } from "./limits.ts";
+import type { Route } from "./guard.ts";
+import { hasLongId, type Introduction, MAX_FIRST_MESSAGE, sessionInfo } from "./limits.ts";
 import type { Connection, Session, SessionInfo } from "./session.ts";
 
 /** The CLI's HTTP client drops a stream that is silent for 300 s (milliseconds). */
@@ -44,7 +45,8 @@ export interface SessionOptions {
 
 export interface Sessions {
   readonly events: EventEmitter<SessionEvents>;
-  handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
+  /** The endpoint of MCP's streamable HTTP at this path. */
+  route(url: string): Route;
   /** Goes on with the sessions of a host before this one; each has the grace time to come back. */
   restore(infos: readonly SessionInfo[]): Promise<void>;
   /** All sessions, for a later host. */
@@ -52,8 +54,6 @@ export interface Sessions {
   /** Those with an open event stream. */
   connected(): Session[];
   get(id: string): Session | undefined;
-  /** Ends every session. May run twice. */
-  close(): Promise<void>;
 }
 
 export function createSessions(options: SessionOptions): Sessions {
@@ -109,39 +109,50 @@ export function createSessions(options: SessionOptions): Sessions {
       const message = `Too many sessions: ${maxSessions} are open; try again later`;
       return reply.code(503).header("retry-after", "30").send(rpcError(-32000, message));
     }
-    const connection = await create(sessionInfo(randomUUID(), introduction));
+    const connection = await create(sessionInfo(randomUUID(), request.credential, introduction));
     await connection.handle(request, reply);
     if (!connections.has(connection.id)) await connection.close();
     return reply;
   }
 
+  async function handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const refuse = (status: number, code: number, message: string) =>
+      reply.code(status).send(rpcError(code, message));
+    const { body } = request;
+    if (Array.isArray(body) && body.length === 0)
+      return refuse(400, -32600, "Invalid Request: the batch is empty");
+    if (hasLongId(body)) return refuse(400, -32600, "Invalid Request: the id is too long");
+    const id = request.headers["mcp-session-id"];
+    if (typeof id === "string") {
+      const connection = connections.get(id);
+      // Of a session that began with another token nobody else need know.
+      if (connection?.info.credential !== request.credential) return refuse(404, -32001, "Session not found");
+      return connection.handle(request, reply);
+    }
+    const { isInitializeRequest } = await prepare();
+    if (request.method === "POST" && isInitializeRequest(body))
+      return initialize(body.params, request, reply);
+    return refuse(400, -32000, "Bad Request: Mcp-Session-Id header is required");
+  }
+
+  async function close(): Promise<void> {
+    await Promise.all([...connections.values()].map((connection) => connection.close()));
+  }
+
   return {
     events,
-    async handle(request, reply) {
-      const refuse = (status: number, code: number, message: string) =>
-        reply.code(status).send(rpcError(code, message));
-      const { body } = request;
-      if (Array.isArray(body) && body.length === 0)
-        return refuse(400, -32600, "Invalid Request: the batch is empty");
-      if (hasLongId(body)) return refuse(400, -32600, "Invalid Request: the id is too long");
-      const id = request.headers["mcp-session-id"];
-      if (typeof id === "string") {
-        const connection = connections.get(id);
-        return connection ? connection.handle(request, reply) : refuse(404, -32001, "Session not found");
-      }
-      const { isInitializeRequest } = await prepare();
-      if (request.method === "POST" && isInitializeRequest(body))
-        return initialize(body.params, request, reply);
-      return refuse(400, -32000, "Bad Request: Mcp-Session-Id header is required");
-    },
+    route: (url) => ({
+      url,
+      methods: ["GET", "POST", "DELETE"],
+      maxFirstMessage: MAX_FIRST_MESSAGE,
+      handler: handle,
+      close,
+    }),
     async restore(infos) {
       for (const info of infos) await (await create(info)).initialize();
     },
     all: () => [...connections.values()].map(({ info }) => info),
     connected: () => [...connections.values()].filter(({ isConnected }) => isConnected),
     get: (id) => connections.get(id),
-    async close() {
-      await Promise.all([...connections.values()].map((connection) => connection.close()));
-    },
   };
 }

@@ -103,6 +103,7 @@ export const Memory = z.object({
   sessions: list(
     z.object({
       id: z.string(),
+      credential: z.string(),
       connectedAt: z.number(),
       name: z.string(),
       version: z.string(),
@@ -134,9 +135,9 @@ export const Boot = z.object({
   stateDirectory: z.string(),
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: z.boolean(),
-  /** Port and token of the host before this one, so that a connected CLI finds its way back. */
+  /** Port and tokens of the host before this one, so that a connected CLI finds its way back. */
   port: z.number().int().optional(),
-  token: z.string().optional(),
+  tokens: z.record(z.string(), z.string()).optional(),
   /** The highest diff id used in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
   /** Clients at once; milliseconds; bytes. The options of the same names say what they bound. */

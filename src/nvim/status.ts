@@ -3,6 +3,8 @@
 /** A connected CLI as the user sees it. `connectedAt` is Unix milliseconds. */
 export interface ClientInfo {
   id: string;
+  /** The name of its profile. */
+  cli: string;
   name: string;
   version: string;
   connectedAt: number;
@@ -49,8 +51,8 @@ export interface Status {
   /** Process id of the host. */
   pid?: number;
   discoveryFile?: string;
-  /** Kept by Lua for the next host, should this one crash. */
-  token?: string;
+  /** By CLI. Kept by Lua for the next host, should this one crash. */
+  tokens?: Readonly<Record<string, string>>;
   workspace: string[];
   clients: ClientInfo[];
   /** Why a CLI in a terminal of Neovim's does not connect without a question, where that is so. */

@@ -1,5 +1,14 @@
 import t from "tap";
-import { ask, headers, INITIALIZE, initialize, RpcError, sendRaw, startServer } from "../support/server.ts";
+import {
+  ask,
+  headers,
+  INITIALIZE,
+  initialize,
+  OTHER_TOKEN,
+  RpcError,
+  sendRaw,
+  startServer,
+} from "../support/server.ts";
 
 t.test("nobody gets in without the token, the right host and no origin", async (t) => {
   const { port } = await startServer(t);
@@ -74,4 +83,23 @@ t.test("only /mcp is there, with three methods", async (t) => {
   }
   t.equal((await ask(port, { method: "HEAD" })).status, 405);
   t.equal((await ask(port, { path: "/mcp?x=1", body: INITIALIZE })).status, 200);
+});
+
+t.test("a client is known by its token, and so are its sessions", async (t) => {
+  const { port, sessions } = await startServer(t);
+  const other = { authorization: `Bearer ${OTHER_TOKEN}` };
+  const first = await initialize(port);
+  const second = await initialize(port, other);
+  t.equal(sessions.get(first)?.info.credential, "test");
+  t.equal(sessions.get(second)?.info.credential, "other");
+  const ping = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+  for (const [session, headers, status] of [
+    [first, {}, 200],
+    [first, other, 404],
+    [second, other, 200],
+    [second, {}, 404],
+  ] as const) {
+    const answer = await ask(port, { body: ping, headers: { ...headers, "mcp-session-id": session } });
+    t.equal(answer.status, status);
+  }
 });

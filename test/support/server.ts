@@ -10,6 +10,8 @@ import { createLog, type Log } from "../../src/log.ts";
 import { waitFor } from "./wait.ts";
 
 export const TOKEN = "the-token-of-this-test";
+/** Opens the same server, for a client that is known by another name. */
+export const OTHER_TOKEN = "the-token-of-another-kind";
 
 export interface ServerOptions {
   maxSessions?: number;
@@ -50,8 +52,8 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
     sessions.events.on(event, ({ id }) => void calls.push(`${event} ${id}`));
   let port = 0;
   const app = buildApp({
-    address: () => ({ port, token: TOKEN }),
-    sessions,
+    address: () => ({ port, tokens: { test: TOKEN, other: OTHER_TOKEN } }),
+    routes: [sessions.route("/mcp")],
     log,
     bodyLimit: options.bodyLimit ?? 64 * 1024 * 1024,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),

@@ -9,7 +9,7 @@ local M = {}
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
 ---@field discoveryFile? string
----@field token? string
+---@field tokens? table<string, string> By CLI.
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
 ---@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
@@ -33,6 +33,7 @@ local M = {}
 
 ---@class gemini_bridge.ClientInfo
 ---@field id string Session id.
+---@field cli string The name of its profile.
 ---@field name string
 ---@field version string
 ---@field connectedAt number Unix milliseconds.

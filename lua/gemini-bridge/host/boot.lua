@@ -18,7 +18,7 @@ function M.make()
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
     connect = options.terminal.connect,
     port = last.port,
-    token = last.token,
+    tokens = last.tokens,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),
     server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
     memory = decisions.memory(),

@@ -79,7 +79,7 @@ local function recover(last, ended, reason)
   if restarts == 1 then
     notify(("Gemini's host ended unexpectedly (%s); restarting"):format(reason), "warn")
   end
-  local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, token = last.token }
+  local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, tokens = last.tokens }
   status.set(waiting)
   vim.defer_fn(function()
     -- Unless the user has stopped the bridge meanwhile, or stopped and started it.
