@@ -1,0 +1,157 @@
+/**
+ * CONTRACT 3: what hooks of the CLIs tell the bridge, whatever the CLI calls it.
+ *
+ * The names and shapes are those of Gemini CLI 0.61.0 (its docs, hooks/reference.md) and Qwen Code 0.24.4 (its docs,
+ * features/hooks.md). Only what the bridge needs is read: texts of files are not, as the disk alone has their bytes.
+ */
+import { resolve } from "node:path";
+import * as z from "zod";
+
+/** A CLI's own session, which its hooks name; not the session of its connection to the bridge. */
+export interface Agent {
+  /** The profile whose token the hook had. */
+  readonly cli: string;
+  readonly session: string;
+  /** The CLI's working directory; absolute. */
+  readonly cwd: string;
+  /** The CLI's process, where its hooks know it. */
+  readonly pid?: number | undefined;
+}
+
+/** What the agent uses; `name` is the CLI's own. */
+export type Tool =
+  /** Writes one file; `filePath` is absolute. */
+  | { kind: "edit"; name: string; filePath: string }
+  | { kind: "shell"; name: string; command: string }
+  | { kind: "other"; name: string };
+
+/** `at` is Unix milliseconds by the CLI's clock. */
+export type AgentEvent = { agent: Agent; at: number } & (
+  | { kind: "turn_started"; prompt: string }
+  /** The CLI waits for the hook: files are as they were before the tool. */
+  | { kind: "tool_starting"; tool: Tool }
+  | { kind: "tool_ended"; tool: Tool; failed: boolean }
+  /** The CLI's own prompt is open. No hook tells how it was answered. */
+  | { kind: "permission_asked"; tool: Tool }
+  /** The answer is complete, or failed. */
+  | { kind: "turn_ended" }
+  /** The chat is over, for instance by `/clear`. The CLI may go on with another one, and tells it up to three times. */
+  | { kind: "session_ended" }
+);
+
+const EDITS = ["write_file", "replace", "edit"];
+const SHELL = "run_shell_command";
+
+const Base = {
+  session_id: z.string().min(1).max(256),
+  cwd: z.string().startsWith("/"),
+  timestamp: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+};
+
+/** The arguments of any tool; those of a server's may be anything. */
+const Text = z.string().optional().catch(undefined);
+const Use = {
+  tool_name: z.string().min(1),
+  tool_input: z.object({ file_path: Text, command: Text }),
+};
+const Outcome = { ...Use, tool_response: z.unknown() };
+
+/** Of an edit. The path is the one that was written, after links and the CLI's own corrections. */
+const Edited = z.object({ returnDisplay: z.object({ filePath: z.string().startsWith("/") }) });
+const Failed = z.object({ error: z.unknown().refine((error) => error != null) });
+
+const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
+  z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
+
+/** The events that the hooks are installed for, Gemini CLI's and then Qwen Code's. */
+const HookInput = z.discriminatedUnion("hook_event_name", [
+  hook("BeforeAgent", { prompt: z.string() }),
+  hook("BeforeTool", Use),
+  hook("AfterTool", Outcome),
+  hook("Notification", {
+    notification_type: z.string(),
+    details: z.object({ type: Text, filePath: Text, command: Text, toolName: Text }).optional(),
+  }),
+  hook("AfterAgent", {}),
+  hook("SessionEnd", {}),
+  hook("UserPromptSubmit", { prompt: z.string(), submitted_prompt: z.string().optional() }),
+  hook("PreToolUse", Use),
+  hook("PostToolUse", Outcome),
+  hook("PostToolUseFailure", Use),
+  hook("PermissionRequest", Use),
+  hook("Stop", {}),
+  hook("StopFailure", {}),
+]);
+type HookInput = z.infer<typeof HookInput>;
+
+/**
+ * @param input the JSON that the CLI gave its hook
+ * @param sender by whose token, and of which process, as far as known
+ * @returns nothing for a notification that is no event of an agent's
+ * @throws {z.ZodError} for anything else than the CLIs' own
+ */
+export function parseHook(input: unknown, sender: Pick<Agent, "cli" | "pid">): AgentEvent | undefined {
+  const hook = HookInput.parse(input);
+  const { session_id: session, cwd, timestamp: at } = hook;
+  const event = meaningOf(hook);
+  return event && { agent: { cli: sender.cli, session, cwd, pid: sender.pid }, at, ...event };
+}
+
+/** Omits from each of a union. */
+type Each<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefined {
+  switch (hook.hook_event_name) {
+    case "BeforeAgent":
+      return { kind: "turn_started", prompt: hook.prompt };
+    case "UserPromptSubmit":
+      return { kind: "turn_started", prompt: hook.submitted_prompt ?? hook.prompt };
+    case "BeforeTool":
+    case "PreToolUse":
+      return { kind: "tool_starting", tool: toolOf(hook) };
+    case "AfterTool":
+      return {
+        kind: "tool_ended",
+        tool: toolOf(hook, hook.tool_response),
+        failed: Failed.safeParse(hook.tool_response).success,
+      };
+    case "PostToolUse":
+      return { kind: "tool_ended", tool: toolOf(hook, hook.tool_response), failed: false };
+    case "PostToolUseFailure":
+      return { kind: "tool_ended", tool: toolOf(hook), failed: true };
+    case "PermissionRequest":
+      return { kind: "permission_asked", tool: toolOf(hook) };
+    case "Notification":
+      return noticeOf(hook);
+    case "AfterAgent":
+    case "Stop":
+    case "StopFailure":
+      return { kind: "turn_ended" };
+    case "SessionEnd":
+      return { kind: "session_ended" };
+  }
+}
+
+function noticeOf(
+  hook: Extract<HookInput, { hook_event_name: "Notification" }>,
+): Each<AgentEvent, "agent" | "at"> | undefined {
+  // Qwen Code's prompt is empty again, also after Esc, which no other hook of it tells.
+  if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
+  if (hook.notification_type !== "ToolPermission") return undefined;
+  const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};
+  if (filePath !== undefined)
+    return { kind: "permission_asked", tool: { kind: "edit", name, filePath: resolve(hook.cwd, filePath) } };
+  if (command !== undefined) return { kind: "permission_asked", tool: { kind: "shell", name, command } };
+  return { kind: "permission_asked", tool: { kind: "other", name } };
+}
+
+type ToolUse = Extract<HookInput, { tool_name: string }>;
+
+function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, response?: unknown): Tool {
+  if (EDITS.includes(name) && input.file_path !== undefined) {
+    const written = Edited.safeParse(response).data?.returnDisplay.filePath;
+    return { kind: "edit", name, filePath: written ?? resolve(cwd, input.file_path) };
+  }
+  if (name === SHELL && input.command !== undefined) return { kind: "shell", name, command: input.command };
+  return { kind: "other", name };
+}
