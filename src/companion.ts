@@ -6,6 +6,7 @@ import type { SessionInfo } from "./http/session.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
 import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
+import { isActive, profilesOf } from "./ide/profiles.ts";
 import { CLI_NAME } from "./ide/wire.ts";
 import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
@@ -61,17 +62,20 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   /** After each `await` it is asked whether the bridge has been stopped meanwhile. */
   async function run(boot: Boot): Promise<void> {
     memory = boot.memory ?? memory;
-    await cleanUpDiscovery();
+    const profiles = profilesOf(boot.clis).filter(isActive);
+    await Promise.all(profiles.map(cleanUpDiscovery));
     signal.throwIfAborted();
 
     const sessions = createSessions({ version, log, ...boot.server });
+    const labelOf = ({ credential }: Pick<SessionInfo, "credential">) =>
+      profiles.find(({ name }) => name === credential)?.label ?? credential;
     const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
     const terminals = createTerminals({ sessions, found: reportClients });
     const reviews = createReviews({
       bridge,
       log,
       sessions,
-      nameOf: ({ id, info }) => terminals.nameOf(id) ?? info.name,
+      nameOf: ({ id, info }) => ({ client: terminals.nameOf(id) ?? info.name, label: labelOf(info) }),
       lastId: boot.lastDiffId,
       earlier: memory.diffs,
       remember: (diffs) => remember({ diffs }),
@@ -87,6 +91,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const client = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
       id,
       cli,
+      label: labelOf({ credential: cli }),
       name,
       version,
       connectedAt,
@@ -113,12 +118,24 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const { bodyLimit } = boot.server;
     const { port, tokens } = boot;
     const routes = [sessions.route("/mcp")];
-    const endpoint = await listen({ routes, log, bodyLimit }, ["gemini"], { port, tokens });
+    const endpoint = await listen(
+      { routes, log, bodyLimit },
+      profiles.map(({ name }) => name),
+      { port, tokens },
+    );
     disposals.push(endpoint.close);
     signal.throwIfAborted();
     log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
 
-    const workspace = createWorkspacePublisher({ bridge, log, address: endpoint, boot, report, signal });
+    const workspace = createWorkspacePublisher({
+      bridge,
+      log,
+      address: endpoint,
+      profiles,
+      boot,
+      report,
+      signal,
+    });
     disposals.push(workspace.remove);
     await workspace.publish(boot.workspace.directories);
     void prepare();
@@ -131,6 +148,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         context: context.snapshot,
         log: ({ level, text }) => log[level](text),
         announce: () => attempt(workspace.restore),
+        focused: workspace.refresh,
         workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
       },
       boot.decisions,

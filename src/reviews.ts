@@ -29,8 +29,8 @@ export interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
   sessions: Pick<Sessions, "get">;
-  /** What the user is told of the CLI that asks. */
-  nameOf: (session: Session) => string;
+  /** What the user is told of the client that asks, and which CLI it is. */
+  nameOf: (session: Session) => { client: string; label: string };
   /** The highest review id that is taken. */
   lastId: number;
   /** Reviews of a host before this one. */
@@ -100,9 +100,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
       async openDiff({ filePath, newContent }) {
         const earlier = records.find(session.id, filePath);
         const review = earlier ?? records.add(session.id, filePath);
-        const client = options.nameOf(session);
         const original = readDiskText(filePath);
-        const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, client });
+        const shown = bridge.call("diff_open", {
+          id: review.id,
+          filePath,
+          newContent,
+          ...options.nameOf(session),
+        });
         if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
         try {
           await shown;

@@ -1,11 +1,11 @@
-/** Makes the bridge known to CLIs: the terminal's environment, the discovery file, and what the editor is told of it. */
+/** Makes the bridge known to CLIs: the terminal's environment, the discovery files, and what the editor is told of it. */
 import { delimiter } from "node:path";
 import { loopbackVariables } from "./cli/container.ts";
 import type { Address } from "./http/guard.ts";
-import { createDiscovery } from "./ide/discovery.ts";
+import { createAnnouncements } from "./ide/announcements.ts";
+import type { Profile } from "./ide/profiles.ts";
 import { CONNECT, writeSystemDefaults } from "./ide/system-defaults.ts";
-import { type Environment, FOREIGN_ENVIRONMENT } from "./ide/wire.ts";
-import { workspacePaths } from "./ide/workspace.ts";
+import { canBeJoined, workspacePaths } from "./ide/workspace.ts";
 import type { Log } from "./log.ts";
 import type { Bridge } from "./nvim/bridge.ts";
 import type { Boot, Status } from "./nvim/protocol.ts";
@@ -16,8 +16,10 @@ export interface WorkspacePublisher {
    * @throws {DiscoveryError} when the file cannot be written, an abort when the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
-  /** Puts the discovery file back if it is gone. @throws {DiscoveryError} */
+  /** Puts back discovery files that are gone. @throws {DiscoveryError} */
   restore(): void;
+  /** The user has come to this editor. */
+  refresh(): void;
   /** Deletes the files, synchronously. May run twice. */
   remove(): void;
 }
@@ -26,49 +28,54 @@ export interface WorkspacePublisherOptions {
   bridge: Bridge;
   log: Log;
   address: Address;
-  boot: Pick<Boot, "idePid" | "stateDirectory" | "connect">;
+  profiles: readonly Profile[];
+  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops: from then on nothing is published. */
   signal: AbortSignal;
 }
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
-  const { bridge, log, report, signal } = options;
-  const { idePid, stateDirectory, connect } = options.boot;
+  const { bridge, log, report, signal, profiles } = options;
+  const { idePid: pid, editorPid, stateDirectory, connect } = options.boot;
   const { port, tokens } = options.address;
-  const { gemini: token = "" } = tokens;
   const defaults = writeSystemDefaults(stateDirectory, connect ? [CONNECT] : [], process.env);
   const connection = connect ? defaults.obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
-  const discovery = createDiscovery({ pid: idePid, port, authToken: token, report: log.warn });
-  /** Directories that the user has been told of. */
-  const refused = new Set<string>();
+  /** What the user has been told of: directories and CLIs. */
+  const told = new Set<string>();
+  const tell = (what: string, text: string) => {
+    if (!told.has(what)) bridge.tell("message", { level: "warn", text });
+    told.add(what);
+  };
+  const announcements = createAnnouncements({
+    profiles,
+    announcement: ({ name }) => ({ pid, editorPid, port, authToken: tokens[name] ?? "" }),
+    log,
+    failed: ({ name, label }, { message }) => {
+      log.warn(`${label} does not find this editor:`, message);
+      tell(name, `${label} does not find this Neovim: ${message}`);
+    },
+  });
   let last: Promise<void> = Promise.resolve();
   // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
-  report({ port, pid: process.pid, discoveryFile: discovery.path, tokens, connection });
+  report({ port, pid: process.pid, discoveryFiles: announcements.paths, tokens, connection });
 
   async function publish(directories: readonly string[]): Promise<void> {
     signal.throwIfAborted();
     const paths = await workspacePaths(directories);
     signal.throwIfAborted();
-    for (const directory of paths.refused) {
-      if (!refused.has(directory)) bridge.tell("message", { level: "warn", text: cannotBeListed(directory) });
-      refused.add(directory);
+    for (const directory of paths.open) {
+      if (!canBeJoined(directory)) tell(directory, cannotBeListed(directory));
     }
-    const set: Environment = {
-      GEMINI_CLI_IDE_SERVER_PORT: String(port),
-      GEMINI_CLI_IDE_WORKSPACE_PATH: paths.open.join(delimiter),
-      GEMINI_CLI_IDE_AUTH_TOKEN: token,
-      GEMINI_CLI_IDE_PID: String(idePid),
-      ...(defaults.path !== undefined && { GEMINI_CLI_SYSTEM_DEFAULTS_PATH: defaults.path }),
-    };
-    const clis = loopbackVariables(process.env);
-    await bridge.call("set_environment", { set: { ...set }, unset: FOREIGN_ENVIRONMENT, clis });
+    const { set, unset } = announcements.variables(paths.open);
+    if (defaults.path !== undefined) set["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] = defaults.path;
+    await bridge.call("set_environment", { set, unset, clis: loopbackVariables(process.env) });
     signal.throwIfAborted();
     // Last, so that a CLI that finds the file finds everything else in place.
-    discovery.publish(paths.listed);
-    log.debug("the discovery file was written:", discovery.path, paths.listed);
-    report({ state: "running", workspace: paths.listed });
+    announcements.publish(paths.listed);
+    log.debug("the discovery files were written:", announcements.paths, paths.listed);
+    report({ state: "running", workspace: paths.listed.filter(canBeJoined) });
   }
 
   return {
@@ -77,9 +84,10 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       last = last.then(next, next);
       return last;
     },
-    restore: discovery.restore,
+    restore: announcements.restore,
+    refresh: announcements.refresh,
     remove() {
-      discovery.remove();
+      announcements.remove();
       defaults.remove();
     },
   };

@@ -100,16 +100,17 @@ function M.complete_diffs(lead)
   )
 end
 
---- `:Gemini[!] [name={name}] [args]`
+--- `:Gemini[!] [cli={cli}] [name={name}] [args]`
 function M.terminal(args)
   local words, problem = require("gemini-bridge.terminal.words").split(args.args)
   if not words then
     require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
     return
   end
-  local name = words[1] and words[1]:match("^name=(.+)$")
-  if name then
-    table.remove(words, 1)
+  local named = {}
+  while words[1] and words[1]:match("^cli=.") or words[1] and words[1]:match("^name=.") do
+    local key, value = table.remove(words, 1):match("^(%l+)=(.+)$")
+    named[key] = value
   end
   -- What is selected goes along, also when this is what starts the bridge.
   require("gemini-bridge.context.subscription").track()
@@ -117,17 +118,19 @@ function M.terminal(args)
     require("gemini-bridge.context.selection").take_along()
   end
   when_built(function()
-    bridge().terminal({ name = name, args = words, new = args.bang })
+    bridge().terminal({ cli = named.cli, name = named.name, args = words, new = args.bang })
   end)
 end
 
 function M.complete_terminal(lead)
-  return starting_with(
-    vim.tbl_map(function(terminal)
-      return "name=" .. require("gemini-bridge.terminal.words").escape(terminal.name)
-    end, require("gemini-bridge.terminal.terminals").list()),
-    lead
-  )
+  local candidates = {}
+  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+    candidates[#candidates + 1] = "cli=" .. cli.name
+  end
+  for _, terminal in ipairs(require("gemini-bridge.terminal.terminals").list()) do
+    candidates[#candidates + 1] = "name=" .. require("gemini-bridge.terminal.words").escape(terminal.name)
+  end
+  return starting_with(candidates, lead)
 end
 
 ---@param args vim.api.keyset.create_user_command.command_args

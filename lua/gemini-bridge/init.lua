@@ -44,7 +44,7 @@ end
 ---@field state "stopped"|"starting"|"running"|"stopping"
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
----@field discovery_file? string
+---@field discovery_file? string The one that the first CLI reads.
 ---@field workspace string[]
 ---@field clients { id: string, name: string, version: string, cli: string, terminal?: string }[]
 ---@field diffs { filePath: string, client: string }[]
@@ -57,7 +57,7 @@ function M.status()
     state = now.state,
     port = now.port,
     pid = now.pid,
-    discovery_file = now.discoveryFile,
+    discovery_file = (now.discoveryFiles or {})[1],
     workspace = vim.deepcopy(now.workspace),
     clients = vim.deepcopy(now.clients),
     diffs = M.diffs(),
@@ -89,7 +89,9 @@ end
 --- The pending proposals.
 ---@return { filePath: string, client: string }[]
 function M.diffs()
-  return require("gemini-bridge.review.reviews").list()
+  return vim.tbl_map(function(diff)
+    return { filePath = diff.filePath, client = diff.client }
+  end, require("gemini-bridge.review.reviews").list())
 end
 
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.

@@ -6,7 +6,7 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { DISCOVERY_DIRECTORY, DISCOVERY_FILE } from "../ide/wire.ts";
+import { GEMINI, readFileName } from "../ide/profiles.ts";
 import { type Cli, temporaryDirectory } from "./cli.ts";
 import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
 import { readSmallFile, type SmallFile } from "./small-file.ts";
@@ -32,15 +32,15 @@ export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
 
 /** All discovery files below a temporary directory, in no order. */
 export function announcedEditors(temporary: string): AnnouncedEditor[] {
-  const directory = join(temporary, ...DISCOVERY_DIRECTORY);
+  const directory = GEMINI.directory.replace("{tmp}", temporary);
   return list(directory).flatMap((name) => {
-    const [, pid, port] = DISCOVERY_FILE.exec(name) ?? [];
+    const { pid, port } = readFileName(GEMINI, name) ?? {};
     const path = join(directory, name);
-    const file = pid === undefined ? undefined : readIfPossible(path);
+    if (pid === undefined || port === undefined) return [];
+    const file = readIfPossible(path);
     if (!file) return [];
     const { text, ...facts } = file;
-    const process = { pid: Number(pid), isAlive: isAlive(Number(pid)) };
-    return { path, ...process, port: Number(port), ...facts, content: parse(text) };
+    return { path, pid, isAlive: isAlive(pid), port, ...facts, content: parse(text) };
   });
 }
 

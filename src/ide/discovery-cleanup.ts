@@ -3,10 +3,10 @@ import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
-import { discoveryDirectory } from "./discovery-directory.ts";
 import { draftName } from "./discovery-file.ts";
 import { startOf } from "./process-start.ts";
-import { DISCOVERY_FILE, discoveryFileName, IDE_INFO } from "./wire.ts";
+import { directoryOf, type Profile, readFileName } from "./profiles.ts";
+import { IDE_INFO } from "./wire.ts";
 
 /** More than any file of ours holds (bytes). */
 const MAX_SIZE = 1_000_000;
@@ -23,14 +23,18 @@ const TOLERANCE = 5_000;
 /** No process of Linux or macOS, in whatever namespace, has a higher number. */
 const MAX_PID = 2 ** 22;
 
-const OfNeovim = z.object({ ideInfo: z.object({ name: z.literal(IDE_INFO.name) }) });
+const OfNeovim = z.object({
+  ppid: z.int().positive().optional().catch(undefined),
+  ideInfo: z.object({ name: z.literal(IDE_INFO.name) }),
+});
 
 /**
  * Removes the files that name Neovim, belong to this user, and whose process and port are both dead.
  * Whatever else is in that directory stays as it is, and no file that cannot be read or removed is an error.
  */
-export async function cleanUpDiscovery(directory = discoveryDirectory()): Promise<void> {
-  await Promise.all(list(directory).map((name) => removeIfDead(directory, name).catch(() => {})));
+export async function cleanUpDiscovery(profile: Profile): Promise<void> {
+  const names = list(directoryOf(profile));
+  await Promise.all(names.map((name) => removeIfDead(profile, name).catch(() => {})));
 }
 
 function list(directory: string): string[] {
@@ -41,33 +45,34 @@ function list(directory: string): string[] {
   }
 }
 
-async function removeIfDead(directory: string, name: string): Promise<void> {
-  const isDraft = name.startsWith(".");
-  const [, pid, port] = DISCOVERY_FILE.exec(isDraft ? name.slice(1).replace(/\.tmp$/, "") : name) ?? [];
-  if (pid === undefined || port === undefined) return;
-  // A draft may be cut short, so that its name, which only this plugin uses, has to do.
-  if (isDraft && name !== draftName(discoveryFileName(Number(pid), Number(port)))) return;
-  const path = join(directory, name);
+async function removeIfDead(profile: Profile, name: string): Promise<void> {
+  const published = name.startsWith(".") ? name.slice(1).replace(/\.tmp$/, "") : name;
+  const isDraft = name === draftName(published);
+  const said = readFileName(profile, published);
+  if (said?.port === undefined || (published !== name && !isDraft)) return;
+  const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
   if (!found.isFile() || found.uid !== process.getuid?.() || found.size > MAX_SIZE) return;
-  if (!isDraft && !OfNeovim.safeParse(JSON.parse(readFileSync(path, "utf8"))).success) return;
-  if (!(await isLeftover(Number(pid), Number(port), found.mtimeMs))) return;
+  // A draft may be cut short, so that its name, which only this plugin uses, has to do.
+  const content = isDraft ? undefined : OfNeovim.parse(JSON.parse(readFileSync(path, "utf8")));
+  if (!(await isLeftover(said.pid ?? content?.ppid, said.port, found.mtimeMs))) return;
   // Meanwhile the editor may have come back to it.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }
 
 /**
  * Whether the editor that wrote a discovery file has died.
+ * @param pid none where the file does not say
  * @param date of the file, Unix milliseconds
  */
-export async function isLeftover(pid: number, port: number, date: number): Promise<boolean> {
+export async function isLeftover(pid: number | undefined, port: number, date: number): Promise<boolean> {
   return !(await mayLive(pid, date)) && !(await isListening(port));
 }
 
-async function mayLive(pid: number, date: number): Promise<boolean> {
+async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
   // In another PID namespace, as a container has it, the number tells nothing: the date has to do.
-  if (pid <= MAX_PID && Math.abs(Date.now() - date) < FRESH) return true;
-  if (!isRunning(pid)) return false;
+  if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < FRESH) return true;
+  if (pid === undefined || !isRunning(pid)) return false;
   // A process that began after the file's date has only inherited the number of the one that wrote it.
   const start = await startOf(pid);
   return start === undefined || start <= date + TOLERANCE;

@@ -1,9 +1,9 @@
 /** The directory of the discovery files, which a token may be put into. */
-import { chmodSync, lstatSync, mkdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { Refusal } from "../refusal.ts";
-import { DISCOVERY_DIRECTORY } from "./wire.ts";
+import { directoryOf, type Profile } from "./profiles.ts";
 
 /** A place that cannot be trusted with a token, or not be written; the message tells the user what to do. */
 export class DiscoveryError extends Refusal {
@@ -15,61 +15,74 @@ const OTHERS_MAY_WRITE = 0o002;
 /** In such a directory only their owner, and that of the directory, may rename or remove files. */
 const STICKY = 0o1000;
 
-/** Where every editor's discovery files are. */
-export function discoveryDirectory(): string {
-  return join(tmpdir(), ...DISCOVERY_DIRECTORY);
-}
-
 /**
- * Makes `<tmpdir>/gemini/ide`, private to the user, and refuses one in which others could act.
+ * Makes the directory of a profile's discovery files, private to the user, and refuses one in which others could act.
  * @throws {DiscoveryError}
  */
-export function prepareDirectory(): void {
-  let directory = tmpdir();
+export function prepareDirectory(profile: Profile): void {
+  const wanted = directoryOf(profile);
+  const isTemporary = profile.directory.startsWith("{tmp}");
+  let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
+  const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
   const uid = process.getuid?.();
-  checkParent(directory, uid);
-  for (const name of DISCOVERY_DIRECTORY) {
+  const elsewhere = isTemporary ? "set TMPDIR to a directory of your own" : "make it yours alone";
+  checkParent(directory, uid, elsewhere, !isTemporary);
+  for (const name of names) {
     directory = join(directory, name);
     try {
       mkdirSync(directory, { mode: 0o700 });
     } catch (error) {
       if (codeOf(error) !== "EEXIST") {
-        const advice = "set TMPDIR to a directory that you can write to";
+        const advice = isTemporary ? "set TMPDIR to a directory that you can write to" : elsewhere;
         throw new DiscoveryError(`cannot make ${directory} (${codeOf(error)}); ${advice}`, { cause: error });
       }
     }
     const found = lstatSync(directory); // of a symbolic link itself: where it leads is somebody else's choice
     if (found.isSymbolicLink())
-      throw new DiscoveryError(
-        `${directory} is a symbolic link; remove it, or set TMPDIR to another directory`,
-      );
+      throw new DiscoveryError(`${directory} is a symbolic link; remove it, or ${elsewhere}`);
     if (!found.isDirectory())
-      throw new DiscoveryError(`${directory} is no directory; remove it, or set TMPDIR to another directory`);
-    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory);
+      throw new DiscoveryError(`${directory} is no directory; remove it, or ${elsewhere}`);
+    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory, elsewhere);
     if (uid !== undefined && (found.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE)) !== 0)
       chmodSync(directory, 0o700);
   }
 }
 
-/** Refuses a temporary directory in which another user could put a directory of theirs in the place of ours. */
-function checkParent(directory: string, uid: number | undefined): void {
+/**
+ * A CLI's directory in the user's home, made where it is missing. It may be a link: who could lay it there is the user.
+ * @throws {DiscoveryError}
+ */
+function ownDirectory(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  } catch (error) {
+    throw new DiscoveryError(`cannot make ${path} (${codeOf(error)})`, { cause: error });
+  }
+}
+
+/**
+ * Refuses a directory in which another user could put a directory of theirs in the place of ours.
+ * @param isOwn it is in the user's home, where the group that may write is often the user's own, of nobody else
+ */
+function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
   const found = statSync(directory, { throwIfNoEntry: false });
   if (!found?.isDirectory())
     throw new DiscoveryError(`the temporary directory ${directory} does not exist; make it, or set TMPDIR`);
   if (uid === undefined) return;
-  const elsewhere = "or set TMPDIR to a directory of your own";
+  const elsewhere = `or ${advice}`;
   if ((found.mode & STICKY) === 0) {
     if ((found.mode & OTHERS_MAY_WRITE) !== 0)
       throw new DiscoveryError(
         `anyone may rename what is in ${directory}; set its sticky bit (chmod +t), ${elsewhere}`,
       );
-    if ((found.mode & GROUP_MAY_WRITE) !== 0)
+    if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && found.gid === uid))
       throw new DiscoveryError(
         `its group may rename what is in ${directory}; keep it from that (chmod g-w), ${elsewhere}`,
       );
   }
-  if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory);
+  if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory, advice);
 }
 
 /**
@@ -91,8 +104,8 @@ function isRootKnown(map: string): boolean {
   return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
 }
 
-function belongsToAnother(directory: string): DiscoveryError {
-  return new DiscoveryError(`${directory} belongs to another user; set TMPDIR to a directory of your own`);
+function belongsToAnother(directory: string, advice: string): DiscoveryError {
+  return new DiscoveryError(`${directory} belongs to another user; ${advice}`);
 }
 
 /** The system's name for what went wrong, such as `ENOSPC`. */

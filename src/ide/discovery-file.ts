@@ -11,9 +11,10 @@ import {
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { delimiter, join } from "node:path";
-import { codeOf, DiscoveryError, discoveryDirectory, prepareDirectory } from "./discovery-directory.ts";
-import { type Discovery, discoveryFileName, IDE_INFO } from "./wire.ts";
+import { join } from "node:path";
+import { codeOf, DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
+import { directoryOf, fileName, type Profile } from "./profiles.ts";
+import { type Announcement, discoveryContent } from "./wire.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
@@ -30,10 +31,10 @@ export interface DiscoveryFile {
   remove(): void;
 }
 
-/** @param pid the editor's process as the CLI finds it. */
-export function createDiscoveryFile(pid: number, port: number, authToken: string): DiscoveryFile {
-  const directory = discoveryDirectory();
-  const name = discoveryFileName(pid, port);
+/** For the CLIs of one profile. */
+export function createDiscoveryFile(profile: Profile, announcement: Announcement): DiscoveryFile {
+  const directory = directoryOf(profile);
+  const name = fileName(profile, announcement.pid, announcement.port);
   const path = join(directory, name);
   const draft = join(directory, draftName(name));
   /** The file that was written last. While it is open no other one gets its number. */
@@ -56,9 +57,8 @@ export function createDiscoveryFile(pid: number, port: number, authToken: string
     path,
     state,
     write(workspace) {
-      prepareDirectory();
-      const workspacePath = workspace.join(delimiter);
-      const content: Discovery = { port, workspacePath, authToken, ideInfo: IDE_INFO };
+      prepareDirectory(profile);
+      const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
       // Written beside and renamed: a CLI that reads at any moment sees the old file or the new
       // one, and nobody else can read either. The flag refuses to follow whatever is at that name.

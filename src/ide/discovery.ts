@@ -2,6 +2,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import { createDiscoveryFile } from "./discovery-file.ts";
+import type { Profile } from "./profiles.ts";
+import type { Announcement } from "./wire.ts";
 
 /**
  * So often the file is looked for, and its date made new. Where its process cannot be seen, in another PID namespace,
@@ -24,15 +26,15 @@ export interface Discovery {
    * @throws {DiscoveryError}
    */
   restore(): void;
+  /** Makes the file's date that of now: of several editors some CLIs take the one with the newest. */
+  refresh(): void;
   /** Deletes the file, synchronously, so that it also works in a signal handler. May run twice. */
   remove(): void;
 }
 
 export interface DiscoveryOptions {
-  /** The editor's process as the CLI finds it. */
-  pid: number;
-  port: number;
-  authToken: string;
+  profile: Profile;
+  announcement: Announcement;
   /** Told when the file came back, and when it cannot. */
   report?: (text: string, ...details: unknown[]) => void;
   /** Milliseconds. */
@@ -40,8 +42,8 @@ export interface DiscoveryOptions {
 }
 
 export function createDiscovery(options: DiscoveryOptions): Discovery {
-  const { pid, port, authToken, report = () => {}, interval = INTERVAL } = options;
-  const file = createDiscoveryFile(pid, port, authToken);
+  const { report = () => {}, interval = INTERVAL } = options;
+  const file = createDiscoveryFile(options.profile, options.announcement);
   const directory = dirname(file.path);
   const names = [basename(file.path), basename(directory)];
   /** Published, and to be kept so. */
@@ -114,6 +116,9 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
       clock ??= setInterval(() => look(true), interval).unref();
     },
     restore,
+    refresh() {
+      if (workspace) look(true);
+    },
     remove() {
       workspace = undefined;
       watcher?.close();

@@ -5,7 +5,9 @@
  * discovery details beyond it were read in Gemini CLI 0.61.0
  * (`packages/core/src/ide`).
  */
+import { delimiter } from "node:path";
 import * as z from "zod";
+import type { Profile } from "./profiles.ts";
 
 /** The CLI keeps this many open files of a context. */
 export const MAX_OPEN_FILES = 10;
@@ -60,13 +62,47 @@ export interface IdeNotifications {
   "ide/diffRejected": { filePath: string };
 }
 
-/** The content of the discovery file. */
+/** What a discovery file says. */
+export interface Announcement {
+  /** The editor's process as a CLI finds it from a shell in `:terminal`. */
+  pid: number;
+  /** Neovim's own process. */
+  editorPid: number;
+  port: number;
+  authToken: string;
+}
+
+/** The content of a discovery file. */
 export interface Discovery {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */
   workspacePath: string;
   authToken: string;
   ideInfo: { name: string; displayName: string };
+  /** The rest is Qwen Code's: it deletes a file whose process is dead, or that has none and lists two roots. */
+  ppid?: number;
+  ideName?: string;
+}
+
+/** The content of the discovery file that a CLI of this profile reads. */
+export function discoveryContent(
+  { content }: Pick<Profile, "content">,
+  { editorPid, port, authToken }: Announcement,
+  workspace: readonly string[],
+): Discovery {
+  const process = content === "lock" ? { ppid: editorPid, ideName: IDE_INFO.displayName } : {};
+  return { port, workspacePath: workspacePath(content, workspace), authToken, ...process, ideInfo: IDE_INFO };
+}
+
+/** Whether a list of directories can hold one with the platform's path separator in its name. */
+export function listsAny({ content }: Pick<Profile, "content">): boolean {
+  return content === "lock";
+}
+
+/** Qwen Code (0.21.10 and later) reads a text that begins with a bracket as JSON. */
+function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
+  const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
+  return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
 
 /** What Gemini CLI and its kin call themselves, whatever they are: the name of a class of theirs (`IdeClient`). */
@@ -75,29 +111,23 @@ export const CLI_NAME = "streamable-http-client";
 /** Both fields non-empty is what makes the CLI accept an editor other than VS Code. */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;
 
-/** The directory below `os.tmpdir()` that holds every editor's discovery files. */
-export const DISCOVERY_DIRECTORY = ["gemini", "ide"] as const;
-
-/** Matches the names that the CLI reads in the discovery directory: PID and port. */
-export const DISCOVERY_FILE = /^gemini-ide-server-(\d+)-(\d+)\.json$/;
-
-/** @returns the discovery file's name for an editor's PID and the server's port. */
-export function discoveryFileName(pid: number, port: number): string {
-  return `gemini-ide-server-${pid}-${port}.json`;
+/**
+ * What leads a CLI that is started in this editor here. Qwen Code takes the token from the file, and our hooks from here.
+ */
+export function discoveryVariables(
+  { env, content }: Pick<Profile, "env" | "content">,
+  { pid, port, authToken }: Announcement,
+  workspace: readonly string[],
+): Record<string, string> {
+  return {
+    [`${env}SERVER_PORT`]: String(port),
+    [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace),
+    [`${env}AUTH_TOKEN`]: authToken,
+    [`${env}PID`]: String(pid),
+  };
 }
 
-/** What the integrated terminal's environment says; `undefined` in a value means unset. */
-export interface Environment {
-  GEMINI_CLI_IDE_SERVER_PORT: string;
-  GEMINI_CLI_IDE_WORKSPACE_PATH: string;
-  GEMINI_CLI_IDE_AUTH_TOKEN: string;
-  GEMINI_CLI_IDE_PID: string;
-  /** Where there is such a file, see src/ide/system-defaults.ts. */
-  GEMINI_CLI_SYSTEM_DEFAULTS_PATH?: string;
+/** Variables of another editor's companion that would lead a CLI away from this one. */
+export function foreignVariables({ env }: Pick<Profile, "env">): string[] {
+  return [`${env}SERVER_STDIO_COMMAND`, `${env}SERVER_STDIO_ARGS`];
 }
-
-/** Variables of another editor's companion that would lead the CLI away from this one. */
-export const FOREIGN_ENVIRONMENT = [
-  "GEMINI_CLI_IDE_SERVER_STDIO_COMMAND",
-  "GEMINI_CLI_IDE_SERVER_STDIO_ARGS",
-] as const;

@@ -8,8 +8,6 @@ export interface WorkspacePaths {
   open: string[];
   /** The same and the roots above them, for the discovery file, where they only serve to be found. */
   listed: string[];
-  /** Directories with the platform's path separator in their name, which no list can hold. */
-  refused: string[];
 }
 
 /**
@@ -17,15 +15,14 @@ export interface WorkspacePaths {
  *   An empty one, which would match every directory, is left out.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
-  const all = new Set(directories.filter((directory) => directory !== ""));
-  const canBeListed = (directory: string) => !directory.includes(delimiter);
-  const open = [...all].filter(canBeListed);
+  const open = [...new Set(directories.filter((directory) => directory !== ""))];
   const roots = await Promise.all(open.map(gitRoot));
-  return {
-    open,
-    listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])],
-    refused: [...all].filter((directory) => !canBeListed(directory)),
-  };
+  return { open, listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])] };
+}
+
+/** Whether a list of directories that are joined can hold this one. */
+export function canBeJoined(directory: string): boolean {
+  return !directory.includes(delimiter);
 }
 
 /**

@@ -6,6 +6,7 @@
  * each, sent by `lua/gemini-bridge/host/lifecycle.lua`; Lua never waits for Node.
  */
 import * as z from "zod";
+import { Clis } from "../ide/profiles.ts";
 import type { Status } from "./status.ts";
 
 export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
@@ -71,6 +72,8 @@ export const events = {
   workspace: Workspace,
   /** The user starts a bridge that runs: CLIs may not find it any more. */
   announce: z.unknown(),
+  /** The user has come to this editor from another program. */
+  focused: z.unknown(),
   context: Snapshot,
   /** The user accepted; `content` was read in the tick in which they did. */
   diff_accepted: z.object({ id: DiffId, content: z.string() }),
@@ -86,6 +89,8 @@ export const events = {
   /** A CLI was started in the terminal of this name. */
   cli_started: z.object({
     terminal: z.string(),
+    /** The name of its profile. */
+    cli: z.string(),
     program: z.string(),
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
@@ -128,6 +133,8 @@ export const Boot = z.object({
   /** The process that the CLI finds from a shell in `:terminal`. */
   idePid: z.number().int().positive(),
   /** The log file. */
+  /** Neovim's own. */
+  editorPid: z.number().int().positive(),
   logFile: z.string(),
   logLevel: z.enum(["debug", "info", "warn", "error"]),
   workspace: Workspace,
@@ -135,6 +142,8 @@ export const Boot = z.object({
   stateDirectory: z.string(),
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: z.boolean(),
+  /** The CLIs that are to find this editor. */
+  clis: Clis,
   /** Port and tokens of the host before this one, so that a connected CLI finds its way back. */
   port: z.number().int().optional(),
   tokens: z.record(z.string(), z.string()).optional(),
@@ -202,8 +211,8 @@ export interface Calls {
    * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted.
    */
   decision_settled: { id: number; delivered: boolean; filePath: string };
-  /** Shows a review, or replaces the text of the one that has this id. `client` names the CLI to the user. */
-  diff_open: { id: number; filePath: string; newContent: string; client: string };
+  /** Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI. */
+  diff_open: { id: number; filePath: string; newContent: string; client: string; label: string };
   /** Answers what the proposal holds now, and changes nothing. */
   diff_read: { id: number };
   /**

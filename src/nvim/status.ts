@@ -5,6 +5,8 @@ export interface ClientInfo {
   id: string;
   /** The name of its profile. */
   cli: string;
+  /** What the user knows it as. */
+  label: string;
   name: string;
   version: string;
   connectedAt: number;
@@ -50,7 +52,8 @@ export interface Status {
   port?: number;
   /** Process id of the host. */
   pid?: number;
-  discoveryFile?: string;
+  /** One for each CLI that may come. */
+  discoveryFiles?: string[];
   /** By CLI. Kept by Lua for the next host, should this one crash. */
   tokens?: Readonly<Record<string, string>>;
   workspace: string[];

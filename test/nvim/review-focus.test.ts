@@ -184,6 +184,7 @@ t.test("one notification for each proposal, which never asks to press ENTER", as
     filePath: reviewer.nvim.path(`${"deep/".repeat(30)}${id}.txt`),
     newContent: "x\n",
     client: "a client with a name that does not end ".repeat(3),
+    label: "Gemini CLI",
   }));
   await reviewer.nvim.lua(
     `for _, params in ipairs(...) do require('gemini-bridge.host.rpc').call('diff_open', params) end`,

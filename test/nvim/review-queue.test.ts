@@ -61,6 +61,7 @@ t.test("a review that waits can be decided, closed and replaced", async (t) => {
     filePath: path("d/a.txt"),
     newContent: "third again\n",
     client: "x",
+    label: "Gemini CLI",
   });
   t.equal(await reviewer.close(third), "third again\n");
   await nvim.input(":GeminiReject b.txt<CR>");
@@ -136,7 +137,13 @@ t.test("the same file proposed again replaces the text in the open view", async 
   const windows = await nvim.lua("return vim.api.nvim_list_wins()");
   await reviewer.review();
   await nvim.input("Aedited<Esc>");
-  await reviewer.call("diff_open", { id, filePath: path("a.txt"), newContent: "second\r\n", client: "x" });
+  await reviewer.call("diff_open", {
+    id,
+    filePath: path("a.txt"),
+    newContent: "second\r\n",
+    client: "x",
+    label: "x",
+  });
   t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows);
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["second"]);
   await nvim.input(":w<CR>");

@@ -70,7 +70,7 @@ t.test("any text comes back as it came, and again when it replaces another", asy
   await fc.assert(
     fc.asyncProperty(file, text, text, async (file, first, second) => {
       id++;
-      const params = { id, filePath: reviewer.nvim.path(file), client: "Gemini CLI" };
+      const params = { id, filePath: reviewer.nvim.path(file), client: "Gemini CLI", label: "Gemini CLI" };
       await reviewer.call("diff_open", { ...params, newContent: first });
       await reviewer.call("diff_open", { ...params, newContent: second });
       return (await reviewer.close(id)) === second;

@@ -50,7 +50,7 @@ t.test("CLIs in several terminals are told apart, also by a host after a crash",
   });
   await nvim.waitFor(async () => (await terminalsOf(nvim)).length === 3, "one elsewhere");
   t.same(await terminalsOf(nvim), ["gemini", "streamable-http-client", "tests"]);
-  t.equal(await statusline(nvim), "Gemini: connected (gemini, tests, CLI)");
+  t.equal(await statusline(nvim), "Gemini: connected (gemini, tests, Gemini CLI)");
 
   await open(nvim, "tests", "b.txt");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
@@ -59,7 +59,7 @@ t.test("CLIs in several terminals are told apart, also by a host after a crash",
   await open(nvim, "gemini", "c.txt");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "another");
   await outside.openDiff(nvim.path("a.txt"), "new\n");
-  t.equal(await statusline(nvim), "Gemini: 3 reviews (tests, gemini, CLI)");
+  t.equal(await statusline(nvim), "Gemini: 3 reviews (tests, gemini, Gemini CLI)");
   const asked = await nvim.lua(
     `local asked
      vim.ui.select = function(items, opts) asked = vim.tbl_map(opts.format_item, items) end
@@ -67,13 +67,16 @@ t.test("CLIs in several terminals are told apart, also by a host after a crash",
      require('gemini-bridge').accept()
      return asked`,
   );
-  t.same(asked, ["b.txt (tests)", "c.txt (gemini)", "a.txt (CLI)"]);
+  t.same(asked, ["b.txt (tests)", "c.txt (gemini)", "a.txt (Gemini CLI)"]);
   const lines = z
     .array(z.string())
     .parse(await nvim.lua("return require('gemini-bridge.report.status_view').lines()"))
     .join("\n");
-  t.match(lines, /Clients {5}CLI 1\.2\.3 in gemini, connected for \d+ s\n {12}CLI 1\.2\.3 in tests, /);
-  t.match(lines, /Reviews {5}b\.txt, from tests\n {12}c\.txt, from gemini\n {12}a\.txt, from CLI/);
+  t.match(
+    lines,
+    /Clients {5}Gemini CLI 1\.2\.3 in gemini, connected for \d+ s\n {12}Gemini CLI 1\.2\.3 in tests, /,
+  );
+  t.match(lines, /Reviews {5}b\.txt, from tests\n {12}c\.txt, from gemini\n {12}a\.txt, from Gemini CLI/);
 
   const { pid } = z
     .object({ pid: z.int() })

@@ -137,6 +137,7 @@ t.test("a text that is replaced under text lock is there afterwards", async (t) 
     filePath: reviewer.nvim.path("a.txt"),
     newContent: "replaced\n",
     client: "x",
+    label: "Gemini CLI",
   });
   await reviewer.nvim.input("x");
   await reviewer.nvim.waitFor(

@@ -80,7 +80,7 @@ export class Reviewer {
   /** Opens a review and returns its id. */
   async open(filePath: string, newContent: string, client = "Gemini CLI"): Promise<number> {
     const id = ++this.#lastId;
-    await this.call("diff_open", { id, filePath, newContent, client });
+    await this.call("diff_open", { id, filePath, newContent, client, label: "Gemini CLI" });
     return id;
   }
 

@@ -1,6 +1,7 @@
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Announcement } from "../../src/ide/wire.ts";
 import type { Scope } from "./scope.ts";
 
 /** A temporary directory that `os.tmpdir()` answers for the time of a test. */
@@ -15,4 +16,9 @@ export function temporary(t: Scope): string {
     rmSync(directory, { recursive: true, force: true });
   });
   return directory;
+}
+
+/** What CLIs are told of an editor, and by which process its discovery file is named. */
+export function announcement(pid: number, port: number, authToken = "the-secret-token"): Announcement {
+  return { pid, editorPid: pid, port, authToken };
 }

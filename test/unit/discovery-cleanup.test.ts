@@ -15,8 +15,9 @@ import t, { type Test } from "tap";
 import { createDiscovery } from "../../src/ide/discovery.ts";
 import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
 import { startOf } from "../../src/ide/process-start.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
 import { isAlive } from "../support/processes.ts";
-import { temporary } from "../support/temporary.ts";
+import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const MINUTE = 60_000;
@@ -53,7 +54,7 @@ t.test("leftovers of dead editors are removed, and nothing else", async (t) => {
   mkdirSync(join(directory, `gemini-ide-server-${dead}-6.json`));
   writeFileSync(join(directory, "target"), ours);
   symlinkSync(join(directory, "target"), join(directory, `gemini-ide-server-${dead}-7.json`));
-  await cleanUpDiscovery();
+  await cleanUpDiscovery(GEMINI);
   const stay = files.filter(([, , stays]) => stays).map(([name]) => name);
   const also = [`gemini-ide-server-${dead}-6.json`, `gemini-ide-server-${dead}-7.json`, "target"];
   t.same(readdirSync(directory).sort(), [...stay, ...also].sort());
@@ -64,7 +65,7 @@ t.test("leftovers of dead editors are removed, and nothing else", async (t) => {
     if (real) process.getuid = real;
   });
   process.getuid = () => (real?.() ?? 0) + 1;
-  await cleanUpDiscovery();
+  await cleanUpDiscovery(GEMINI);
   t.ok(existsSync(join(directory, `gemini-ide-server-${dead}-1.json`)), "another user's file stays");
 });
 
@@ -99,11 +100,11 @@ t.test("a number that another process has by now does not keep a file", async (t
   const start = (await startOf(pid)) ?? 0;
   t.ok(Math.abs(start - before) < 2_000, `it began ${start - before} ms from now`);
   const older = write(pid, 10 * MINUTE);
-  await cleanUpDiscovery();
+  await cleanUpDiscovery(GEMINI);
   t.notOk(existsSync(older), "the process is younger than the file");
   // The clock was set back since: the date is in the future.
   const younger = write(pid, -10 * MINUTE);
-  await cleanUpDiscovery();
+  await cleanUpDiscovery(GEMINI);
   t.ok(existsSync(younger), "the file is younger than the process");
 });
 
@@ -119,7 +120,7 @@ t.test(
     t.teardown(() => child.kill("SIGKILL"));
     // Here the number is a younger process's; there it may be the editor's.
     const elsewhere = write(child.pid ?? 0, 2 * MINUTE, 4);
-    await cleanUpDiscovery();
+    await cleanUpDiscovery(GEMINI);
     t.same(readdirSync(directory).length, 3);
     for (const path of [fresh, recent, elsewhere]) t.ok(existsSync(path));
     t.notOk(existsSync(old));
@@ -128,12 +129,16 @@ t.test(
 
 t.test("a file that is looked after is never taken for a dead one", async (t) => {
   const { directory } = directoryOf(t);
-  const discovery = createDiscovery({ pid: freePid(), port: 1, authToken: "x", interval: 20 });
+  const discovery = createDiscovery({
+    profile: GEMINI,
+    announcement: announcement(freePid(), 1),
+    interval: 20,
+  });
   t.teardown(() => discovery.remove());
   discovery.publish(["/a"]);
   const { size } = new Set(await seenDates(discovery.path));
   t.ok(size >= 3, "its date moves");
-  await cleanUpDiscovery();
+  await cleanUpDiscovery(GEMINI);
   t.same(JSON.parse(readFileSync(discovery.path, "utf8")).workspacePath, "/a");
   t.equal(readdirSync(directory).length, 1);
 });

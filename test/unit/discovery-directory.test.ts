@@ -3,11 +3,12 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } 
 import { join } from "node:path";
 import t from "tap";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
 import { canRun, rootless, runApart } from "../support/apart.ts";
-import { temporary } from "../support/temporary.ts";
+import { announcement, temporary } from "../support/temporary.ts";
 
 const isRoot = process.getuid?.() === 0;
-const write = () => createDiscoveryFile(1, 2, "the-secret-token").write(["/a"]);
+const write = () => createDiscoveryFile(GEMINI, announcement(1, 2)).write(["/a"]);
 
 t.test("a directory that its group may write to is refused, unless the sticky bit is set", async (t) => {
   const directory = temporary(t);
@@ -41,7 +42,7 @@ t.test("a directory of the user that stands for all unknown ones", async (t) => 
     const script = `
       const { writeFileSync, statSync, existsSync } = require("node:fs");
       const said = [String(statSync(process.env.TMPDIR).uid)];
-      const file = it.createDiscoveryFile(1, 2, "the-secret-token");
+      const file = it.createDiscoveryFile(${JSON.stringify(GEMINI)}, ${JSON.stringify(announcement(1, 2))});
       try { file.write(["/a"]); said.push(existsSync(file.path) ? "written" : "not there"); file.remove(); }
       catch (error) { said.push(error.message); }
       console.log(said.join(" "));`;

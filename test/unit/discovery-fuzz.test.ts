@@ -7,7 +7,9 @@ import fc from "fast-check";
 import t from "tap";
 import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
 import { fuzz } from "../support/fuzz.ts";
+import { announcement } from "../support/temporary.ts";
 
 /** Above the highest process id of Linux and macOS. */
 const DEAD = 2 ** 22 + 1;
@@ -91,12 +93,12 @@ t.test("directories of any content", { timeout: 3_600_000 }, async (t) => {
       else if (kind === "link") symlinkSync(join(base, "nowhere"), join(directory, name));
       else writeFileSync(join(directory, name), content);
     }
-    await cleanUpDiscovery();
+    await cleanUpDiscovery(GEMINI);
     const stay = list.filter(({ leftover }) => !leftover).map(({ name }) => name);
     const found = readdirSync(directory);
     if (found.sort().join("\n") !== stay.sort().join("\n"))
       throw new Error(`stayed: ${found}; should: ${stay}`);
-    const file = createDiscoveryFile(process.pid + 100_000, 5, "x");
+    const file = createDiscoveryFile(GEMINI, announcement(process.pid + 100_000, 5));
     file.write([]);
     file.remove();
     if (readdirSync(directory).length !== stay.length)

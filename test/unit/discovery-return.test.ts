@@ -15,7 +15,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createDiscovery } from "../../src/ide/discovery.ts";
-import { temporary } from "../support/temporary.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
+import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const SECRET = "the-secret-token";
@@ -24,9 +25,8 @@ function start(t: Test, interval?: number) {
   const base = temporary(t);
   const reports: string[] = [];
   const discovery = createDiscovery({
-    pid: 11,
-    port: 22,
-    authToken: SECRET,
+    profile: GEMINI,
+    announcement: announcement(11, 22, SECRET),
     report: (...words) => reports.push(words.join(" ")),
     ...(interval === undefined ? {} : { interval }),
   });

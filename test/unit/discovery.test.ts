@@ -14,7 +14,8 @@ import { join } from "node:path";
 import t from "tap";
 import { DiscoveryError } from "../../src/ide/discovery-directory.ts";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { temporary } from "../support/temporary.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
+import { announcement, temporary } from "../support/temporary.ts";
 
 const SECRET = "the-secret-token";
 
@@ -26,13 +27,13 @@ function secrets(directory: string): string[] {
     .filter((path) => readFileSync(path, "utf8").includes(SECRET));
 }
 
-const write = () => createDiscoveryFile(1, 2, SECRET).write(["/a", "/b"]);
+const write = () => createDiscoveryFile(GEMINI, announcement(1, 2)).write(["/a", "/b"]);
 
 t.test("the file is the user's alone, whole at any moment, and gone when it is removed", async (t) => {
   const directory = temporary(t);
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
-  const file = createDiscoveryFile(11, 22, SECRET);
+  const file = createDiscoveryFile(GEMINI, announcement(11, 22));
   t.equal(file.path, join(directory, "gemini", "ide", "gemini-ide-server-11-22.json"));
   file.write(["/a", "/b"]);
   t.same(JSON.parse(readFileSync(file.path, "utf8")), {
@@ -130,7 +131,7 @@ t.test("what others own is refused", async (t) => {
   t.throws(write, { message: /belongs to another user; set TMPDIR to a directory of your own/ });
   process.env["TMPDIR"] = "/"; // root's, which may be trusted
   process.getuid = () => 54_321;
-  t.throws(() => createDiscoveryFile(1, 2, SECRET).write([]), DiscoveryError);
+  t.throws(() => createDiscoveryFile(GEMINI, announcement(1, 2)).write([]), DiscoveryError);
   process.env["TMPDIR"] = directory;
   t.same(secrets(directory), []);
 });

@@ -8,7 +8,7 @@ local M = {}
 ---@field build? string What the host was built from.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
----@field discoveryFile? string
+---@field discoveryFiles? string[] One for each CLI that may come.
 ---@field tokens? table<string, string> By CLI.
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
@@ -33,7 +33,8 @@ local M = {}
 
 ---@class gemini_bridge.ClientInfo
 ---@field id string Session id.
----@field cli string The name of its profile.
+---@field cli string Which CLI it is, by its name in the option `clis`.
+---@field label string What the user knows that as.
 ---@field name string
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
@@ -67,10 +68,11 @@ end
 
 --- What the user is told of a CLI: Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0,
 --- `IdeClient`).
----@param client string Its name, or a text that starts with it.
+---@param client string Its name, or the terminal's that it runs in.
+---@param label string What it is known as.
 ---@return string
-function M.plain(client)
-  return (client:gsub("^streamable%-http%-client", "CLI"))
+function M.plain(client, label)
+  return client == "streamable-http-client" and label or client
 end
 
 --- The terminals of the connected CLIs, for where several are to be told apart.
@@ -78,7 +80,7 @@ end
 function M.names()
   return #current.clients < 2 and {}
     or vim.tbl_map(function(client)
-      return client.terminal or M.plain(client.name)
+      return client.terminal or M.plain(client.name, client.label)
     end, current.clients)
 end
 
@@ -104,7 +106,7 @@ function M.set(new)
     end
   end
   if old.state ~= "running" and new.state == "running" then
-    M.emit("GeminiStarted", { port = new.port, discovery_file = new.discoveryFile })
+    M.emit("GeminiStarted", { port = new.port, discovery_file = (new.discoveryFiles or {})[1] })
   elseif old.state ~= "stopped" and new.state == "stopped" then
     M.emit("GeminiStopped", { error = new.error })
   end

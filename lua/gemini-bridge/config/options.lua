@@ -119,6 +119,15 @@ return {
   ),
   option("log.level", "info", "How much goes into the log file.", one_of("debug", "info", "warn", "error")),
   option(
+    "clis",
+    {},
+    "The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see |gemini-bridge-clis|.",
+    function(value)
+      return require("gemini-bridge.config.cli_option").check(value)
+    end,
+    "a table by name: false, or a table as in |gemini-bridge-clis|"
+  ),
+  option(
     "context.exclude",
     {
       ".env*",
@@ -174,9 +183,15 @@ return {
   option("diff.keys.prev", "[h", "Go to the previous hunk.", is_key, KEY),
   option("diff.keys.help", "g?", "Show these keys.", is_key, KEY),
   option(
+    "terminal.cli",
+    "gemini",
+    "The CLI that |:Gemini| runs, by its name in the option `clis`.",
+    a("string")
+  ),
+  option(
     "terminal.cmd",
-    { "gemini" },
-    "The program that |:Gemini| runs, and its arguments: Gemini CLI or another of the same protocol.",
+    nil,
+    "The program that |:Gemini| runs for that CLI, and its arguments. Without it the CLI's own.",
     is_command,
     "a list of strings that starts with a program"
   ),

@@ -8,6 +8,7 @@
 ---@field node? string The Node program (version 20 or later) that runs the private host.
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
+---@field clis? any|any The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see gemini-bridge-clis.
 ---@field context? gemini_bridge.Config.context
 ---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
@@ -43,7 +44,8 @@
 ---@field help? string|false Show these keys.
 
 ---@class gemini_bridge.Config.terminal
----@field cmd? string[] The program that :Gemini runs, and its arguments: Gemini CLI or another of the same protocol.
+---@field cli? string The CLI that :Gemini runs, by its name in the option `clis`.
+---@field cmd? string[] The program that :Gemini runs for that CLI, and its arguments. Without it the CLI's own.
 ---@field connect? boolean Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own settings say otherwise. See gemini-bridge-connect.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.

@@ -81,6 +81,12 @@ function M.watch(on_change)
   changed = on_change
   last = M.get().directories
   group = vim.api.nvim_create_augroup("gemini-bridge.context.workspace", {})
+  vim.api.nvim_create_autocmd("FocusGained", {
+    group = group,
+    callback = function()
+      require("gemini-bridge.bridge.channel").notify("focused", vim.empty_dict())
+    end,
+  })
   local pending = false
   vim.api.nvim_create_autocmd({ "DirChanged", "WinClosed", "TabClosed", "WinNew", "TabNew" }, {
     group = group,

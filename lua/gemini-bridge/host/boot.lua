@@ -12,6 +12,8 @@ function M.make()
     -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
     -- is init, as in a container that runs Neovim, it stays with the parent.
     idePid = parent > 1 and parent or vim.fn.getpid(),
+    editorPid = vim.fn.getpid(),
+    clis = require("gemini-bridge.config.clis").all(),
     logFile = M.log_file(),
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),

@@ -58,7 +58,7 @@ local function facts()
     version = ("%d.%d.%d"):format(version.major, version.minor, version.patch),
     pid = vim.fn.getpid(),
     cwd = vim.fn.getcwd(),
-    cmd = options.terminal.cmd,
+    cmd = require("gemini-bridge.terminal.launch").command(),
     isStale = build.state() == "stale",
     terminals = filled(terminals()),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
@@ -69,7 +69,7 @@ local function facts()
       connection = bridge.connection,
       port = bridge.port,
       pid = bridge.pid,
-      discoveryFile = bridge.discoveryFile,
+      discoveryFile = (bridge.discoveryFiles or {})[1],
       workspace = filled(bridge.workspace),
       clients = filled(vim.tbl_map(function(client)
         return { name = client.name, version = client.version }

@@ -83,7 +83,7 @@ end
 ---@return string[]
 local function clients(now)
   return vim.tbl_map(function(client)
-    local name = vim.trim(("%s %s"):format(status.plain(client.name), client.version))
+    local name = vim.trim(("%s %s"):format(status.plain(client.name, client.label), client.version))
     if client.terminal and #now.clients > 1 then
       name = ("%s in %s"):format(name, client.terminal)
     end
@@ -95,7 +95,7 @@ end
 ---@return string[]
 local function reviews()
   return vim.tbl_map(function(diff)
-    return ("%s, from %s"):format(short(diff.filePath), status.plain(diff.client))
+    return ("%s, from %s"):format(short(diff.filePath), status.plain(diff.client, diff.label))
   end, require("gemini-bridge.review.reviews").list())
 end
 
@@ -137,7 +137,7 @@ function M.lines()
   local sections = {
     { "State", { state(now) } },
     { "Workspace", now.workspace },
-    { "Discovery", { now.discoveryFile } },
+    { "Discovery", now.discoveryFiles or {} },
     { "Shared", running and shared_now() or {} },
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },

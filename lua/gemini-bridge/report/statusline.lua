@@ -23,12 +23,12 @@ local function follow_events()
 end
 
 --- The CLIs whose reviews wait, each once.
----@param diffs { client: string }[]
+---@param diffs { client: string, label: string }[]
 ---@return string[]
 local function askers(diffs)
   local names = {}
   for _, diff in ipairs(diffs) do
-    local name = status.plain(diff.client)
+    local name = status.plain(diff.client, diff.label)
     if not vim.list_contains(names, name) then
       names[#names + 1] = name
     end

@@ -14,6 +14,7 @@ local M = {}
 ---@field id integer
 ---@field filePath string As the CLI spells it.
 ---@field client string
+---@field label string What its CLI is known as.
 ---@field proposed string The text as it came.
 ---@field group integer Autocommands that end with it.
 ---@field buffers? gemini_bridge.ReviewBuffers Once buffers could be made.

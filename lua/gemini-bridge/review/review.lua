@@ -115,13 +115,14 @@ local function make(review)
 end
 
 --- Creates a review that is pending. Its buffers follow as soon as buffers may be touched.
----@param params { id: integer, filePath: string, newContent: string, client: string }
+---@param params { id: integer, filePath: string, newContent: string, client: string, label: string }
 ---@return gemini_bridge.Review
 function M.create(params)
   local review = { ---@type gemini_bridge.Review
     id = params.id,
     filePath = params.filePath,
     client = params.client,
+    label = params.label,
     proposed = params.newContent,
     group = vim.api.nvim_create_augroup("gemini-bridge.review." .. params.id, {}),
     hunks = {},

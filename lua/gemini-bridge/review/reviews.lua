@@ -16,7 +16,7 @@ local last_id = 0
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #queue.all() - 1
-  local who = #status.names() > 0 and status.plain(review.client) or "Gemini CLI"
+  local who = #status.names() > 0 and status.plain(review.client, review.label) or review.label
   local what = who .. " proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
   local room = vim.v.echospace - #what - #rest
@@ -25,7 +25,7 @@ end
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
 --- Raises a sentence for what cannot be shown.
----@param params { id: integer, filePath: string, newContent: string, client: string }
+---@param params { id: integer, filePath: string, newContent: string, client: string, label: string }
 function M.open(params)
   local open = queue.get(params.id)
   if open then
@@ -117,7 +117,7 @@ local function with_review(file, act)
     prompt = "Proposal:",
     kind = "gemini-bridge",
     format_item = function(review)
-      return ("%s (%s)"):format(path.display(review.filePath), status.plain(review.client))
+      return ("%s (%s)"):format(path.display(review.filePath), status.plain(review.client, review.label))
     end,
   }, function(choice)
     if choice and queue.has(choice) then
@@ -150,10 +150,10 @@ function M.review(opts)
   end)
 end
 
----@return { filePath: string, client: string }[]
+---@return { filePath: string, client: string, label: string }[]
 function M.list()
   return vim.tbl_map(function(review)
-    return { filePath = review.filePath, client = review.client }
+    return { filePath = review.filePath, client = review.client, label = review.label }
   end, queue.all())
 end
 

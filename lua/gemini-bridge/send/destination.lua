@@ -14,9 +14,12 @@ local function terminals()
   return require("gemini-bridge.terminal.terminals")
 end
 
+--- The program of a terminal, or of the CLI that `:Gemini` would run.
+---@param terminal? gemini_bridge.Terminal
 ---@return string
-local function program()
-  return vim.fs.basename(config.get().terminal.cmd[1])
+local function program(terminal)
+  local cmd = terminal and terminal.cmd or require("gemini-bridge.terminal.launch").command()
+  return vim.fs.basename(cmd[1])
 end
 
 --- A terminal of `:Gemini`, also before its program runs. When its provider opened it outside of Neovim, it is looked
@@ -31,7 +34,7 @@ local function own(terminal)
   ---@param done fun(lines?: string[])
   local function look_outside(done)
     deadline = deadline or vim.uv.now() + TIMEOUT
-    outside.find(program(), function(found)
+    outside.find(program(terminal), function(found)
       inner = found
       if found or vim.uv.now() > deadline then
         return done(found and {})
@@ -88,7 +91,7 @@ end
 function M.find()
   local last = terminals().last()
   if last then
-    return own(last), program()
+    return own(last), program(last)
   end
   local found = task.await(function(done)
     outside.find(program(), done)

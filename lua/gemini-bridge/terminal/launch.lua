@@ -1,10 +1,12 @@
 --- What a CLI is started with.
+local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 
 local M = {}
 
 ---@class gemini_bridge.TerminalSpec
 ---@field name string
+---@field cli string Which CLI it is.
 ---@field cmd string[]
 ---@field cwd string Absolute.
 ---@field env table<string, string> All that leads to this bridge; empty until the bridge runs.
@@ -19,15 +21,47 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
+--- A CLI's command line. The user's arguments take the place of ours for the same.
+---@param cli gemini_bridge.Cli
+---@param args string[]
+---@return string[]
+local function command(cli, args)
+  local options = config.get().terminal
+  local cmd = vim.deepcopy(options.cmd and cli.name == options.cli and options.cmd or cli.cmd)
+  local ours = cli.args or {}
+  local is_said = vim.iter(vim.list_extend(vim.list_slice(cmd), args)):any(function(argument)
+    return argument == "--yolo" or argument == "-y" or argument:match("^[^=]*") == ours[1]
+  end)
+  return vim.iter({ cmd, is_said and {} or ours, args }):flatten():totable()
+end
+
+--- The command line without the user's arguments.
+---@param name? string Of the CLI; without it that of the option.
+---@return string[]
+function M.command(name)
+  local cli = clis.get(name or config.get().terminal.cli)
+  return cli and command(cli, {}) or config.get().terminal.cmd or { "gemini" }
+end
+
 --- The options and more arguments, as what to run.
 ---@param name string
 ---@param args string[]
+---@param cli_name? string
 ---@return gemini_bridge.TerminalSpec? spec
 ---@return string? problem Why it cannot run.
-function M.spec(name, args)
-  local options = config.get().terminal
-  if vim.fn.executable(options.cmd[1]) == 0 then
-    return nil, ("%s cannot be run: install it, or set the option terminal.cmd"):format(options.cmd[1])
+function M.spec(name, args, cli_name)
+  local cli = clis.get(cli_name or config.get().terminal.cli)
+  if not cli then
+    local names = vim.tbl_map(function(each)
+      return each.name
+    end, clis.all())
+    local text = "there is no CLI of the name %s, but %s"
+    return nil, text:format(cli_name or config.get().terminal.cli, table.concat(names, ", "))
+  end
+  local cmd = command(cli, args)
+  if vim.fn.executable(cmd[1]) == 0 then
+    local text = "%s cannot be run: install it, or set the option %s"
+    return nil, text:format(cmd[1], cli_name and ("clis.%s.cmd"):format(cli.name) or "terminal.cmd")
   end
   local cwd = M.cwd()
   if vim.fn.isdirectory(cwd) == 0 then
@@ -35,7 +69,8 @@ function M.spec(name, args)
   end
   return {
     name = name,
-    cmd = vim.list_extend(vim.deepcopy(options.cmd), args),
+    cli = cli.name,
+    cmd = cmd,
     cwd = cwd,
     env = {},
   }
@@ -57,6 +92,7 @@ function M.started(spec)
   require("gemini-bridge.terminal.enable")
   require("gemini-bridge.bridge.channel").notify("cli_started", {
     terminal = spec.name,
+    cli = spec.cli,
     program = spec.cmd[1],
     cwd = spec.cwd,
     env = vim.tbl_extend("force", vim.fn.environ(), spec.env),

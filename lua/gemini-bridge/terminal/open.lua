@@ -1,4 +1,5 @@
 --- Opens terminals that run a CLI, and shows and hides them.
+local config = require("gemini-bridge.config")
 local launch = require("gemini-bridge.terminal.launch")
 local notify = require("gemini-bridge.notify")
 local providers = require("gemini-bridge.terminal.providers")
@@ -73,6 +74,7 @@ local function run(terminal, spec, obstacle)
 end
 
 ---@class gemini_bridge.TerminalOptions
+---@field cli? string Which CLI; without it that of the option `terminal.cli`.
 ---@field name? string Which terminal; without it the one with these arguments, or the one used last.
 ---@field args? string[] More arguments for a program that is started.
 ---@field new? boolean Start another one.
@@ -82,17 +84,16 @@ end
 ---@param opts gemini_bridge.TerminalOptions
 ---@return gemini_bridge.Terminal? # Nothing when it cannot run; the user has been told why.
 function M.open(opts)
-  local name = opts.new and terminals.free_name(opts.name or "gemini")
-    or opts.name
-    or terminals.free_name("gemini")
+  local usual = opts.cli or config.get().terminal.cli
+  local name = opts.new and terminals.free_name(opts.name or usual) or opts.name or terminals.free_name(usual)
   local args = opts.args or {}
-  local spec, problem = launch.spec(name, args)
+  local spec, problem = launch.spec(name, args, opts.cli)
   if not spec then
     notify(problem, "error")
     return
   end
   local view = providers.view()
-  local terminal = { name = name, args = args, cwd = spec.cwd, view = view }
+  local terminal = { name = name, cli = spec.cli, cmd = spec.cmd, args = args, cwd = spec.cwd, view = view }
   local ok, failure = pcall(view.show, view, opts.focus ~= false)
   if not ok then
     safely.run(function()
@@ -115,6 +116,8 @@ local function take_over()
       view:claim(name, launch.cwd())
       terminals.add({
         name = name,
+        cli = config.get().terminal.cli,
+        cmd = launch.command(),
         args = {},
         cwd = launch.cwd(),
         view = view,
@@ -136,10 +139,10 @@ local function toggle(opts)
     terminal = terminals.get(opts.name)
   elseif #(opts.args or {}) > 0 then
     terminal = vim.iter(terminals.list()):find(function(candidate)
-      return vim.deep_equal(candidate.args, opts.args)
+      return vim.deep_equal(candidate.args, opts.args) and candidate.cli == (opts.cli or candidate.cli)
     end)
   else
-    terminal = terminals.last()
+    terminal = terminals.last(opts.cli)
   end
   if not terminal then
     M.open(opts)

@@ -7,6 +7,8 @@ local M = {}
 
 ---@class gemini_bridge.Terminal
 ---@field name string
+---@field cli string Which CLI runs in it.
+---@field cmd string[] The program and its arguments.
 ---@field args string[] What the CLI got beside the configured command.
 ---@field cwd string
 ---@field view gemini_bridge.Provided
@@ -163,10 +165,16 @@ function M.get(name)
 end
 
 --- The terminal used last, of those that run or are about to.
+---@param cli? string Of this CLI only: its newest, when another's was used last.
 ---@return gemini_bridge.Terminal?
-function M.last()
-  alive()
-  return last
+function M.last(cli)
+  local running = alive()
+  if not cli or last and last.cli == cli then
+    return last
+  end
+  return vim.iter(running):rfind(function(terminal)
+    return terminal.cli == cli
+  end)
 end
 
 --- Those that run or are about to, oldest first.
