@@ -1,4 +1,5 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
+import { createHooksRoute } from "./agent/route.ts";
 import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
 import { listen } from "./http/listen.ts";
@@ -117,7 +118,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
 
     const { bodyLimit } = boot.server;
     const { port, tokens } = boot;
-    const routes = [sessions.route("/mcp")];
+    const hooks = createHooksRoute({ listeners: [], asks: async () => false, log });
+    const routes = [sessions.route("/mcp"), hooks];
     const endpoint = await listen(
       { routes, log, bodyLimit },
       profiles.map(({ name }) => name),

@@ -1,5 +1,6 @@
 /** Makes the bridge known to CLIs: the terminal's environment, the discovery files, and what the editor is told of it. */
 import { delimiter } from "node:path";
+import { geminiHooks, quoted } from "./agent/hooks.ts";
 import { loopbackVariables } from "./cli/container.ts";
 import type { Address } from "./http/guard.ts";
 import { createAnnouncements } from "./ide/announcements.ts";
@@ -29,7 +30,7 @@ export interface WorkspacePublisherOptions {
   log: Log;
   address: Address;
   profiles: readonly Profile[];
-  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect">;
+  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops: from then on nothing is published. */
   signal: AbortSignal;
@@ -37,9 +38,10 @@ export interface WorkspacePublisherOptions {
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal, profiles } = options;
-  const { idePid: pid, editorPid, stateDirectory, connect } = options.boot;
+  const { idePid: pid, editorPid, stateDirectory, connect, hookScript } = options.boot;
   const { port, tokens } = options.address;
-  const defaults = writeSystemDefaults(stateDirectory, connect ? [CONNECT] : [], process.env);
+  const parts = connect ? [CONNECT, geminiHooks(quoted(hookScript))] : [];
+  const defaults = writeSystemDefaults(stateDirectory, parts, process.env);
   const connection = connect ? defaults.obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
   /** What the user has been told of: directories and CLIs. */

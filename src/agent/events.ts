@@ -54,7 +54,7 @@ const Use = {
   tool_name: z.string().min(1),
   tool_input: z.object({ file_path: Text, command: Text }),
 };
-const Outcome = { ...Use, tool_response: z.unknown() };
+const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
 /** Of an edit. The path is the one that was written, after links and the CLI's own corrections. */
 const Edited = z.object({ returnDisplay: z.object({ filePath: z.string().startsWith("/") }) });

@@ -140,6 +140,8 @@ export const Boot = z.object({
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
+  /** The file that CLIs' hooks run; absolute. */
+  hookScript: z.string(),
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: z.boolean(),
   /** The CLIs that are to find this editor. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
-import type { NvimOptions } from "../support/nvim.ts";
+import { type NvimOptions, root } from "../support/nvim.ts";
 
 /** The CLI believes root alone. */
 const isRoot = process.getuid?.() === 0;
@@ -22,8 +22,13 @@ const variable = (bridge: RunningBridge) => bridge.nvim.lua("return vim.env.GEMI
 const obstacle = (bridge: RunningBridge) =>
   bridge.nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
 const directory = (bridge: RunningBridge) => join(bridge.nvim.dirs.state, "nvim/gemini-bridge");
-const contentOf = async (bridge: RunningBridge) =>
+const settingsOf = async (bridge: RunningBridge) =>
   JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
+/** What it says of connecting. */
+const contentOf = async (bridge: RunningBridge) => {
+  const { hooks: _, ...content } = await settingsOf(bridge);
+  return content;
+};
 
 async function stop(bridge: RunningBridge): Promise<void> {
   await bridge.nvim.command("GeminiStop");
@@ -35,6 +40,11 @@ t.test("a home of the user's own", async (t) => {
   if (!isRoot) return t.match(await obstacle(bridge), /does not belong to root/);
   t.equal(await obstacle(bridge), null);
   t.same(await contentOf(bridge), { ide: { enabled: true, hasSeenNudge: true } });
+  t.match(
+    (await settingsOf(bridge)).hooks.BeforeTool[0].hooks[0].command,
+    `. '${root}/extension/hooks/hook.sh' GEMINI_CLI_IDE`,
+    "its hooks tell the bridge",
+  );
   t.match(
     (await examine(bridge.nvim))["A CLI started in"],
     /OK IDE mode is on in \S+\/gemini-bridge\/system-defaults/,

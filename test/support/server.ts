@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { z } from "zod";
+import type { Route } from "../../src/http/guard.ts";
 import { buildApp, type Timeouts } from "../../src/http/server.ts";
 import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
 import { type DiffTools, registerTools } from "../../src/http/tools.ts";
@@ -21,6 +22,8 @@ export interface ServerOptions {
   bodyLimit?: number;
   timeouts?: Timeouts;
   log?: Log;
+  /** Beside the sessions' own. */
+  routes?: readonly Route[];
   /** Registers other tools than ours. */
   register?: (...event: SessionEvents["created"]) => void;
 }
@@ -53,7 +56,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   let port = 0;
   const app = buildApp({
     address: () => ({ port, tokens: { test: TOKEN, other: OTHER_TOKEN } }),
-    routes: [sessions.route("/mcp")],
+    routes: [sessions.route("/mcp"), ...(options.routes ?? [])],
     log,
     bodyLimit: options.bodyLimit ?? 64 * 1024 * 1024,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),

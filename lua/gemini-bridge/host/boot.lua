@@ -1,6 +1,8 @@
 --- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
 local M = {}
 
+local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+
 ---@return table boot
 function M.make()
   local options = require("gemini-bridge.config").get()
@@ -18,6 +20,7 @@ function M.make()
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
+    hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     port = last.port,
     tokens = last.tokens,

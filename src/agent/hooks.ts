@@ -1,0 +1,55 @@
+/** The hooks as the CLIs' settings have them. All run one command, which is silent outside of Neovim. */
+import type { RawSettings } from "../ide/system-defaults.ts";
+
+/** A hook that takes longer is ended by the CLI; the command itself gives up before (milliseconds). */
+const TIMEOUT = 5_000;
+
+/** Before these the CLI waits until the bridge has seen the files as they are. */
+const WRITES = "^(write_file|replace|edit|run_shell_command)$";
+
+/** These may have asked the user before; what only reads is not delayed. */
+const ASKED = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
+
+/** By event, with what narrows it. */
+const GEMINI = {
+  BeforeAgent: undefined,
+  BeforeTool: WRITES,
+  AfterTool: ASKED,
+  Notification: undefined,
+  AfterAgent: undefined,
+  SessionEnd: undefined,
+};
+
+const QWEN = {
+  UserPromptSubmit: undefined,
+  PreToolUse: WRITES,
+  PermissionRequest: undefined,
+  PostToolUse: ASKED,
+  PostToolUseFailure: ASKED,
+  Notification: "idle_prompt",
+  Stop: undefined,
+  StopFailure: undefined,
+  SessionEnd: undefined,
+};
+
+/** @param script the path of extension/hooks/hook.sh, as a word of bash's */
+export const geminiHooks = (script: string): RawSettings => settings(GEMINI, script, "GEMINI_CLI_IDE");
+
+/** @param script as for Gemini CLI */
+export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
+
+/** @returns a word of bash's */
+export function quoted(path: string): string {
+  return `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
+function settings(events: Record<string, string | undefined>, script: string, prefix: string): RawSettings {
+  // A script that is gone prints that it is, and what a hook prints the CLI shows.
+  const command = `. ${script} ${prefix} 2>/dev/null || :`;
+  const hooks = [{ type: "command", name: "gemini-bridge", command, timeout: TIMEOUT }];
+  const entries = Object.entries(events).map(([event, matcher]) => [
+    event,
+    [{ ...(matcher !== undefined && { matcher }), hooks }],
+  ]);
+  return { hooks: Object.fromEntries(entries) };
+}

@@ -1,0 +1,163 @@
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import t, { type Test } from "tap";
+import type { AgentEvent } from "../../src/agent/events.ts";
+import { geminiHooks, quoted } from "../../src/agent/hooks.ts";
+import { type AgentListener, createHooksRoute } from "../../src/agent/route.ts";
+import { createLog } from "../../src/log.ts";
+import { root } from "../support/nvim.ts";
+import { ask, startServer, TOKEN } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
+
+const SCRIPT = join(root, "extension/hooks/hook.sh");
+
+const tool = (name: string, tool_input: object) => ({ tool_name: name, tool_input });
+const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
+
+let moment = 0;
+/** What a CLI gives its hook; no two are of one moment. */
+const input = (hook_event_name: string, fields: object = {}) =>
+  JSON.stringify({
+    session_id: "s",
+    cwd: "/w",
+    hook_event_name,
+    timestamp: new Date(++moment).toISOString(),
+    ...fields,
+  });
+
+interface Behaviour {
+  listener?: AgentListener;
+  asks?: (event: AgentEvent) => Promise<boolean>;
+  bodyLimit?: number;
+}
+
+async function start(t: Test, { listener, asks = async () => false, bodyLimit }: Behaviour = {}) {
+  const events: AgentEvent[] = [];
+  const log = createLog();
+  const listeners = [(event: AgentEvent) => void events.push(event), ...(listener ? [listener] : [])];
+  const route = createHooksRoute({ listeners, asks, log, patience: 200 });
+  const { port } = await startServer(t, { routes: [route], ...(bodyLimit && { bodyLimit }) });
+  return { port, events };
+}
+
+/** Runs the hook as the CLI does: its command in bash, its JSON on standard input. */
+async function run(env: Record<string, string | undefined>, body: string, script = SCRIPT) {
+  const { BeforeTool } = JSON.parse(JSON.stringify(geminiHooks(quoted(script)))).hooks;
+  const hook = spawn("bash", ["-c", BeforeTool[0].hooks[0].command], { env: { ...process.env, ...env } });
+  hook.stdin.on("error", () => {}); // it may end without having read
+  hook.stdin.end(body);
+  const ended = new Promise((resolve) => hook.once("close", resolve));
+  const [out, err, code] = await Promise.all([text(hook.stdout), text(hook.stderr), ended]);
+  return { out, err, code };
+}
+
+const SILENT = { out: "", err: "", code: 0 };
+const variables = (port: number, token = TOKEN) => ({
+  GEMINI_CLI_IDE_SERVER_PORT: String(port),
+  GEMINI_CLI_IDE_AUTH_TOKEN: token,
+});
+
+t.test("the hook of a CLI tells, and has an edit asked about", async (t) => {
+  let on = false;
+  const { port, events } = await start(t, { asks: async () => on });
+  const env = variables(port);
+  t.same(await run(env, input("BeforeAgent", { prompt: "grüße\n" })), SILENT);
+  t.match(events, [
+    { kind: "turn_started", prompt: "grüße\n", agent: { cli: "test", session: "s", pid: process.pid } },
+  ]);
+  t.same(await run(env, input("BeforeTool", WRITE)), SILENT);
+  on = true;
+  const { out, ...rest } = await run(env, input("BeforeTool", WRITE));
+  t.match(JSON.parse(out), { decision: "ask" });
+  t.same(rest, { err: "", code: 0 });
+  const large = tool("write_file", { file_path: "/b", content: "x\n".repeat(1_000_000) });
+  t.same(await run(env, input("AfterTool", large)), SILENT, "megabytes");
+  t.match(events.at(-1), { kind: "tool_ended", tool: { filePath: "/b" } });
+  t.equal(events.length, 4);
+});
+
+t.test("a hook is silent whatever happens", async (t) => {
+  const { port, events } = await start(t, { bodyLimit: 1024 });
+  const env = variables(port);
+  const body = input("BeforeTool", WRITE);
+  const none = { GEMINI_CLI_IDE_SERVER_PORT: undefined, GEMINI_CLI_IDE_AUTH_TOKEN: undefined };
+  t.same(await run(none, body), SILENT, "outside of Neovim");
+  t.same(await run(variables(1), body), SILENT, "the host is gone");
+  t.same(await run({ ...env, GEMINI_CLI_IDE_SERVER_PORT: "no port" }, body), SILENT);
+  t.same(await run({ ...env, GEMINI_CLI_IDE_SERVER_PORT: "$(touch /tmp/x)" }, body), SILENT);
+  t.same(await run(variables(port, "another"), body), SILENT, "a token of another time");
+  t.same(await run(env, "no JSON"), SILENT);
+  t.same(await run(env, "{}"), SILENT);
+  t.same(await run(env, ""), SILENT);
+  t.same(await run(env, input("BeforeAgent", { prompt: "x".repeat(2000) })), SILENT, "too large");
+  t.same(await run(env, body, "/nowhere/hook.sh"), SILENT, "the plugin is gone");
+  t.same(await run({ ...env, POSIXLY_CORRECT: "1" }, body), SILENT, "a bash that follows POSIX");
+  t.same(await run({ ...env, PATH: "/nowhere:/bin" }, body), SILENT);
+  t.match(
+    events.map(({ kind }) => kind),
+    ["tool_starting"],
+    "the same event twice is one",
+  );
+
+  const deaf = createServer(() => {}).listen(0, "127.0.0.1");
+  t.teardown(() => deaf.close());
+  await new Promise((resolve) => deaf.once("listening", resolve));
+  const address = deaf.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  const large = input("AfterTool", tool("write_file", { file_path: "/b", content: "x".repeat(8_000_000) }));
+  deaf.on("connection", (socket) => void socket.pause());
+  t.same(await run(variables(address.port), large), SILENT, "a host that hangs");
+});
+
+t.test("the token is in no list of processes", async (t) => {
+  const seen: string[] = [];
+  const { port } = await start(t, {
+    listener: async ({ agent }) => {
+      // Every process of this test's, while the hook waits for its answer.
+      const { spawnSync } = await import("node:child_process");
+      seen.push(spawnSync("ps", ["-A", "-ww", "-o", "command="], { encoding: "utf8" }).stdout);
+      t.equal(agent.pid, process.pid);
+    },
+  });
+  await run(variables(port), input("BeforeTool", WRITE));
+  t.match(seen, [/hook\.sh/]);
+  t.notMatch(seen[0], TOKEN);
+});
+
+t.test("what the agent waits for", async (t) => {
+  const errors: string[] = [];
+  let release = () => {};
+  const { port, events } = await start(t, {
+    async listener(event) {
+      if (event.kind === "turn_ended") throw new Error("a listener's own");
+      if (event.kind === "tool_starting") await new Promise<void>((resolve) => (release = resolve));
+      errors.push(event.kind);
+    },
+    asks: async () => true,
+  });
+  const post = (body: string, headers = {}) => ask(port, { path: "/hook?pid=7", body, headers });
+  const before = post(input("BeforeTool", WRITE));
+  await waitFor(() => events.length === 1, "the event");
+  t.same(errors, [], "it has not been answered");
+  release();
+  t.equal((await before).status, 200);
+  t.same(errors, ["tool_starting"], "what was to be done before the tool is done");
+  const slow = await post(input("BeforeTool", WRITE));
+  t.match([slow.status, JSON.parse(slow.body)], [200, { decision: "ask" }], "not for ever, and it asks");
+  t.equal((await post(input("AfterAgent"))).status, 204, "an error of a listener's is not the CLI's");
+  t.equal((await post(input("AfterAgent"), { origin: "http://127.0.0.1" })).status, 403);
+  t.equal((await post(input("AfterAgent"), { authorization: "" })).status, 401);
+  t.equal((await ask(port, { path: "/hook", method: "GET" })).status, 405);
+  t.equal((await post("[]")).status, 400);
+  t.equal((await post(input("AfterAgent", { session_id: 1 }))).status, 400);
+  t.equal((await ask(port, { path: "/hook?pid=-1", body: input("AfterAgent") })).status, 204);
+  t.equal(events.at(-1)?.agent.pid, undefined, "a process id that is none");
+});
+
+t.test("the extension has the same hooks", async (t) => {
+  const file = JSON.parse(readFileSync(join(root, "extension/hooks/hooks.json"), "utf8"));
+  t.same(file, geminiHooks(`"$${"{extensionPath}"}/hooks/hook.sh"`));
+});
