@@ -8,6 +8,9 @@ LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import @tapjs/typescript/import
 
+# What the tests run, beside and not among the plugin's own packages.
+APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
+
 .PHONY: help deps build lint format typecheck test compat demo try screenshot bench notices fuzz soak doc doc-check clean
 
 help: ## list the targets
@@ -43,6 +46,13 @@ typecheck: deps ## check the types
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
+# Another CLI of the protocol, run beside Gemini CLI.
+.qwen/node_modules/.package-lock.json: test/qwen/package-lock.json
+	mkdir -p .qwen
+	cp test/qwen/package.json test/qwen/package-lock.json .qwen
+	cd .qwen && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+
 # Releases of Node, on which the host is tested.
 .nodes/node_modules/.package-lock.json: test/nodes/package-lock.json
 	mkdir -p .nodes
@@ -50,7 +60,7 @@ typecheck: deps ## check the types
 	cd .nodes && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test: lint typecheck doc-check build .compat/node_modules/.package-lock.json .nodes/node_modules/.package-lock.json ## check, build and test, on each Neovim and Node
+test: lint typecheck doc-check build $(APART) ## check, build and test, on each Neovim and Node
 	@node scripts/test.mjs
 
 compat: build .compat/node_modules/.package-lock.json ## test the bridge with releases of the CLI, old and new

@@ -1,6 +1,10 @@
 /** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
+import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { encode, type Notification } from "./http/notification.ts";
+import { disk } from "./disk/disk.ts";
+import { areDropped } from "./dropped-edits.ts";
+import { encode } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
 import { readDiskText } from "./ide/disk-text.ts";
@@ -9,6 +13,9 @@ import { createStaleness } from "./ide/staleness.ts";
 import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import { Refusal } from "./refusal.ts";
+
+/** The session of reviews that this bridge opens by itself. */
+const OWN = "";
 
 /** So long an answer waits for what the disk holds; a disk that hangs must not hold it up (milliseconds). */
 const DISK_PATIENCE = 1_000;
@@ -25,12 +32,17 @@ export interface Reviews {
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
+interface Names {
+  client: string;
+  label: string;
+}
+
 export interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
   sessions: Pick<Sessions, "get">;
   /** What the user is told of the client that asks, and which CLI it is. */
-  nameOf: (session: Session) => { client: string; label: string };
+  nameOf: (session: Session) => Names;
   /** The highest review id that is taken. */
   lastId: number;
   /** Reviews of a host before this one. */
@@ -41,6 +53,7 @@ export interface ReviewsOptions {
 
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, sessions, remember } = options;
+  const closing = new AbortController();
   const records = createReviewRecords(options.lastId, options.earlier);
   const staleness = createStaleness({
     bridge,
@@ -49,7 +62,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       records.note(review, baseline);
       remember(records.all());
     },
-    written: async (review) => void (await close(review, "written")),
+    written: async (review) => void recover(review, await close(review, "written")),
   });
 
   function move(review: Review, state: ReviewState): void {
@@ -59,20 +72,51 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember(records.all());
   }
 
-  /** Takes the user's decision to the session that asked. */
-  async function decide(id: number, notification: (review: Review) => Notification): Promise<void> {
+  /** Takes the user's decision to the session that asked, or carries it out. @param content nothing for a rejection */
+  async function decide(id: number, content?: string): Promise<void> {
     const review = records.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
     }
     move(review, "decided");
+    const { filePath } = review;
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");
-    const delivered = (await session?.deliver(notification(review))) ?? false;
+    const notification =
+      content === undefined
+        ? encode("ide/diffRejected", { filePath })
+        : encode("ide/diffAccepted", { filePath, content });
+    const delivered =
+      review.sessionId === OWN
+        ? await write(filePath, content)
+        : ((await session?.deliver(notification)) ?? false);
     move(review, delivered ? "delivered" : "lost");
     log.info(`the decision on review ${id} was ${review.state}`);
-    settle(id, delivered, review.filePath);
+    settle(id, delivered, filePath);
+  }
+
+  /** What the user accepted of a review of ours, which no CLI waits for. */
+  async function write(filePath: string, content: string | undefined): Promise<boolean> {
+    try {
+      if (content !== undefined) await disk.run(filePath, () => writeFile(filePath, content));
+      return true;
+    } catch (error) {
+      log.error(`${filePath} was not written:`, error);
+      return false;
+    }
+  }
+
+  /** Shows the user's edits as a change of their own when the CLI has written the proposal without them. */
+  async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
+    if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
+      return;
+    log.warn(`${label} wrote a proposal without the edits:`, filePath);
+    const text = `${label} wrote ${basename(filePath)} without your edits: they are open as a review.`;
+    bridge.tell("message", { level: "warn", text });
+    await show(OWN, filePath, content, { client: label, label }).catch((error: unknown) =>
+      log.error(`the edits of ${filePath} could not be shown:`, error),
+    );
   }
 
   function settle(id: number, delivered: boolean, filePath: string): void {
@@ -95,37 +139,36 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
+  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<void> {
+    const earlier = records.find(sessionId, filePath);
+    const review = earlier ?? records.add(sessionId, filePath, names.label);
+    const original = readDiskText(filePath);
+    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
+    if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
+    try {
+      await shown;
+      // What the client does to the file after its answer is a change.
+      await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
+    } catch (error) {
+      // The user was quicker, and decided on the earlier text.
+      if (earlier && review.state !== "open" && sessions.get(sessionId))
+        return show(sessionId, filePath, newContent, names);
+      // A text that could not be replaced leaves the review as it was.
+      if (!earlier) move(review, "closed");
+      throw error;
+    }
+    if (review.state === "open") void staleness.begin(review, original, newContent);
+  }
+
   return {
     tools: (session) => ({
-      async openDiff({ filePath, newContent }) {
-        const earlier = records.find(session.id, filePath);
-        const review = earlier ?? records.add(session.id, filePath);
-        const original = readDiskText(filePath);
-        const shown = bridge.call("diff_open", {
-          id: review.id,
-          filePath,
-          newContent,
-          ...options.nameOf(session),
-        });
-        if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
-        try {
-          await shown;
-          // What the client does to the file after its answer is a change.
-          await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
-        } catch (error) {
-          // The user was quicker, and decided on the earlier text.
-          if (earlier && review.state !== "open" && sessions.get(session.id))
-            return this.openDiff({ filePath, newContent });
-          // A text that could not be replaced leaves the review as it was.
-          if (!earlier) move(review, "closed");
-          throw error;
-        }
-        if (review.state === "open") void staleness.begin(review, original, newContent);
-      },
+      openDiff: ({ filePath, newContent }) => show(session.id, filePath, newContent, options.nameOf(session)),
       async closeDiff(filePath) {
         const review = records.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
-        return close(review, "cli");
+        const content = await close(review, "cli");
+        void recover(review, content);
+        return content;
       },
     }),
     abandon(session) {
@@ -142,11 +185,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
         if (review?.state === "open" && baseline) staleness.resume(review, baseline);
       }
     },
-    close: staleness.close,
+    close() {
+      closing.abort();
+      staleness.close();
+    },
     handlers: {
-      diff_accepted: ({ id, content }) =>
-        decide(id, ({ filePath }) => encode("ide/diffAccepted", { filePath, content })),
-      diff_rejected: ({ id }) => decide(id, ({ filePath }) => encode("ide/diffRejected", { filePath })),
+      diff_accepted: ({ id, content }) => decide(id, content),
+      diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
         const review = records.get(id);
         if (review) staleness.edited(review, edited);

@@ -1,11 +1,11 @@
 /** Makes the bridge known to CLIs: the terminal's environment, the discovery files, and what the editor is told of it. */
 import { delimiter } from "node:path";
-import { geminiHooks, quoted } from "./agent/hooks.ts";
 import { loopbackVariables } from "./cli/container.ts";
+import { defaultSettings } from "./default-settings.ts";
 import type { Address } from "./http/guard.ts";
 import { createAnnouncements } from "./ide/announcements.ts";
 import type { Profile } from "./ide/profiles.ts";
-import { CONNECT, writeSystemDefaults } from "./ide/system-defaults.ts";
+import { writeSystemDefaults } from "./ide/system-defaults.ts";
 import { canBeJoined, workspacePaths } from "./ide/workspace.ts";
 import type { Log } from "./log.ts";
 import type { Bridge } from "./nvim/bridge.ts";
@@ -40,9 +40,12 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const { bridge, log, report, signal, profiles } = options;
   const { idePid: pid, editorPid, stateDirectory, connect, hookScript } = options.boot;
   const { port, tokens } = options.address;
-  const parts = connect ? [CONNECT, geminiHooks(quoted(hookScript))] : [];
-  const defaults = writeSystemDefaults(stateDirectory, parts, process.env);
-  const connection = connect ? defaults.obstacle : "the option terminal.connect is off";
+  const defaults = profiles.map((profile) => {
+    const parts = connect ? defaultSettings(profile, hookScript) : [];
+    return { profile, ...writeSystemDefaults(profile, stateDirectory, parts, process.env) };
+  });
+  const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
+  const connection = connect ? obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
   /** What the user has been told of: directories and CLIs. */
   const told = new Set<string>();
@@ -71,7 +74,9 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       if (!canBeJoined(directory)) tell(directory, cannotBeListed(directory));
     }
     const { set, unset } = announcements.variables(paths.open);
-    if (defaults.path !== undefined) set["GEMINI_CLI_SYSTEM_DEFAULTS_PATH"] = defaults.path;
+    for (const { profile, path } of defaults) {
+      if (profile.defaults && path !== undefined) set[profile.defaults.variable] = path;
+    }
     await bridge.call("set_environment", { set, unset, clis: loopbackVariables(process.env) });
     signal.throwIfAborted();
     // Last, so that a CLI that finds the file finds everything else in place.
@@ -90,7 +95,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     refresh: announcements.refresh,
     remove() {
       announcements.remove();
-      defaults.remove();
+      for (const { remove } of defaults) remove();
     },
   };
 }

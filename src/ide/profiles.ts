@@ -3,12 +3,26 @@
  * Qwen Code 0.24.4; read in LLxprt Code.
  */
 import { accessSync, constants, existsSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { homedir, platform, tmpdir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
 import * as z from "zod";
 
+/** A settings file over which all others win. */
+export interface SystemDefaults {
+  /** Names the file. */
+  readonly variable: string;
+  /** Names the administrator's settings, beside which the file is otherwise. */
+  readonly settings: string;
+  /** Where those are when nothing names them. */
+  readonly directory: string;
+  /** The CLI believes the file only where nobody but root can change it. */
+  readonly isRootsOnly: boolean;
+}
+
 export interface Profile {
   readonly name: string;
+  /** The known CLI that it is, or is a descendant of. */
+  readonly like: keyof typeof KNOWN;
   /** What the user knows it as. */
   readonly label: string;
   /** Its program, and the arguments of `:Gemini` before the user's. */
@@ -23,9 +37,12 @@ export interface Profile {
   readonly env: string;
   /** What it wants of a discovery file's content: see src/ide/wire.ts. */
   readonly content: "plain" | "lock";
+  readonly defaults: SystemDefaults | undefined;
 }
 
-type Known = Omit<Profile, "name" | "cmd">;
+type Known = Omit<Profile, "name" | "like" | "cmd">;
+
+const isMac = platform() === "darwin";
 
 /** All begin with what Gemini CLI has; the others are its descendants. */
 const KNOWN = {
@@ -36,6 +53,12 @@ const KNOWN = {
     file: "gemini-ide-server-{pid}-{port}.json",
     env: "GEMINI_CLI_IDE_",
     content: "plain",
+    defaults: {
+      variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
+      settings: "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
+      directory: isMac ? "/Library/Application Support/GeminiCli" : "/etc/gemini-cli",
+      isRootsOnly: true,
+    },
   },
   qwen: {
     label: "Qwen Code",
@@ -44,6 +67,12 @@ const KNOWN = {
     file: "{port}.lock",
     env: "QWEN_CODE_IDE_",
     content: "lock",
+    defaults: {
+      variable: "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
+      settings: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
+      directory: isMac ? "/Library/Application Support/QwenCode" : "/etc/qwen-code",
+      isRootsOnly: false,
+    },
   },
   llxprt: {
     label: "LLxprt Code",
@@ -52,6 +81,7 @@ const KNOWN = {
     file: "llxprt-ide-server-{pid}-{port}.json",
     env: "LLXPRT_CODE_IDE_",
     content: "plain",
+    defaults: undefined,
   },
 } satisfies Record<string, Known>;
 
@@ -72,7 +102,7 @@ export const Clis = z.array(
 );
 export type Clis = z.infer<typeof Clis>;
 
-export const GEMINI: Profile = { name: "gemini", cmd: ["gemini"], ...KNOWN.gemini };
+export const GEMINI: Profile = { name: "gemini", like: "gemini", cmd: ["gemini"], ...KNOWN.gemini };
 
 /** What is known, changed as the user says. */
 export function profilesOf(clis: Clis): Profile[] {
@@ -80,6 +110,7 @@ export function profilesOf(clis: Clis): Profile[] {
     const known = KNOWN[like];
     return {
       name,
+      like,
       cmd,
       label: changes.label ?? (name === like ? known.label : name),
       directory: changes.directory ?? known.directory,
@@ -87,6 +118,8 @@ export function profilesOf(clis: Clis): Profile[] {
       file: changes.file ?? known.file,
       env: changes.env ?? known.env,
       content: known.content,
+      // What a descendant calls its own is not known.
+      defaults: name === like ? known.defaults : undefined,
     };
   });
 }

@@ -20,6 +20,8 @@ export interface Baseline {
 export interface Review {
   readonly id: number;
   readonly sessionId: string;
+  /** What the user knows the CLI as. */
+  readonly label: string;
   /** As the session spelled it in `openDiff`. */
   readonly filePath: string;
   readonly state: ReviewState;
@@ -30,7 +32,7 @@ export interface Review {
 export type ReviewInfo = Omit<Review, "state">;
 
 export interface ReviewRecords {
-  add(sessionId: string, filePath: string): Review;
+  add(sessionId: string, filePath: string, label: string): Review;
   get(id: number): Review | undefined;
   /** The review of this file that the session has open. */
   find(sessionId: string, filePath: string): Review | undefined;
@@ -50,8 +52,8 @@ export function createReviewRecords(lastId: number, earlier: readonly ReviewInfo
   const records = new Map<number, Mutable>(earlier.map((info) => [info.id, { ...info, state: "open" }]));
   let last = lastId;
   return {
-    add(sessionId, filePath) {
-      const review: Mutable = { id: ++last, sessionId, filePath, state: "open" };
+    add(sessionId, filePath, label) {
+      const review: Mutable = { id: ++last, sessionId, filePath, label, state: "open" };
       records.set(review.id, review);
       return review;
     },

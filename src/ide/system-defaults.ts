@@ -1,28 +1,25 @@
 /**
- * Settings for the CLIs in Neovim's terminals that all others win over: Gemini CLI's system defaults, in a file that
- * `GEMINI_CLI_SYSTEM_DEFAULTS_PATH` names (its docs, reference/configuration.md). What the system has there itself
- * stays in force over ours. From 0.60.0 on the CLI believes such a file only where nobody but root can change it.
+ * Settings for the CLIs in Neovim's terminals that all others win over: their system defaults, in a file that a variable
+ * names (Gemini CLI's docs, reference/configuration.md). What the system has there itself stays in force over ours.
+ * From 0.60.0 on Gemini CLI believes such a file only where nobody but root can change it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import type { Variables } from "../cli/cli.ts";
 import { isAlive } from "../cli/processes/table.ts";
 import { insecurity } from "../cli/secure.ts";
-import { systemDefaultsPath } from "../cli/settings.ts";
 import { readSmallFile } from "../cli/small-file.ts";
 import { Refusal } from "../refusal.ts";
+import type { Profile, SystemDefaults } from "./profiles.ts";
 
 /** All that a settings file says, known to us or not. */
 const RawSettings = z.record(z.string(), z.json());
 export type RawSettings = z.infer<typeof RawSettings>;
 
-/** Connects a CLI as soon as it starts, and answers its question whether it should. */
-export const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
-
-export interface SystemDefaults {
+export interface WrittenDefaults {
   /** For the CLIs' environment; nothing where ours are left out. */
   readonly path?: string;
   /** Why ours are left out, as a sentence. */
@@ -38,17 +35,19 @@ export interface SystemDefaults {
  * @param env Neovim's environment, which says where the system's own file is
  */
 export function writeSystemDefaults(
+  { name, defaults }: Pick<Profile, "name" | "defaults">,
   directory: string,
   parts: readonly RawSettings[],
   env: Variables,
-): SystemDefaults {
+): WrittenDefaults {
   // Homes are shared by machines and containers, in which process ids are others.
   const prefix = `system-defaults-${encodeURIComponent(hostname())}-`;
-  const path = join(directory, `${prefix}${process.pid}.json`);
+  const path = join(directory, `${prefix}${process.pid}-${name}.json`);
   const remove = () => unlink(path);
-  if (parts.length === 0) return { remove };
+  if (parts.length === 0 || !defaults) return { remove };
+  const check = defaults.isRootsOnly ? checkOwner : () => {};
   try {
-    const settings = [readSystem(systemDefaultsPath(env)), ...parts].reduceRight(merge, {});
+    const settings = [readSystem(systemPath(defaults, env), check), ...parts].reduceRight(merge, {});
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     removeLeftovers(directory, prefix);
     write(path, JSON.stringify(settings));
@@ -61,8 +60,15 @@ export function writeSystemDefaults(
   }
 }
 
+/** Where a CLI with this environment looks for them. */
+function systemPath({ variable, settings, directory }: SystemDefaults, env: Variables): string {
+  return (
+    env[variable] || join(dirname(env[settings] || join(directory, "settings.json")), "system-defaults.json")
+  );
+}
+
 /** @throws {Refusal} where ours would give force to what the CLI passes over, or hide what it complains of */
-function readSystem(path: string): RawSettings {
+function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
   try {
@@ -73,7 +79,7 @@ function readSystem(path: string): RawSettings {
 }
 
 /** @throws {Refusal} when the CLI would warn of the file and pass it over */
-function check(path: string): void {
+function checkOwner(path: string): void {
   const reason = insecurity(path);
   if (reason !== undefined) throw new Refusal(`the CLI would not take ${path}: ${reason}`);
 }

@@ -121,6 +121,7 @@ export const Memory = z.object({
       id: DiffId,
       sessionId: z.string(),
       filePath: z.string(),
+      label: z.string(),
       /** By what a change of the file is known: hashes of the disk's bytes when the review opened, and of the proposal. */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),

@@ -16,7 +16,10 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
 import t, { type Test } from "tap";
-import { CONNECT, type RawSettings, writeSystemDefaults } from "../../src/ide/system-defaults.ts";
+import { GEMINI } from "../../src/ide/profiles.ts";
+import { type RawSettings, writeSystemDefaults } from "../../src/ide/system-defaults.ts";
+
+const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
 const isRoot = process.getuid?.() === 0;
 
@@ -32,7 +35,7 @@ function makeHome(t: Test): string {
 function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNECT]) {
   const path = join(home, "system.json");
   if (system !== undefined) writeFileSync(path, system, { mode: 0o644 });
-  return writeSystemDefaults(join(home, "state/gemini-bridge"), parts, {
+  return writeSystemDefaults(GEMINI, join(home, "state/gemini-bridge"), parts, {
     GEMINI_CLI_SYSTEM_DEFAULTS_PATH: path,
   });
 }
@@ -132,17 +135,17 @@ t.test("several bridges do not disturb each other; what a killed one left is rem
   const { pid } = spawnSync(process.execPath, ["--version"]);
   const here = encodeURIComponent(hostname());
   const names = {
-    dead: `system-defaults-${here}-${pid}.json`,
-    draft: `system-defaults-${here}-${pid}.json.tmp`,
-    living: `system-defaults-${here}-${process.ppid}.json`,
-    elsewhere: `system-defaults-another-machine-${pid}.json`,
+    dead: `system-defaults-${here}-${pid}-gemini.json`,
+    draft: `system-defaults-${here}-${pid}-gemini.json.tmp`,
+    living: `system-defaults-${here}-${process.ppid}-gemini.json`,
+    elsewhere: `system-defaults-another-machine-${pid}-gemini.json`,
     foreign: "notes.json",
   };
   for (const name of Object.values(names)) writeFileSync(join(directory, name), "{}");
   // A link in the place of our own draft is not followed.
   const victim = join(home, "victim");
   writeFileSync(victim, "untouched");
-  symlinkSync(victim, join(directory, `system-defaults-${here}-${process.pid}.json.tmp`));
+  symlinkSync(victim, join(directory, `system-defaults-${here}-${process.pid}-gemini.json.tmp`));
   const { remove } = defaultsIn(home);
   remove();
   t.same(readdirSync(directory).sort(), [names.living, names.elsewhere, names.foreign].sort());

@@ -1,0 +1,86 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+import { z } from "zod";
+import { SCRIPT_ENDED, type Turn } from "./model.ts";
+import type { Scope } from "./scope.ts";
+
+const Body = z.looseObject({
+  stream: z.boolean().default(false),
+  tools: z.array(z.unknown()).default([]),
+  messages: z.array(z.unknown()).default([]),
+});
+
+export interface OpenAiModel {
+  /** The value for OPENAI_BASE_URL. */
+  url: string;
+  /** Appends turns to the script. */
+  say(...turns: Turn[]): void;
+  /** The conversation that it was asked to continue last, as JSON. */
+  promptText(): string;
+}
+
+/** What a CLI asks on the side comes with few tools. */
+const MAIN = 5;
+
+/** A local server that plays the chat completions of OpenAI's API: each step of a conversation takes the next turn. */
+export async function startOpenAiModel(t: Scope): Promise<OpenAiModel> {
+  const turns: Turn[] = [];
+  let last = "";
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { stream, tools, messages } = Body.parse(await json(request));
+    const isMain = stream && tools.length > MAIN;
+    if (isMain) last = JSON.stringify(messages);
+    const turn = isMain ? (turns.shift() ?? [{ text: SCRIPT_ENDED }]) : [{ text: "{}" }];
+    const delta = turn.map((part, index) =>
+      "text" in part
+        ? { content: part.text }
+        : {
+            tool_calls: [
+              {
+                index,
+                id: `call-${Math.random()}`,
+                type: "function",
+                function: { name: part.functionCall.name, arguments: JSON.stringify(part.functionCall.args) },
+              },
+            ],
+          },
+    );
+    const reason = turn.some((part) => "functionCall" in part) ? "tool_calls" : "stop";
+    const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
+    if (!stream) {
+      response.setHeader("content-type", "application/json");
+      const message = { role: "assistant", ...Object.assign({}, ...delta) };
+      response.end(
+        JSON.stringify({ id: "1", choices: [{ index: 0, message, finish_reason: reason }], usage }),
+      );
+      return;
+    }
+    response.setHeader("content-type", "text/event-stream");
+    const chunk = (choice: object) =>
+      response.write(
+        `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", created: 1, model: "test", choices: [{ index: 0, finish_reason: null, ...choice }], usage })}\n\n`,
+      );
+    for (const one of delta) chunk({ delta: { role: "assistant", ...one } });
+    chunk({ delta: {}, finish_reason: reason });
+    response.end("data: [DONE]\n\n");
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((error: unknown) => response.writeHead(400).end(String(error)));
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  t.teardown(async () => {
+    const closed = once(server.close(), "close");
+    server.closeAllConnections();
+    await closed;
+  });
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error(`not a TCP address: ${address}`);
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    say: (...more) => void turns.push(...more),
+    promptText: () => last,
+  };
+}
