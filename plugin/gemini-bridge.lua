@@ -4,21 +4,22 @@ if vim.g.loaded_gemini_bridge then
 end
 vim.g.loaded_gemini_bridge = true
 
----@param name string Of a function in gemini-bridge.commands.
-local function lazy(name)
+---@param name string Of a function.
+---@param module? string The one that has it, "gemini-bridge.commands" by default.
+local function lazy(name, module)
   return function(...)
-    return require("gemini-bridge.commands")[name](...)
+    return require(module or "gemini-bridge.commands")[name](...)
   end
 end
 
 ---@param name string
----@param run string Name of the function in gemini-bridge.commands.
+---@param run string|fun(args: table) The name of the function in gemini-bridge.commands, or one.
 ---@param desc string
 ---@param opts? vim.api.keyset.user_command
 local function command(name, run, desc, opts)
   opts = opts or {}
   opts.desc = desc
-  vim.api.nvim_create_user_command(name, lazy(run), opts)
+  vim.api.nvim_create_user_command(name, type(run) == "string" and lazy(run) or run, opts)
   -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = desc }
   for _, mode in ipairs({ "n", "x", "t" }) do
@@ -68,6 +69,16 @@ command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
   complete = lazy("complete_share"),
   bar = true,
 })
+command(
+  "GeminiGate",
+  lazy("run", "gemini-bridge.agent.gate_command"),
+  "Have Gemini CLI ask before every edit, or not",
+  {
+    nargs = "*",
+    complete = lazy("complete", "gemini-bridge.agent.gate_command"),
+    bar = true,
+  }
+)
 command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
   nargs = "?",
   complete = lazy("complete_env"),
