@@ -4,8 +4,8 @@ if vim.g.loaded_gemini_bridge then
 end
 vim.g.loaded_gemini_bridge = true
 
----@param name string Of a function.
----@param module? string The one that has it, "gemini-bridge.commands" by default.
+---@param name string Of a function in the module.
+---@param module? string Default gemini-bridge.commands.
 local function lazy(name, module)
   return function(...)
     return require(module or "gemini-bridge.commands")[name](...)
@@ -13,12 +13,11 @@ local function lazy(name, module)
 end
 
 ---@param name string
----@param run string|fun(args: table) The name of the function in gemini-bridge.commands, or one.
+---@param run string|function What it does, or the name of the function in gemini-bridge.commands.
 ---@param desc string
 ---@param opts? vim.api.keyset.user_command
 local function command(name, run, desc, opts)
-  opts = opts or {}
-  opts.desc = desc
+  opts = vim.tbl_extend("force", opts or {}, { desc = desc })
   vim.api.nvim_create_user_command(name, type(run) == "string" and lazy(run) or run, opts)
   -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = desc }
@@ -69,16 +68,6 @@ command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
   complete = lazy("complete_share"),
   bar = true,
 })
-command(
-  "GeminiGate",
-  lazy("run", "gemini-bridge.agent.gate_command"),
-  "Have Gemini CLI ask before every edit, or not",
-  {
-    nargs = "*",
-    complete = lazy("complete", "gemini-bridge.agent.gate_command"),
-    bar = true,
-  }
-)
 command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
   nargs = "?",
   complete = lazy("complete_env"),
@@ -90,3 +79,23 @@ command("GeminiDoctor", "doctor", "Say why a CLI does not connect", {
   bar = true,
 })
 command("GeminiBuild", "build", "Build the Node part of the bridge", { bar = true })
+
+local changing = "gemini-bridge.commands.changing"
+local change = { nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
+command("GeminiChanges", lazy("list", changing), "List what CLIs changed without a review", { bar = true })
+command("GeminiKeep", lazy("keep", changing), "Keep what a CLI changed", change)
+command("GeminiUndo", lazy("undo", changing), "Undo what a CLI changed", change)
+
+---@param name string
+---@param run string Name of the function in gemini-bridge.commands.changing.
+---@param desc string
+local function plug(name, run, desc)
+  for _, mode in ipairs({ "n", "x" }) do
+    local map = { callback = lazy(run, changing), desc = desc }
+    vim.api.nvim_set_keymap(mode, ("<Plug>(gemini-%s)"):format(name), "", map)
+  end
+end
+
+plug("next-change", "go_to_next", "Go to the next change of a CLI's")
+plug("prev-change", "go_to_previous", "Go to the previous change of a CLI's")
+plug("old-lines", "toggle_old", "Show what stood there before a CLI's changes")

@@ -7,7 +7,7 @@ import { areDropped } from "./dropped-edits.ts";
 import { encode } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
-import { readDiskText } from "./ide/disk-text.ts";
+import { hashOfPlain, readDiskText } from "./ide/disk-text.ts";
 import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./ide/review-records.ts";
 import { createStaleness } from "./ide/staleness.ts";
 import type { Log } from "./log.ts";
@@ -47,10 +47,10 @@ export interface ReviewsOptions {
   lastId: number;
   /** Reviews of a host before this one. */
   earlier: readonly ReviewInfo[];
-  /** The user has decided on a review of this session's. */
-  decided: (sessionId: string, accepted: boolean) => void;
   /** Told of the reviews that have not ended, for a later host, whenever they are others. */
   remember: (reviews: ReviewInfo[]) => void;
+  /** Told what the user has agreed to, here or in the CLI's own prompt, before the CLI is: hashes of plain texts. */
+  agreed: (filePath: string, hashes: readonly string[]) => void;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
@@ -83,7 +83,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
     move(review, "decided");
     const { filePath } = review;
-    options.decided(review.sessionId, content !== undefined);
+    if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");
     const notification =
@@ -170,6 +170,9 @@ export function createReviews(options: ReviewsOptions): Reviews {
         const review = records.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
         const content = await close(review, "cli");
+        // Or dropped, when nobody writes it. A CLI may pass over the edits.
+        const proposed = review.baseline ? [review.baseline.proposed] : [];
+        options.agreed(filePath, [hashOfPlain(content), ...proposed]);
         void recover(review, content);
         return content;
       },

@@ -46,7 +46,7 @@ end
 ---@field pid? integer Process id of the Node host.
 ---@field discovery_file? string The one that the first CLI reads.
 ---@field workspace string[]
----@field clients { id: string, name: string, version: string, cli: string, activity: string, terminal?: string }[]
+---@field clients { id: string, name: string, version: string, cli: string, terminal?: string }[]
 ---@field diffs { filePath: string, client: string }[]
 
 --- What is going on, without a round trip to the host.
@@ -92,6 +92,32 @@ function M.diffs()
   return vim.tbl_map(function(diff)
     return { filePath = diff.filePath, client = diff.client }
   end, require("gemini-bridge.review.reviews").list())
+end
+
+---@class gemini_bridge.ChangedFile
+---@field path string
+---@field status "modified"|"added"|"deleted"
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field hunks integer
+---@field cli string Profile of the CLI that changed it last.
+
+--- The files that CLIs changed without a review, until that is kept or undone.
+---@return gemini_bridge.ChangedFile[]
+function M.changes()
+  return require("gemini-bridge.changes.look").list()
+end
+
+--- Keeps changes of CLIs: those at the cursor, unless `opts` says otherwise.
+---@param opts? gemini_bridge.ChangeOptions
+function M.keep(opts)
+  require("gemini-bridge.changes.decide").keep(opts or {})
+end
+
+--- Undoes changes of CLIs: those at the cursor, unless `opts` says otherwise.
+---@param opts? gemini_bridge.ChangeOptions
+function M.undo(opts)
+  require("gemini-bridge.changes.decide").undo(opts or {})
 end
 
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.

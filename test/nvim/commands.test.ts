@@ -71,7 +71,6 @@ t.test("a command that takes neither path nor text takes |", async (t) => {
     "GeminiSelect",
     "GeminiSelect!",
     "GeminiShare off",
-    "GeminiGate off",
     "GeminiEnv --fish",
     "GeminiDoctor",
     "GeminiStop",
@@ -85,10 +84,12 @@ t.test("a command that takes neither path nor text takes |", async (t) => {
     "Gemini",
     "GeminiAccept",
     "GeminiAdd",
+    "GeminiKeep",
     "GeminiPrompt",
     "GeminiReject",
     "GeminiReview",
     "GeminiSend",
+    "GeminiUndo",
   ];
   const without = z.array(z.string()).parse(
     await nvim.lua(

@@ -13,7 +13,6 @@ const MISTAKES = [
   "GeminiLog",
   "GeminiDoctor whoever",
   "GeminiShare perhaps",
-  "GeminiGate perhaps",
   "GeminiEnv --zsh",
   "GeminiEnv",
   "GeminiSend --everything",

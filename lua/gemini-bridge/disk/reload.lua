@@ -148,6 +148,14 @@ function M.stop()
   end
 end
 
+--- Follows what is written in a file now, and need not settle first. Only when it is safe.
+---@param buf integer
+function M.now(buf)
+  if followed[buf] then
+    reload(buf)
+  end
+end
+
 --- The user accepted over unsaved changes: the CLI's write replaces them, unless the user types on.
 ---@param buf integer
 function M.give_up_changes(buf)

@@ -48,6 +48,7 @@ local function stopped(problem)
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.disk.reload").stop()
+  require("gemini-bridge.changes.changes").clear()
   restarts = 0
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end

@@ -1,13 +1,14 @@
 --- What the Node host may call: the Lua side of src/nvim/protocol.ts.
+local changes = require("gemini-bridge.changes.changes")
 local context = require("gemini-bridge.context.subscription")
 local decisions = require("gemini-bridge.bridge.decisions")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
+local look = require("gemini-bridge.changes.look")
 local lost = require("gemini-bridge.review.lost")
 local notify = require("gemini-bridge.notify")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
-local turns = require("gemini-bridge.agent.turns")
 
 local M = {}
 
@@ -32,10 +33,6 @@ local calls = {
       status.emit("gemini-bridge.unconnected", params)
     end,
   },
-  turn = {
-    params = { kind = "string", cli = "string", session = "string", cwd = "string" },
-    run = turns.changed,
-  },
   context_subscribe = {
     params = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
     run = context.subscribe,
@@ -53,6 +50,14 @@ local calls = {
   diff_read = { params = { id = "number" }, run = reviews.read },
   diff_update = { params = { id = "number", stale = "boolean" }, run = reviews.update },
   diff_close = { params = { id = "number", reason = "string" }, run = reviews.close },
+  changes_follow = { params = { active = "boolean" }, run = changes.follow },
+  change_show = { params = { path = "string", edited = "boolean" }, run = changes.show },
+  change_lines = { params = { path = "string", hunks = "table" }, run = look.show_old },
+  turn_changes = {
+    params = { cli = "string", files = "number", added = "number", removed = "number" },
+    run = changes.turn_ended,
+  },
+  files_open = { params = {}, run = changes.open_files },
 }
 
 --- Takes out what Node had as undefined: it arrives as a null, which Lua would take for true.

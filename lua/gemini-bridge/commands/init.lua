@@ -1,23 +1,12 @@
 --- What the commands do with their arguments.
+local arguments = require("gemini-bridge.commands.arguments")
+
 local M = {}
+
+local argument, lines, starting_with = arguments.given, arguments.lines, arguments.starting_with
 
 local function bridge()
   return require("gemini-bridge")
-end
-
----@param candidates string[]
----@param lead string
----@return string[]
-local function starting_with(candidates, lead)
-  return vim.tbl_filter(function(candidate)
-    return vim.startswith(candidate, lead)
-  end, candidates)
-end
-
----@param args vim.api.keyset.create_user_command.command_args
----@return string?
-local function argument(args)
-  return args.args ~= "" and args.args or nil
 end
 
 --- A bridge that runs needs no build.
@@ -131,19 +120,6 @@ function M.complete_terminal(lead)
     candidates[#candidates + 1] = "name=" .. require("gemini-bridge.terminal.words").escape(terminal.name)
   end
   return starting_with(candidates, lead)
-end
-
----@param args vim.api.keyset.create_user_command.command_args
----@return [integer, integer]? lines First and last, 1-based: the range, or the selection.
-local function lines(args)
-  if args.range > 0 then
-    return { args.line1, args.line2 }
-  end
-  local mode = vim.api.nvim_get_mode().mode
-  if mode:match("^[vV\22]") then
-    local from, to = vim.fn.line("v"), vim.fn.line(".")
-    return { math.min(from, to), math.max(from, to) }
-  end
 end
 
 local SOURCES = {

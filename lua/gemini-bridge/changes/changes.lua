@@ -1,0 +1,153 @@
+--- What agents changed without a review, as the host tells it, until the user keeps or undoes it.
+local channel = require("gemini-bridge.bridge.channel")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local reload = require("gemini-bridge.disk.reload")
+local safely = require("gemini-bridge.editor.safely")
+local signs = require("gemini-bridge.changes.signs")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+---@class gemini_bridge.Change
+---@field path string Absolute, without links.
+---@field status "modified"|"added"|"deleted"
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field hunks gemini_bridge.ChangeHunk[]
+---@field cli string Profile of the CLI that changed it last.
+---@field prompt string What made it do so, as far as known.
+---@field fixed? string Why it cannot be undone.
+
+---@class gemini_bridge.ChangeHunk
+---@field id integer Among those of the file.
+---@field line integer First line in the file on disk, 1-based; of a removal the line above it (0 at the top).
+---@field count integer Lines now; 0 for a removal.
+---@field removed integer Lines before.
+---@field conflict boolean The user has edited it since.
+
+--- By path, and in the order in which they came.
+local by_path = {} ---@type table<string, gemini_bridge.Change>
+local order = {} ---@type string[]
+local group ---@type integer?
+
+---@param buf integer
+---@return gemini_bridge.Change?
+local function change_of(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if next(by_path) and name:sub(1, 1) == "/" and vim.bo[buf].buftype == "" then
+    return by_path[path.real(name)]
+  end
+end
+
+---@return gemini_bridge.Change[]
+function M.all()
+  return vim.tbl_map(function(name)
+    return by_path[name]
+  end, order)
+end
+
+--- The change of the file that a buffer shows.
+M.of_buffer = change_of
+
+--- The change of a file that the user names.
+---@param typed string
+---@return gemini_bridge.Change?
+function M.find(typed)
+  return by_path[typed]
+    or vim.iter(M.all()):find(function(change)
+      return path.is_same(typed, change.path)
+    end)
+end
+
+--- The host wants to know what the user writes, for as long as anything is changed or about to be.
+---@param params { active: boolean }
+function M.follow(params)
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  if not params.active then
+    return
+  end
+  group = vim.api.nvim_create_augroup("gemini-bridge.changes", {})
+  vim.api.nvim_create_autocmd("BufWritePost", {
+    group = group,
+    callback = function(args)
+      local name = vim.api.nvim_buf_get_name(args.buf)
+      if name:sub(1, 1) == "/" and vim.bo[args.buf].buftype == "" then
+        channel.notify("file_written", { path = name })
+      end
+    end,
+  })
+  -- To read a file again takes its marks away.
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+    group = group,
+    callback = function(args)
+      local change = change_of(args.buf)
+      if change then
+        signs.place(args.buf, change)
+      end
+    end,
+  })
+end
+
+--- Takes what is changed in a file by now.
+---@param params { path: string, change?: gemini_bridge.Change, edited: boolean }
+function M.show(params)
+  local name, change = params.path, params.change
+  if change and not by_path[name] then
+    order[#order + 1] = name
+  elseif not change then
+    order = vim.tbl_filter(function(other)
+      return other ~= name
+    end, order)
+  end
+  by_path[name] = change
+  safely.run(function()
+    local buf = path.buffer(name)
+    if buf then
+      reload.now(buf) -- what was written is whole: it need not be still for a while first
+      signs.place(buf, by_path[name])
+    end
+  end)
+  if params.edited and change then
+    status.emit("GeminiChanged", { path = name, cli = change.cli })
+  end
+end
+
+--- One line after a turn that has changed files.
+---@param params { cli: string, files: integer, added: integer, removed: integer }
+function M.turn_ended(params)
+  notify(
+    ("%s changed %d %s (+%d -%d): see :GeminiChanges"):format(
+      params.cli,
+      params.files,
+      params.files == 1 and "file" or "files",
+      params.added,
+      params.removed
+    )
+  )
+end
+
+--- The files of loaded buffers.
+---@return { paths: string[] }
+function M.open_files()
+  local paths = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" and name:sub(1, 1) == "/" then
+      paths[#paths + 1] = name
+    end
+  end
+  return { paths = paths }
+end
+
+--- The bridge has stopped: nothing is shown any more.
+function M.clear()
+  by_path, order = {}, {}
+  M.follow({ active = false })
+  signs.clear()
+end
+
+return M

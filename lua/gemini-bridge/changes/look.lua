@@ -1,0 +1,128 @@
+--- Looking at changes: the list, from one to the next, and what stood there before.
+local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local signs = require("gemini-bridge.changes.signs")
+
+local M = {}
+
+--- The changed files as scripts see them.
+---@return gemini_bridge.ChangedFile[]
+function M.list()
+  return vim.tbl_map(function(change)
+    return {
+      path = change.path,
+      status = change.status,
+      added = change.added,
+      removed = change.removed,
+      hunks = #change.hunks,
+      cli = change.cli,
+    }
+  end, changes.all())
+end
+
+---@param count integer
+---@param noun string
+---@return string
+local function counted(count, noun)
+  return ("%d %s%s"):format(count, noun, count == 1 and "" or "s")
+end
+
+---@param change gemini_bridge.Change
+---@return string
+local function summary(change)
+  local conflicts = vim.iter(change.hunks):filter(function(hunk)
+    return hunk.conflict
+  end)
+  local words = {
+    change.status,
+    ("+%d -%d"):format(change.added, change.removed),
+    counted(#change.hunks, "hunk"),
+    counted(#conflicts:totable(), "conflict"),
+  }
+  words[4] = words[4]:sub(1, 1) ~= "0" and words[4] or nil
+  local by = change.prompt ~= "" and ("%s: %s"):format(change.cli, change.prompt) or change.cli
+  return ("%s | %s"):format(table.concat(words, ", "), vim.fn.strtrans(by))
+end
+
+--- The changed files, those of one CLI and turn together.
+---@return gemini_bridge.Change[]
+local function by_turn()
+  local turns, listed = {}, {}
+  for _, change in ipairs(changes.all()) do
+    local key = change.cli .. "\0" .. change.prompt
+    if not turns[key] then
+      turns[key] = {}
+      listed[#listed + 1] = turns[key]
+    end
+    table.insert(turns[key], change)
+  end
+  return vim.iter(listed):flatten():totable()
+end
+
+--- What |setqflist()| takes: an entry for each file.
+---@return vim.quickfix.entry[]
+function M.quickfix()
+  return vim.tbl_map(function(change)
+    local first = change.hunks[1]
+    return {
+      filename = change.path,
+      lnum = math.max(first and first.line or 1, 1),
+      text = summary(change),
+      valid = change.status ~= "deleted" and 1 or 0,
+    }
+  end, by_turn())
+end
+
+--- Opens the list of changed files.
+function M.open()
+  local items = M.quickfix()
+  if #items == 0 then
+    return notify("Nothing is changed that is not kept")
+  end
+  vim.fn.setqflist({}, " ", { title = "Gemini changes", items = items })
+  vim.cmd("botright copen")
+end
+
+--- Goes to the next or previous hunk of the current buffer, round its end.
+---@param direction 1|-1
+function M.jump(direction)
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local list = signs.list(vim.api.nvim_get_current_buf())
+  if direction == -1 then
+    list = vim.fn.reverse(list)
+  end
+  local found = vim.iter(list):find(function(placed)
+    return (placed.first - line) * direction > 0
+  end) or list[1]
+  if not found then
+    return notify("No agent has changed this file, or it is kept")
+  end
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { found.first, 0 })
+end
+
+--- Shows what stood there before each hunk of the current buffer, or hides it.
+function M.toggle_old()
+  local buf = vim.api.nvim_get_current_buf()
+  local change = changes.of_buffer(buf)
+  if not signs.hide_old(buf) and change then
+    channel.notify("change_lines_asked", { path = change.path })
+  end
+end
+
+--- The host's answer to that.
+---@param params { path: string, hunks: { id: integer, lines: string[] }[] }
+function M.show_old(params)
+  local buf = path.buffer(params.path)
+  if buf then
+    local lines = {}
+    for _, hunk in ipairs(params.hunks) do
+      lines[hunk.id] = hunk.lines
+    end
+    signs.show_old(buf, lines)
+  end
+end
+
+return M

@@ -1,0 +1,157 @@
+--- Marks of changes in buffers. Each hunk is one mark over its lines, which moves with them while the user types.
+local path = require("gemini-bridge.disk.path")
+local text = require("gemini-bridge.review.text")
+
+local M = {}
+
+--- Renamed in Neovim 0.12.
+local diff = vim.text and vim.text.diff or vim.diff
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
+local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
+
+--- The id of the hunk, by buffer and mark.
+local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
+
+--- For highlights that a colour scheme may define itself.
+local GROUPS = { Add = "Added", Change = "Changed", Delete = "Removed", Conflict = "WarningMsg" }
+
+for name, link in pairs(GROUPS) do
+  vim.api.nvim_set_hl(0, "GeminiChanges" .. name, { link = link, default = true })
+end
+
+---@param hunk gemini_bridge.ChangeHunk
+---@return string sign, string highlight
+local function appearance(hunk)
+  if hunk.conflict then
+    return "!", "GeminiChangesConflict"
+  elseif hunk.count == 0 then
+    return hunk.line == 0 and "▔" or "▁", "GeminiChangesDelete"
+  elseif hunk.removed == 0 then
+    return "┃", "GeminiChangesAdd"
+  end
+  return "┃", "GeminiChangesChange"
+end
+
+--- Where lines of the file on disk are in a buffer that holds unsaved changes.
+---@param buf integer
+---@return fun(line: integer): integer # 1-based both.
+local function lines_of_disk(buf)
+  local on_disk = path.bytes(vim.api.nvim_buf_get_name(buf))
+  if not vim.bo[buf].modified or not on_disk then
+    return function(line)
+      return line
+    end
+  end
+  local before = table.concat(text.decode(on_disk).lines, "\n") .. "\n"
+  local after = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
+  local edits = diff(before, after, { result_type = "indices" }) --[[@as integer[][] ]]
+  return function(line)
+    local shift = 0
+    for _, edit in ipairs(edits) do
+      local from, count, to, now = unpack(edit)
+      -- An insertion is named by the line above it.
+      if line < (count == 0 and from + 1 or from) then
+        break
+      elseif line < from + count then
+        return math.max(math.min(to + line - from, to + now - 1), 1)
+      end
+      shift = to + now - (from + count) + (now == 0 and 1 or 0) - (count == 0 and 1 or 0)
+    end
+    return line + shift
+  end
+end
+
+--- Shows a change, or none, in place of what is shown.
+---@param buf integer Its file is read again after each write of an agent's, unless it has unsaved changes.
+---@param change? gemini_bridge.Change
+function M.place(buf, change)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  placed[buf] = nil
+  if not change or #change.hunks == 0 then
+    return
+  end
+  placed[buf] = {}
+  local last = vim.api.nvim_buf_line_count(buf) - 1
+  local in_buffer = lines_of_disk(buf)
+  for _, hunk in ipairs(change.hunks) do
+    local sign, highlight = appearance(hunk)
+    local row = math.min(math.max(in_buffer(math.max(hunk.line, 1)) - 1, 0), last)
+    local end_row = math.min(in_buffer(math.max(hunk.line + hunk.count - 1, 1)) - 1, last)
+    end_row = math.max(end_row, row)
+    local mark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+      end_row = end_row,
+      end_col = #vim.api.nvim_buf_get_lines(buf, end_row, end_row + 1, true)[1],
+      end_right_gravity = true, -- what is inserted above an empty line moves its end, too
+      sign_text = sign,
+      sign_hl_group = highlight,
+    })
+    placed[buf][mark] = hunk
+  end
+end
+
+---@class gemini_bridge.PlacedHunk
+---@field first integer 1-based.
+---@field last integer
+---@field hunk gemini_bridge.ChangeHunk
+
+--- The hunks of a buffer where they are by now, from top to bottom.
+---@param buf integer
+---@return gemini_bridge.PlacedHunk[]
+function M.list(buf)
+  if not placed[buf] then
+    return {}
+  end
+  return vim
+    .iter(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
+    :map(function(mark)
+      local id, row, _, details = unpack(mark)
+      local hunk = placed[buf][id]
+      return hunk and { first = row + 1, last = math.max(details.end_row, row) + 1, hunk = hunk }
+    end)
+    :totable()
+end
+
+--- Shows what stood there before, as virtual lines.
+---@param buf integer
+---@param lines table<integer, string[]> By id of the hunk.
+function M.show_old(buf, lines)
+  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  for _, placed_hunk in ipairs(M.list(buf)) do
+    local hunk = placed_hunk.hunk
+    local shown = vim.tbl_map(function(line)
+      return { { line == "" and " " or line, "DiffDelete" } }
+    end, lines[hunk.id] or {})
+    if #shown < hunk.removed and #shown > 0 then
+      shown[#shown + 1] = { { ("… and %d more lines"):format(hunk.removed - #shown), "Comment" } }
+    end
+    if #shown > 0 then
+      vim.api.nvim_buf_set_extmark(buf, old_namespace, placed_hunk.first - 1, 0, {
+        virt_lines = shown,
+        virt_lines_above = hunk.count > 0 or hunk.line == 0,
+      })
+    end
+  end
+end
+
+--- Hides them.
+---@param buf integer
+---@return boolean were_shown
+function M.hide_old(buf)
+  local marks = vim.api.nvim_buf_get_extmarks(buf, old_namespace, 0, -1, { limit = 1 })
+  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  return #marks > 0
+end
+
+--- Takes all marks away.
+function M.clear()
+  for buf in pairs(placed) do
+    if vim.api.nvim_buf_is_valid(buf) then
+      M.place(buf, nil)
+    end
+  end
+  placed = {}
+end
+
+return M

@@ -1,0 +1,126 @@
+/** A file's exact bytes, read and put back. The text of one has a character for each of its bytes (latin1). */
+import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
+import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { disk } from "../disk/disk.ts";
+import { Refusal } from "../refusal.ts";
+
+/** Of a longer one the text is not read (bytes). */
+export const MAX_FILE = 8 * 1024 * 1024;
+
+export interface DiskFile {
+  /** Of a `file`. */
+  readonly text?: string | undefined;
+  /** `long`: its text is not read. `other`: no regular file, or one that cannot be read. `unknown`: there was a file. */
+  readonly kind: "file" | "absent" | "long" | "other" | "unknown";
+  /** Permission bits. */
+  readonly mode?: number | undefined;
+  /** As long as it is the same, so is the file. */
+  readonly version: string;
+}
+
+/** A FIFO is not waited for, a link not followed: the path is a real one. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/**
+ * The path without links, also of what is not there (yet).
+ * @param path absolute
+ */
+export async function realPath(path: string): Promise<string> {
+  const missing: string[] = [];
+  for (let head = path; ; head = dirname(head)) {
+    const found = await disk.run(head, () => realpath(head)).catch(() => undefined);
+    if (found !== undefined) return join(found, ...missing);
+    if (dirname(head) === head) return path;
+    missing.unshift(basename(head));
+  }
+}
+
+/** @param path a {@link realPath} */
+export function readDiskFile(path: string): Promise<DiskFile> {
+  return disk.run(path, async () => {
+    try {
+      const file = await open(path, READ);
+      try {
+        return await read(file);
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      const code = codeOf(error);
+      return { kind: code === "ENOENT" || code === "ENOTDIR" ? "absent" : "other", version: code };
+    }
+  });
+}
+
+async function read(file: FileHandle): Promise<DiskFile> {
+  const found = await file.stat();
+  const version = [found.ino, found.size, found.mtimeMs, found.ctimeMs].join(" ");
+  if (!found.isFile()) return { kind: "other", version };
+  const mode = found.mode & 0o7777;
+  if (found.size > MAX_FILE) return { kind: "long", mode, version };
+  const text = (await file.readFile()).toString("latin1");
+  return text.length > MAX_FILE ? { kind: "long", mode, version } : { kind: "file", mode, version, text };
+}
+
+/**
+ * Writes a file, or takes it away, if it still is as expected.
+ * @param path a {@link realPath}
+ * @param expected the text that is there now; nothing for no file
+ * @param text the text that is to be there; nothing for no file
+ * @param mode permission bits of a file that is made
+ * @throws {Refusal} with a sentence for the user
+ */
+export async function restore(
+  path: string,
+  expected: string | undefined,
+  text: string | undefined,
+  mode: number | undefined,
+): Promise<void> {
+  // A folder on the way may have become a link that leads elsewhere.
+  if ((await realPath(path)) !== path) throw new Refusal(`${path} leads elsewhere by now`);
+  const found = await readDiskFile(path);
+  if (found.text !== expected || (found.kind !== "file" && found.kind !== "absent"))
+    throw new Refusal(`${path} is being changed by somebody else`);
+  try {
+    if (text !== undefined) await write(path, Buffer.from(text, "latin1"), found.mode ?? mode);
+    else await rm(path, { force: true });
+  } catch (error) {
+    throw new Refusal(`${path} cannot be written (${codeOf(error)})`);
+  }
+}
+
+async function write(path: string, bytes: Buffer, mode = 0o644): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  if (await mustStay(path)) {
+    const file = await open(path, constants.O_WRONLY | constants.O_TRUNC | constants.O_NOFOLLOW);
+    return file.writeFile(bytes).finally(() => file.close());
+  }
+  const draft = join(dirname(path), `.${basename(path).slice(0, 200)}.${randomBytes(6).toString("hex")}`);
+  try {
+    const file = await open(draft, "wx", 0o600);
+    try {
+      await file.writeFile(bytes);
+      await file.chmod(mode);
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+/** Another file in its place would lose its other names, or its owner. */
+async function mustStay(path: string): Promise<boolean> {
+  const file = await open(path, READ).catch(() => undefined);
+  if (!file) return false;
+  const { nlink, uid } = await file.stat().finally(() => file.close());
+  return nlink > 1 || uid !== process.getuid?.();
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+}

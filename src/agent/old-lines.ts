@@ -1,0 +1,20 @@
+/** What stood in the place of hunks, as text that can be shown. */
+import type { TrackedText } from "./tracked-text.ts";
+
+/** A longer removal is cut: virtual lines cannot be scrolled through. */
+const MAX_LINES = 200;
+
+/** A longer line is cut (characters). */
+const MAX_LENGTH = 2_000;
+
+/** @returns of each hunk the first lines, without line breaks */
+export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
+  return hunks.map(({ id, old }) => ({ id, lines: old.slice(0, MAX_LINES).map(plain) }));
+}
+
+/** Bytes that are no UTF-8 are shown as the characters of Latin-1. */
+function plain(line: string): string {
+  const bytes = Buffer.from(line.replace(/\r?\n$/, "").slice(0, MAX_LENGTH), "latin1");
+  const text = bytes.toString("utf8");
+  return text.includes("\uFFFD") ? bytes.toString("latin1") : text;
+}

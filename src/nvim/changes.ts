@@ -1,0 +1,63 @@
+/** What Lua is told of files that agents have changed, and what it asks of them: a part of CONTRACT 1. */
+import * as z from "zod";
+
+/** Lines that stand where others stood before an agent came. */
+export interface ShownHunk {
+  /** Among those of the file; stays the same until somebody edits the hunk. */
+  id: number;
+  /** The first line, 1-based, in the file on disk; of a removal the line above it (0 at the top). */
+  line: number;
+  /** Lines now; 0 for a removal. */
+  count: number;
+  /** Lines before. */
+  removed: number;
+  /** The user has edited it since, so that it cannot be undone. */
+  conflict: boolean;
+}
+
+/** A file that an agent has changed, until the user keeps that or undoes it. */
+export interface ShownChange {
+  /** Absolute, without links. */
+  path: string;
+  status: "modified" | "added" | "deleted";
+  /** Lines. */
+  added: number;
+  removed: number;
+  hunks: ShownHunk[];
+  /** The profile of the CLI that changed it last, and the prompt that made it do so, as far as known. */
+  cli: string;
+  prompt: string;
+  /** Why it cannot be undone. */
+  fixed?: string | undefined;
+}
+
+/** Files, and of each the hunks that are meant; without them the whole file. */
+export const ChosenChanges = z.object({
+  files: z.array(z.object({ path: z.string(), hunks: z.array(z.number().int()).optional() })),
+});
+export type ChosenChanges = z.infer<typeof ChosenChanges>;
+
+/** Lua -> Node. */
+export const changeEvents = {
+  /** The user has written a file, while {@link ChangeCalls.changes_follow} asks for that. */
+  file_written: z.object({ path: z.string() }),
+  changes_keep: ChosenChanges,
+  /** None of the files has unsaved changes here. */
+  changes_undo: ChosenChanges,
+  /** The user wants to see what stood there before: answered by `change_lines`. */
+  change_lines_asked: z.object({ path: z.string() }),
+} as const;
+
+/** Node -> Lua, with the parameters. */
+export interface ChangeCalls {
+  /** Whether files that the user writes are to be told. */
+  changes_follow: { active: boolean };
+  /** The change of this file is another one, or there is none any more. `edited`: an agent has just made it so. */
+  change_show: { path: string; change?: ShownChange | undefined; edited: boolean };
+  /** What stood in the place of each hunk, as text without line breaks; the first lines of it. */
+  change_lines: { path: string; hunks: { id: number; lines: string[] }[] };
+  /** A turn has ended in which the agent changed files without a review. */
+  turn_changes: { cli: string; files: number; added: number; removed: number };
+  /** Answers the files of loaded buffers, absolute. */
+  files_open: Record<string, never>;
+}

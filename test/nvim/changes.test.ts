@@ -1,0 +1,199 @@
+/** What an agent writes without a review, as the user meets it. */
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
+import type { NvimOptions } from "../support/nvim.ts";
+
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(
+    z.object({
+      path: z.string(),
+      status: z.string(),
+      added: z.int(),
+      removed: z.int(),
+      hunks: z.int(),
+      cli: z.string(),
+    }),
+  ),
+);
+
+/** Marks of a buffer: first and last line, and the sign. */
+const SIGNS = `
+local signs = {}
+for name, namespace in pairs(vim.api.nvim_get_namespaces()) do
+  if vim.startswith(name, 'gemini-bridge.changes') then
+    for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })) do
+      if mark[4].sign_text then
+        table.insert(signs, ('%d-%d %s'):format(mark[2] + 1, mark[4].end_row + 1, vim.trim(mark[4].sign_text)))
+      end
+    end
+  end
+end
+return table.concat(signs, ', ')`;
+
+async function start(t: Test, options: NvimOptions) {
+  const bridge = await startBridge(t, options);
+  const { nvim } = bridge;
+  return {
+    bridge,
+    nvim,
+    agent: new HookedAgent(bridge),
+    read: (name: string) => readFileSync(nvim.path(name)),
+    lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
+    changes: async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")),
+    /** Waits until the marks of the current buffer are these. */
+    async signs(t: Test, wanted: string, what: string) {
+      await nvim.waitFor(async () => (await nvim.lua(SIGNS)) === wanted, what).catch(() => {});
+      t.equal(await nvim.lua(SIGNS), wanted, what);
+    },
+  };
+}
+
+const says = (bridge: RunningBridge, sentence: RegExp) =>
+  bridge.nvim.waitFor(async () => sentence.test(await bridge.nvim.messages()), `${sentence}`);
+
+t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
+  const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
+    files: { "a.txt": "1\n2\n3\n4\n5\n6\n" },
+    args: ["a.txt"],
+  });
+  await nvim.lua(`vim.g.seen = {}
+    vim.api.nvim_create_autocmd('User', { pattern = 'GeminiChanged', callback = function(args)
+      vim.g.seen = vim.list_extend(vim.g.seen, { args.data.cli .. ' ' .. args.data.path }) end })`);
+  await agent.prompt("count in words");
+  await agent.write("a.txt", "one\n2\n3\n4\n6\n");
+  await agent.write("a.txt", "one\n2\n3\n3a\n3b\n4\n6\n");
+  await signs(t, "1-1 ┃, 4-5 ┃, 6-6 ▁", "signs");
+  t.equal(await lines(), "one 2 3 3a 3b 4 6", "the buffer has followed");
+  t.strictSame(await changes(), [
+    { path: nvim.path("a.txt"), status: "modified", added: 3, removed: 2, hunks: 3, cli: "gemini" },
+  ]);
+  t.same(await nvim.lua("return vim.g.seen"), Array(2).fill(`gemini ${nvim.path("a.txt")}`));
+  await agent.done();
+  await says(bridge, /gemini changed 1 file \(\+3 -2\): see :GeminiChanges$/m);
+
+  await nvim.input("ggO0<Esc>");
+  await signs(t, "2-2 ┃, 5-6 ┃, 7-7 ▁", "they move with the text");
+  await nvim.command("w");
+  await nvim.input(":5GeminiKeep<CR>");
+  await signs(t, "2-2 ┃, 7-7 ▁", "the hunk in the range is kept");
+  t.equal(String(read("a.txt")), "0\none\n2\n3\n3a\n3b\n4\n6\n");
+  await nvim.input("gg:GeminiUndo<CR>");
+  await says(bridge, /No change here/);
+  await nvim.command("let g:tick = b:changedtick | let g:seq = undotree().seq_cur");
+  await nvim.lua("vim.keymap.set('n', ']g', '<Plug>(gemini-next-change)')");
+  await nvim.lua("vim.keymap.set('n', '[g', '<Plug>(gemini-prev-change)')");
+  await nvim.input("]g:GeminiUndo<CR>");
+  await signs(t, "7-7 ▁", "the hunk at the cursor is undone");
+  t.equal(String(read("a.txt")), "0\n1\n2\n3\n3a\n3b\n4\n6\n");
+  t.equal(await lines(), "0 1 2 3 3a 3b 4 6");
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+  t.equal(await nvim.lua("return vim.fn.undotree().seq_cur - vim.g.seq"), 1, "in one undo step");
+  await nvim.input("u");
+  t.equal(await lines(), "0 one 2 3 3a 3b 4 6", "which u takes back");
+  await nvim.input("<C-r>gg[g");
+  t.equal(await nvim.lua("return vim.fn.line('.')"), 7, "round the beginning to the last one");
+  await nvim.input(":GeminiUndo! a.txt<CR>");
+  await signs(t, "", "all of the file");
+  t.equal(String(read("a.txt")), "0\n1\n2\n3\n3a\n3b\n4\n5\n6\n");
+  t.strictSame(await changes(), []);
+  t.equal(
+    await nvim.lua("return #vim.api.nvim_get_autocmds({ group = 'gemini-bridge.changes' })").catch(() => 0),
+    0,
+    "nothing is listened to any more",
+  );
+});
+
+t.test("a list by turn, old lines on demand, everything at once", async (t) => {
+  const latin1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
+  const bom = Buffer.from("\uFEFFx\ny");
+  const { bridge, nvim, agent, read, changes, signs } = await start(t, {
+    files: { "a.txt": latin1, "b.txt": bom, "gone.txt": "old\n" },
+    args: ["a.txt"],
+  });
+  await agent.prompt("first");
+  await agent.write(
+    "a.txt",
+    Buffer.concat([Buffer.from("top\r\n"), latin1.subarray(0, 6), Buffer.from("new\r\n")]),
+  );
+  await agent.write("new.txt", "a\n");
+  await agent.prompt("second");
+  await agent.write("b.txt", "\uFEFFx\ny\nz\n");
+  await agent.write("gone.txt", undefined);
+  await signs(t, "1-1 ┃, 3-3 ┃", "signs");
+  await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
+  await nvim.input("go");
+  const old = `(function()
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+    local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
+    return marks[1] and marks[1][4].virt_lines[1][1][1]
+  end)()`;
+  t.equal(await nvim.waitFor(old, "the old lines"), "naïve");
+  await nvim.input("go");
+  t.equal(await nvim.lua(`return ${old}`), null, "and away");
+
+  await nvim.command("GeminiChanges");
+  t.same(
+    await nvim.lua(`return vim.tbl_map(function(item)
+      return vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ':t') .. ':' .. item.lnum .. ' ' .. item.text
+    end, vim.fn.getqflist())`),
+    [
+      "a.txt:1 modified, +2 -1, 2 hunks | gemini: first",
+      "new.txt:1 added, +1 -0, 1 hunk | gemini: first",
+      "b.txt:2 modified, +2 -1, 1 hunk | gemini: second",
+      "gone.txt:1 deleted, +0 -1, 1 hunk | gemini: second",
+    ],
+  );
+  await nvim.command("cclose");
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+  t.ok(read("a.txt").equals(latin1));
+  t.ok(read("b.txt").equals(bom));
+  t.equal(String(read("gone.txt")), "old\n");
+  t.notOk(existsSync(nvim.path("new.txt")));
+  t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
+});
+
+t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t) => {
+  const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
+    files: { "a.txt": "1\n2\n3\n4\n", "b.txt": "1\n" },
+    args: ["a.txt"],
+  });
+  await nvim.input("ggOmine<Esc>");
+  await agent.write("a.txt", "1\n2\n3\nagent\n");
+  await signs(t, "5-5 ┃", "where the line is in the buffer that has unsaved changes");
+  await nvim.command("GeminiUndo!");
+  await says(bridge, /a\.txt has unsaved changes: save or discard them first/);
+  t.equal(await lines(), "mine 1 2 3 4", "which is not touched");
+  t.equal(String(read("a.txt")), "1\n2\n3\nagent\n");
+  await nvim.command("silent w!");
+  await signs(t, "", "what the user has written over is no change");
+
+  const client = await bridge.client();
+  await agent.starts("b.txt");
+  await client.openDiff(nvim.path("b.txt"), "1\nreviewed\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiAccept");
+  await client.waitForNotification("ide/diffAccepted");
+  writeFileSync(nvim.path("b.txt"), "1\nreviewed\n");
+  await agent.ended("b.txt");
+  await agent.write("a.txt", "mine\n1\n2\n3\nfour\n");
+  await signs(t, "5-5 ┃", "the next change");
+  t.strictSame(
+    (await changes()).map(({ path }) => path),
+    [nvim.path("a.txt")],
+    "what was reviewed is none",
+  );
+
+  await nvim.input("GAs<Esc>");
+  await nvim.command("w");
+  await signs(t, "5-5 !", "the user's edit of the agent's line is a conflict");
+  await nvim.command("GeminiUndo!");
+  await says(bridge, /1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+  await nvim.command("GeminiKeep!");
+  await signs(t, "", "which can be kept");
+  t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
+});

@@ -1,0 +1,100 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Changes, createChanges } from "../../src/agent/changes.ts";
+import type { Agent, AgentEvent } from "../../src/agent/events.ts";
+import { createLog } from "../../src/log.ts";
+import { createBridge } from "../../src/nvim/bridge.ts";
+import type { ChangeCalls, ShownChange } from "../../src/nvim/changes.ts";
+import type { Scope } from "./scope.ts";
+import { temporary } from "./temporary.ts";
+
+/** What tools do to files, and what Neovim is told of it, on a real disk and without Neovim. */
+export class ChangesHost {
+  readonly shown = new Map<string, ShownChange>();
+  readonly told: [name: string, params: object][] = [];
+  readonly changes: Changes;
+  readonly directory: string;
+  #agent: Agent;
+
+  constructor(t: Scope) {
+    this.directory = temporary(t);
+    this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
+    const nobody = () => {
+      throw new Error("Neovim was asked");
+    };
+    const executeLua = async (_: string, [name, params]: unknown[]) => {
+      this.#take(name as string, params as never);
+      return {};
+    };
+    const log = createLog();
+    const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
+    this.changes = createChanges({ bridge, log });
+    t.teardown(() => this.changes.close());
+  }
+
+  #take(name: string, params: ChangeCalls["change_show"]): void {
+    this.told.push([name, params]);
+    if (name !== "change_show") return;
+    if (params.change) this.shown.set(params.path, params.change);
+    else this.shown.delete(params.path);
+  }
+
+  path(name: string): string {
+    return join(this.directory, name);
+  }
+
+  tell(event: { kind: AgentEvent["kind"] } & Record<string, unknown>): Promise<void> {
+    return this.changes.listener({ agent: this.#agent, at: Date.now(), ...event } as AgentEvent);
+  }
+
+  /** The agent's tool makes this of the file; nothing: it takes it away. */
+  async edit(name: string, bytes: string | Buffer | undefined): Promise<void> {
+    const tool = { kind: "edit", name: "write_file", filePath: this.path(name) };
+    await this.tell({ kind: "tool_starting", tool });
+    this.write(name, bytes);
+    await this.tell({ kind: "tool_ended", tool, failed: false });
+  }
+
+  /** Somebody makes this of the file, and nobody tells. */
+  write(name: string, bytes: string | Buffer | undefined): void {
+    if (bytes === undefined) rmSync(this.path(name));
+    else writeFileSync(this.path(name), bytes);
+  }
+
+  /** The user writes it in Neovim. */
+  async save(name: string, bytes: string | Buffer): Promise<void> {
+    this.write(name, bytes);
+    await this.changes.handlers.file_written({ path: this.path(name) });
+  }
+
+  read(name: string): Buffer {
+    return readFileSync(this.path(name));
+  }
+
+  change(name: string): ShownChange | undefined {
+    return this.shown.get(this.path(name));
+  }
+
+  async undo(name: string, hunks?: number[]): Promise<void> {
+    await this.changes.handlers.changes_undo({ files: [{ path: this.path(name), hunks }] });
+    await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } }); // which comes after it
+  }
+
+  async keep(name: string, hunks?: number[]): Promise<void> {
+    await this.changes.handlers.changes_keep({ files: [{ path: this.path(name), hunks }] });
+    await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
+  }
+
+  /** Whether Neovim is to tell what the user writes. */
+  isFollowing(): unknown {
+    const last = this.told.findLast(([name]) => name === "changes_follow");
+    return last && "active" in last[1] && last[1].active;
+  }
+
+  /** The sentences that the user was told. */
+  messages(): string[] {
+    return this.told.flatMap(([name, params]) =>
+      name === "message" && "text" in params ? [String(params.text)] : [],
+    );
+  }
+}

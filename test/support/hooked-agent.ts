@@ -1,0 +1,67 @@
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import type { RunningBridge } from "./bridge.ts";
+
+let moment = Date.now();
+
+/** An agent in the bridge's Neovim: its tools change files, and its hooks tell of them over HTTP as a CLI's do. */
+export class HookedAgent {
+  constructor(
+    readonly bridge: RunningBridge,
+    readonly session = "a session",
+  ) {}
+
+  /** Sends what a CLI gives its hook, and waits for the answer. */
+  async hook(hook_event_name: string, fields: object = {}): Promise<void> {
+    const { port, content } = this.bridge.file();
+    const body = {
+      session_id: this.session,
+      cwd: this.bridge.nvim.dirs.workspace,
+      hook_event_name,
+      timestamp: new Date(++moment).toISOString(),
+      ...fields,
+    };
+    const response = await fetch(`http://127.0.0.1:${port}/hook`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${content.authToken}`, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
+  }
+
+  prompt(prompt: string): Promise<void> {
+    return this.hook("BeforeAgent", { prompt });
+  }
+
+  done(): Promise<void> {
+    return this.hook("AfterAgent");
+  }
+
+  starts(name: string): Promise<void> {
+    return this.hook("BeforeTool", this.#edit(name));
+  }
+
+  ended(name: string): Promise<void> {
+    return this.hook("AfterTool", { ...this.#edit(name), tool_response: { llmContent: "ok" } });
+  }
+
+  #edit(name: string): object {
+    return { tool_name: "write_file", tool_input: { file_path: this.bridge.nvim.path(name) } };
+  }
+
+  /** Makes this of a file without asking; nothing: takes it away. */
+  async write(name: string, bytes: string | Buffer | undefined): Promise<void> {
+    await this.starts(name);
+    if (bytes === undefined) rmSync(this.bridge.nvim.path(name));
+    else writeFileSync(this.bridge.nvim.path(name), bytes);
+    await this.ended(name);
+  }
+
+  /** Runs a script of the shell's in the workspace. */
+  async run(command: string): Promise<void> {
+    const tool = { tool_name: "run_shell_command", tool_input: { command } };
+    await this.hook("BeforeTool", tool);
+    execFileSync("sh", ["-ec", command], { cwd: this.bridge.nvim.dirs.workspace });
+    await this.hook("AfterTool", { ...tool, tool_response: { llmContent: "ok" } });
+  }
+}

@@ -1,0 +1,204 @@
+import { chmodSync, existsSync, linkSync, mkdirSync, renameSync, statSync, symlinkSync } from "node:fs";
+import fc from "fast-check";
+import t from "tap";
+import { hashOfPlain } from "../../src/ide/disk-text.ts";
+import { ChangesHost } from "../support/changes.ts";
+import { fuzz } from "../support/fuzz.ts";
+
+const LATIN1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
+
+t.test(
+  "what an agent writes is a change against the bytes from before, which undo brings back",
+  async (t) => {
+    const host = new ChangesHost(t);
+    const originals = {
+      "plain.txt": Buffer.from("one\ntwo\nthree\n"),
+      "crlf.txt": Buffer.from("\uFEFFone\r\ntwo\r\nthree"),
+      "latin1.txt": LATIN1,
+      "zero.bin": Buffer.from([0, 255, 10, 0, 13, 10, 10]),
+      "long.txt": Buffer.from(`${"a line of some length\n".repeat(100_000)}`),
+    };
+    await host.tell({ kind: "turn_started", prompt: "  do\n it " });
+    for (const [name, bytes] of Object.entries(originals)) {
+      host.write(name, bytes);
+      chmodSync(host.path(name), 0o751);
+      await host.edit(name, Buffer.concat([bytes, Buffer.from("more\n")]));
+      await host.edit(name, Buffer.concat([Buffer.from("top\n"), bytes, Buffer.from("more\nand more\n")]));
+      t.match(host.change(name), { status: "modified", cli: "gemini", prompt: "do it" }, name);
+    }
+    t.match(host.change("plain.txt"), { added: 3, removed: 0 });
+    t.match(host.change("plain.txt")?.hunks, [
+      { line: 1, count: 1, removed: 0 },
+      { line: 5, count: 2, removed: 0 },
+    ]);
+    await host.tell({ kind: "turn_ended" });
+    t.strictSame(
+      host.told.filter(([name]) => name === "turn_changes").map(([, params]) => params),
+      [{ cli: "gemini", files: 5, added: 15, removed: 1 }],
+    );
+    for (const [name, bytes] of Object.entries(originals)) {
+      await host.undo(name);
+      t.ok(host.read(name).equals(bytes), name);
+      t.equal(statSync(host.path(name)).mode & 0o777, 0o751, "with its mode");
+      t.equal(host.change(name), undefined);
+    }
+    t.strictSame(host.messages(), []);
+    t.equal(host.isFollowing(), false, "and nothing is followed any more");
+  },
+);
+
+t.test("files that come and go", async (t) => {
+  const host = new ChangesHost(t);
+  await host.edit("new.txt", "a\nb\n");
+  t.match(host.change("new.txt"), { status: "added", added: 2, removed: 0 });
+  await host.undo("new.txt");
+  t.notOk(existsSync(host.path("new.txt")), "a file of the agent's goes");
+
+  await host.edit("new.txt", "a\nb\n");
+  await host.save("new.txt", "mine\na\nb\n");
+  await host.undo("new.txt");
+  t.equal(String(host.read("new.txt")), "mine\n", "but not what the user has added to it");
+
+  await host.edit("empty", "");
+  t.match(host.change("empty"), { status: "added", hunks: [] });
+  await host.undo("empty");
+  t.notOk(existsSync(host.path("empty")));
+
+  host.write("old.txt", LATIN1);
+  chmodSync(host.path("old.txt"), 0o640);
+  await host.edit("old.txt", undefined);
+  t.match(host.change("old.txt"), { status: "deleted", removed: 2 });
+  await host.undo("old.txt");
+  t.ok(host.read("old.txt").equals(LATIN1), "a file that is gone comes back");
+  t.equal(statSync(host.path("old.txt")).mode & 0o777, 0o640);
+
+  await host.edit("new.txt", "theirs\n");
+  await host.keep("new.txt");
+  t.equal(host.change("new.txt"), undefined);
+  t.equal(String(host.read("new.txt")), "theirs\n");
+});
+
+t.test("the user's edits are not the agent's, told or not", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "1\n2\n3\n4\n5\n6\n");
+  await host.edit("a.txt", "1\nA\n3\n4\n5\n6\n");
+  await host.save("a.txt", "1\nA\n3\n4\nfive\n6\n");
+  host.write("a.txt", "0\n1\nA\n3\n4\nfive\n6\n");
+  await host.edit("a.txt", "0\n1\nA\n3\nB\nfive\n6\n");
+  t.match(host.change("a.txt"), { added: 2, removed: 2 });
+  const [first, second] = host.change("a.txt")?.hunks ?? [];
+  await host.keep("a.txt", [first?.id ?? 0]);
+  t.strictSame(host.change("a.txt")?.hunks, [second]);
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "0\n1\nA\n3\n4\nfive\n6\n");
+
+  await host.edit("a.txt", "agent\n0\n1\nA\n3\n4\nfive\nagent\n");
+  await host.save("a.txt", "agent and me\n0\n1\nA\n3\n4\nfive\nagent\n");
+  t.match(host.change("a.txt")?.hunks, [{ conflict: true }, { conflict: false }]);
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "agent and me\n0\n1\nA\n3\n4\nfive\n6\n");
+  t.match(host.messages(), [/1 hunk stays.*conflict/]);
+});
+
+t.test("what the user agreed to is no change", async (t) => {
+  const host = new ChangesHost(t);
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  host.write("a.txt", "\uFEFFone\r\ntwo\r\n");
+  await host.tell({ kind: "tool_starting", tool });
+  host.changes.agreed(host.path("a.txt"), [hashOfPlain("one\nzwei\n")]);
+  host.write("a.txt", "\uFEFFone\r\nzwei\r\n"); // as the CLI writes it
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.equal(host.change("a.txt"), undefined);
+  await host.edit("a.txt", "\uFEFFone\r\nzwei\r\nthree\r\n");
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
+});
+
+t.test("an edit that never came is nobody's, and what is saved meanwhile is the user's", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  const tool = { kind: "edit", name: "replace", filePath: host.path("a.txt") };
+  await host.tell({ kind: "tool_starting", tool });
+  await host.save("a.txt", "one\nmine\n");
+  host.write("a.txt", "one\nmine\ntheirs\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.match(host.change("a.txt"), { added: 1 });
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "one\nmine\n");
+
+  await host.tell({ kind: "tool_starting", tool });
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.isFollowing(), false);
+});
+
+t.test("nothing is written where it does not belong", async (t) => {
+  const host = new ChangesHost(t);
+  mkdirSync(host.path("inside"));
+  mkdirSync(host.path("outside"));
+  host.write("inside/a.txt", "one\n");
+  await host.edit("inside/a.txt", "two\n");
+  renameSync(host.path("inside"), host.path("away"));
+  symlinkSync(host.path("outside"), host.path("inside"));
+  host.write("outside/a.txt", "two\n");
+  await host.undo("inside/a.txt");
+  t.equal(String(host.read("outside/a.txt")), "two\n", "not where a new link leads");
+
+  host.write("target.txt", "one\n");
+  symlinkSync(host.path("target.txt"), host.path("link.txt"));
+  await host.edit("link.txt", "two\n");
+  await host.undo("target.txt");
+  t.equal(String(host.read("target.txt")), "one\n", "through a link that was there before");
+  t.ok(statSync(host.path("link.txt")).isFile());
+
+  host.write("named.txt", "one\n");
+  linkSync(host.path("named.txt"), host.path("other.txt"));
+  await host.edit("named.txt", "two\n");
+  await host.undo("named.txt");
+  t.equal(String(host.read("other.txt")), "one\n", "to all names of a file");
+
+  mkdirSync(host.path("folder"));
+  await host.edit("huge.bin", Buffer.alloc(9_000_000));
+  host.told.length = 0;
+  await host.edit("huge.bin", Buffer.alloc(9_000_001));
+  await host.undo("huge.bin");
+  t.match(host.messages(), [/cannot be undone: the file is too long/]);
+});
+
+t.test("whatever comes in between, the disk loses no line of the user's", async (t) => {
+  const text = fc.array(fc.nat(5), { maxLength: 6 });
+  const step = fc.tuple(fc.constantFrom("agent", "agent", "save", "write", "undo", "keep", "hunk"), text);
+  const host = new ChangesHost(t);
+  let [file, written] = [0, 0];
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      const name = `${++file}.txt`;
+      host.write(name, "o1\r\no2\r\no3\r\no4");
+      const lines = (): string[] => String(host.read(name)).match(/[^\n]+\n?/g) ?? [];
+      for (const [kind, places] of steps) {
+        const before = existsSync(host.path(name)) ? lines() : [];
+        const own = before.filter((line) => line.startsWith("u"));
+        const next = [...before];
+        for (const at of places) next.splice(at, at % 2, `${kind === "agent" ? "a" : "u"}${++written}\r\n`);
+        if (kind === "agent") await host.edit(name, next.join(""));
+        else if (kind === "save") await host.save(name, next.join(""));
+        else if (kind === "write") host.write(name, next.join(""));
+        else if (kind === "keep") await host.keep(name);
+        else await host.undo(name, kind === "hunk" ? [host.change(name)?.hunks[0]?.id ?? 0] : undefined);
+        if (kind === "undo" || kind === "keep" || kind === "hunk") {
+          const now = lines();
+          t.ok(
+            own.every((line) => now.includes(line)),
+            `${kind}: ${own.join()} in ${now.join()}`,
+          );
+        }
+      }
+      await host.undo(name);
+      const hunks = host.change(name)?.hunks ?? [];
+      t.ok(
+        hunks.every(({ conflict }) => conflict),
+        "only conflicts stay",
+      );
+    }),
+    fuzz(t, "files", 100),
+  );
+});

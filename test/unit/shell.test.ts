@@ -1,0 +1,130 @@
+/** What shell commands do: found in Git work trees of any kind, without writing there and without running anything. */
+import { execFileSync } from "node:child_process";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import t from "tap";
+import { ChangesHost } from "../support/changes.ts";
+
+/** Runs a script of the shell's in the host's directory, as the agent's tool does. */
+async function run(host: ChangesHost, command: string): Promise<void> {
+  const tool = { kind: "shell", name: "run_shell_command", command };
+  await host.tell({ kind: "tool_starting", tool });
+  sh(host, command);
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+}
+
+function sh(host: ChangesHost, command: string): string {
+  const author = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
+  const env = { ...process.env, HOME: host.directory, GIT_CONFIG_NOSYSTEM: "1" };
+  for (const name of author) Object.assign(env, { [name]: "x" });
+  return execFileSync("sh", ["-ec", command], { cwd: host.directory, env, encoding: "utf8" });
+}
+
+const SETUP = "git init -q; git add -A 2>/dev/null; git commit -qm first";
+
+t.test("in a work tree every file that a command changes is found, with its bytes from before", async (t) => {
+  const host = new ChangesHost(t);
+  for (const name of ["clean.txt", "gone.sh", "dirty.txt", "staged.txt", "odd \n:name*.txt"])
+    host.write(name, "one\ntwo\ncaf\xe9\n");
+  chmodSync(host.path("gone.sh"), 0o755);
+  sh(host, SETUP);
+  host.write("dirty.txt", "mine\ntwo\n");
+  host.write("staged.txt", "mine\n");
+  sh(host, "git add staged.txt");
+  host.write("untracked.txt", "mine\n");
+  const index = statSync(host.path(".git/index"));
+  const inGit = readdirSync(host.path(".git"), { recursive: true }).sort();
+
+  await run(
+    host,
+    "for f in clean.txt dirty.txt staged.txt untracked.txt 'odd\n:name*.txt'; do :; done;" +
+      "echo a >> clean.txt; echo a >> dirty.txt; echo a >> staged.txt; echo a >> untracked.txt; rm gone.sh;" +
+      'for f in odd*; do echo a >> "$f"; done; mkdir -p deep/er; echo a > deep/er/new.txt',
+  );
+  t.strictSame(
+    [...host.shown.values()]
+      .map(({ path, status, added, removed }) => [
+        path.slice(host.directory.length + 1),
+        status,
+        added,
+        removed,
+      ])
+      .sort(),
+    [
+      ["clean.txt", "modified", 1, 0],
+      ["deep/er/new.txt", "added", 1, 0],
+      ["dirty.txt", "modified", 1, 0],
+      ["gone.sh", "deleted", 0, 3],
+      ["odd \n:name*.txt", "modified", 1, 0],
+      ["staged.txt", "modified", 1, 0],
+      ["untracked.txt", "modified", 1, 0],
+    ],
+  );
+  t.equal(statSync(host.path(".git/index")).mtimeMs, index.mtimeMs, "the index is not written");
+  t.strictSame(readdirSync(host.path(".git"), { recursive: true }).sort(), inGit, "nor anything else");
+
+  for (const name of [...host.shown.keys()]) await host.undo(name.slice(host.directory.length + 1));
+  t.strictSame(host.messages(), []);
+  for (const name of ["clean.txt", "gone.sh", "odd \n:name*.txt"])
+    t.equal(String(host.read(name)), "one\ntwo\ncaf\xe9\n");
+  t.equal(String(host.read("dirty.txt")), "mine\ntwo\n");
+  t.equal(String(host.read("staged.txt")), "mine\n");
+  t.equal(String(host.read("untracked.txt")), "mine\n");
+  t.equal(statSync(host.path("gone.sh")).mode & 0o111, 0o111);
+  t.notOk(existsSync(host.path("deep/er/new.txt")));
+});
+
+t.test("bytes that Git converts are not guessed", async (t) => {
+  const host = new ChangesHost(t);
+  host.write(".gitattributes", "*.txt text=auto\n*.id ident\n*.utf16 working-tree-encoding=UTF-16LE\n");
+  host.write("crlf.txt", "one\r\ntwo\r\n");
+  host.write("lf.txt", "one\ntwo\n");
+  host.write("a.id", "$Id$\n");
+  host.write("a.utf16", Buffer.from("one\n", "utf16le"));
+  host.write("attribute.txt", "x\n");
+  sh(host, SETUP);
+  await run(host, "for f in *.txt *.id *.utf16; do echo more >> $f; done");
+  for (const name of ["crlf.txt", "a.id", "a.utf16"]) {
+    t.match(host.change(name), { status: "modified", hunks: [], fixed: /bytes from before/ }, name);
+    await host.undo(name);
+  }
+  t.equal(host.messages().length, 3, "which is said");
+  t.match(host.change("lf.txt"), { added: 1, fixed: undefined });
+  await host.undo("lf.txt");
+  t.equal(String(host.read("lf.txt")), "one\ntwo\n");
+});
+
+t.test("a repository runs no program, whatever it configures", async (t) => {
+  const host = new ChangesHost(t);
+  host.write(".gitattributes", "*.txt filter=evil diff=evil\n");
+  host.write("a.txt", "one\n");
+  host.write("b.bin", "one\n");
+  sh(host, SETUP);
+  const trap = `touch ${host.path("trapped")};`;
+  host.write("trap.sh", `#!/bin/sh\n${trap}\ncat\n`);
+  chmodSync(host.path("trap.sh"), 0o755);
+  const script = host.path("trap.sh");
+  sh(
+    host,
+    `for key in filter.evil.clean filter.evil.smudge filter.evil.process core.fsmonitor diff.evil.textconv diff.external ` +
+      `core.pager core.sshCommand credential.helper; do git config $key ${script}; done; ` +
+      `git config filter.evil.required true; git config core.hooksPath ${host.directory}; touch a.txt`,
+  );
+  sh(host, "git status 2>/dev/null || :");
+  t.ok(existsSync(host.path("trapped")), "git by itself would");
+  sh(host, "rm trapped");
+  await run(host, "echo a >> a.txt; echo a >> b.bin");
+  t.notOk(existsSync(host.path("trapped")));
+  t.match(host.change("b.bin"), { added: 1 });
+  t.match(host.change("a.txt"), { fixed: /bytes from before/ });
+  t.match(readFileSync(host.path(".git/config"), "utf8"), /trap/);
+});
+
+t.test("where nothing is known of the files, nothing is said, and the agent is not held up", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  await run(host, "echo a >> a.txt");
+  t.equal(host.shown.size, 0);
+  await host.edit("a.txt", "one\nb\n");
+  await run(host, "echo c >> a.txt");
+  t.match(host.change("a.txt"), { added: 2 }, "but of what the agent has changed before");
+});
