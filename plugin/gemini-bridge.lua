@@ -4,8 +4,8 @@ if vim.g.loaded_gemini_bridge then
 end
 vim.g.loaded_gemini_bridge = true
 
----@param name string Of a function in the module.
----@param module? string Default gemini-bridge.commands.
+---@param name string Of a function.
+---@param module? string The one that has it, "gemini-bridge.commands" by default.
 local function lazy(name, module)
   return function(...)
     return require(module or "gemini-bridge.commands")[name](...)
@@ -13,7 +13,7 @@ local function lazy(name, module)
 end
 
 ---@param name string
----@param run string|function What it does, or the name of the function in gemini-bridge.commands.
+---@param run string|fun(args: table) The name of the function in gemini-bridge.commands, or one.
 ---@param desc string
 ---@param opts? vim.api.keyset.user_command
 local function command(name, run, desc, opts)
@@ -68,6 +68,16 @@ command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
   complete = lazy("complete_share"),
   bar = true,
 })
+command(
+  "GeminiGate",
+  lazy("run", "gemini-bridge.agent.gate_command"),
+  "Have Gemini CLI ask before every edit, or not",
+  {
+    nargs = "*",
+    complete = lazy("complete", "gemini-bridge.agent.gate_command"),
+    bar = true,
+  }
+)
 command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
   nargs = "?",
   complete = lazy("complete_env"),

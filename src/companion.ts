@@ -1,5 +1,8 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
+import { createActivity } from "./agent/activity.ts";
 import { createChanges } from "./agent/changes.ts";
+import { createAgentClients } from "./agent/clients.ts";
+import { asksBefore } from "./agent/gate.ts";
 import { createHooksRoute } from "./agent/route.ts";
 import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
@@ -75,6 +78,13 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const terminals = createTerminals({ sessions, found: reportClients });
     const changes = createChanges({ bridge, log });
     disposals.push(changes.close);
+    const agents = createAgentClients(sessions);
+    const activity = createActivity({
+      clients: agents,
+      terminalOf: terminals.nameOf,
+      changed: reportClients,
+      tell: (turn) => bridge.tell("turn", turn),
+    });
     const reviews = createReviews({
       bridge,
       log,
@@ -82,6 +92,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       nameOf: ({ id, info }) => ({ client: terminals.nameOf(id) ?? info.name, label: labelOf(info) }),
       lastId: boot.lastDiffId,
       earlier: memory.diffs,
+      decided: activity.decided,
       remember: (diffs) => remember({ diffs }),
       agreed: changes.agreed,
     });
@@ -101,6 +112,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       version,
       connectedAt,
       interrupted: earlier.has(id) && name === CLI_NAME,
+      activity: activity.of(id),
       terminal: terminals.nameOf(id),
     });
     sessions.events
@@ -114,6 +126,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       .on("ended", reviews.abandon)
       .on("ended", context.disconnected)
       .on("ended", terminals.forget)
+      .on("ended", activity.gone)
       .on("ended", reportClients);
     if (boot.memory)
       log.info(`goes on after a crash: ${memory.sessions.length} sessions, ${memory.diffs.length} reviews`);
@@ -122,7 +135,12 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
 
     const { bodyLimit } = boot.server;
     const { port, tokens } = boot;
-    const hooks = createHooksRoute({ listeners: [changes.listener], asks: async () => false, log });
+    let gate = boot.gate;
+    const hooks = createHooksRoute({
+      listeners: [activity.listener, changes.listener],
+      asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
+      log,
+    });
     const routes = [sessions.route("/mcp"), hooks];
     const endpoint = await listen(
       { routes, log, bodyLimit },
@@ -153,6 +171,9 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...terminals.handlers,
         ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
         context: context.snapshot,
+        gate: (setting) => {
+          gate = setting;
+        },
         log: ({ level, text }) => log[level](text),
         announce: () => attempt(workspace.restore),
         focused: workspace.refresh,

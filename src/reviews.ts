@@ -47,6 +47,8 @@ export interface ReviewsOptions {
   lastId: number;
   /** Reviews of a host before this one. */
   earlier: readonly ReviewInfo[];
+  /** The user has decided on a review of this session's. */
+  decided: (sessionId: string, accepted: boolean) => void;
   /** Told of the reviews that have not ended, for a later host, whenever they are others. */
   remember: (reviews: ReviewInfo[]) => void;
   /** Told what the user has agreed to, here or in the CLI's own prompt, before the CLI is: hashes of plain texts. */
@@ -83,6 +85,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
     move(review, "decided");
     const { filePath } = review;
+    options.decided(review.sessionId, content !== undefined);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");

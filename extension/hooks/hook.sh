@@ -12,8 +12,12 @@ gb_port=${1}_SERVER_PORT gb_token=${1}_AUTH_TOKEN
   body=$(cat)
   exec 3<> "/dev/tcp/127.0.0.1/${!gb_port}" || exit
   # Beside, because a host that hangs reads no more than the system buffers.
-  printf 'POST /hook?pid=%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Type: %s\r\nContent-Length: %s\r\nConnection: close\r\n\r\n%s' \
-    "$PPID" "${!gb_port}" "${!gb_token}" application/json "${#body}" "$body" >&3 &
+  {
+    printf '%s\r\n' "POST /hook?pid=$PPID HTTP/1.1" "Host: 127.0.0.1:${!gb_port}" \
+      "Authorization: Bearer ${!gb_token}" 'Content-Type: application/json' \
+      "Content-Length: ${#body}" 'Connection: close' ''
+    printf %s "$body"
+  } >&3 &
   read -r -t 2 _ status _ <&3
   if [[ $status == 200 ]]; then
     while IFS= read -r -t 2 line <&3 && [[ $line != $'\r' ]]; do :; done

@@ -46,7 +46,7 @@ end
 ---@field pid? integer Process id of the Node host.
 ---@field discovery_file? string The one that the first CLI reads.
 ---@field workspace string[]
----@field clients { id: string, name: string, version: string, cli: string, terminal?: string }[]
+---@field clients { id: string, name: string, version: string, cli: string, activity: string, terminal?: string }[]
 ---@field diffs { filePath: string, client: string }[]
 
 --- What is going on, without a round trip to the host.

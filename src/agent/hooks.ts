@@ -46,7 +46,7 @@ export function quoted(path: string): string {
 function settings(events: Record<string, string | undefined>, script: string, prefix: string): RawSettings {
   // A script that is gone prints that it is, and what a hook prints the CLI shows.
   const command = `. ${script} ${prefix} 2>/dev/null || :`;
-  const hooks = [{ type: "command", name: "gemini-bridge", command, timeout: TIMEOUT }];
+  const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT }];
   const entries = Object.entries(events).map(([event, matcher]) => [
     event,
     [{ ...(matcher !== undefined && { matcher }), hooks }],

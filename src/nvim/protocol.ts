@@ -6,6 +6,7 @@
  * each, sent by `lua/gemini-bridge/host/lifecycle.lua`; Lua never waits for Node.
  */
 import * as z from "zod";
+import type { Tool } from "../agent/events.ts";
 import { Clis } from "../ide/profiles.ts";
 import { type ChangeCalls, changeEvents } from "./changes.ts";
 import type { Status } from "./status.ts";
@@ -37,6 +38,12 @@ const Sharing = z.object({
   exclude: list(z.string()),
   /** The user's word on the workspace's trust; without one the CLI's own decides. */
   trusted: z.boolean().optional(),
+});
+
+/** Whether CLIs ask before every edit: all of them, and some by name. */
+const Gate = z.object({
+  all: z.boolean(),
+  clis: z.preprocess((value) => (Array.isArray(value) ? {} : value), z.record(z.string(), z.boolean())),
 });
 
 /** What changed in the editor since the last snapshot. */
@@ -85,6 +92,7 @@ export const events = {
   terminals: z.object({
     terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
   }),
+  gate: Gate,
   /** For the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
   /** A CLI was started in the terminal of this name. */
@@ -145,6 +153,7 @@ export const Boot = z.object({
   stateDirectory: z.string(),
   /** The file that CLIs' hooks run; absolute. */
   hookScript: z.string(),
+  gate: Gate,
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: z.boolean(),
   /** The CLIs that are to find this editor. */
@@ -176,6 +185,7 @@ export const results = {
   set_environment: Nothing,
   message: Nothing,
   cli_unconnected: Nothing,
+  turn: Nothing,
   context_subscribe: Nothing,
   context_unsubscribe: Nothing,
   remember: Nothing,
@@ -211,6 +221,20 @@ export interface Calls extends ChangeCalls {
    * it is typed, if it is to be; where that is not possible the user is told the hint.
    */
   cli_unconnected: { terminal: string; types: boolean; hint: string };
+  /**
+   * An agent's turn began, waits for the user, goes on, or is over. `id` is its client's, where it is connected; the
+   * `session` is the CLI's own.
+   */
+  turn: {
+    kind: "started" | "waiting" | "resumed" | "ended";
+    cli: string;
+    session: string;
+    cwd: string;
+    id: string | undefined;
+    terminal: string | undefined;
+    prompt?: string | undefined;
+    tool?: Tool;
+  };
   /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
   context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };
   context_unsubscribe: Record<string, never>;

@@ -1,5 +1,7 @@
 /** What Lua is told of the bridge, so that asking for its status costs no round trip: a part of CONTRACT 1. */
 
+import type { Activity } from "../agent/turns.ts";
+
 /** A connected CLI as the user sees it. `connectedAt` is Unix milliseconds. */
 export interface ClientInfo {
   id: string;
@@ -15,6 +17,8 @@ export interface ClientInfo {
    * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
    */
   interrupted: boolean;
+  /** What its agent is doing, as far as its hooks tell. */
+  activity: Activity;
   /** The name of the terminal of `:Gemini` that it runs in, as far as known. */
   terminal: string | undefined;
 }

@@ -71,6 +71,7 @@ t.test("a command that takes neither path nor text takes |", async (t) => {
     "GeminiSelect",
     "GeminiSelect!",
     "GeminiShare off",
+    "GeminiGate off",
     "GeminiEnv --fish",
     "GeminiDoctor",
     "GeminiStop",

@@ -13,6 +13,7 @@ const MISTAKES = [
   "GeminiLog",
   "GeminiDoctor whoever",
   "GeminiShare perhaps",
+  "GeminiGate perhaps",
   "GeminiEnv --zsh",
   "GeminiEnv",
   "GeminiSend --everything",

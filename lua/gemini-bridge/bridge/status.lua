@@ -39,6 +39,7 @@ local M = {}
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
 ---@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
+---@field activity "idle"|"working"|"waiting" What its agent is doing, as far as its hooks tell.
 ---@field terminal? string The terminal of `:Gemini` that it runs in, as far as known.
 
 ---@type gemini_bridge.HostStatus
@@ -76,12 +77,18 @@ function M.plain(client, label)
 end
 
 --- The terminals of the connected CLIs, for where several are to be told apart.
----@return string[] # Empty while there is only one.
-function M.names()
-  return #current.clients < 2 and {}
-    or vim.tbl_map(function(client)
+---@param activity? "idle"|"working"|"waiting" Only of those that do this.
+---@return string[]
+function M.names(activity)
+  return vim
+    .iter(current.clients)
+    :filter(function(client)
+      return not activity or client.activity == activity
+    end)
+    :map(function(client)
       return client.terminal or M.plain(client.name, client.label)
-    end, current.clients)
+    end)
+    :totable()
 end
 
 --- Takes a new status and fires the events that tell the difference.
@@ -91,10 +98,10 @@ function M.set(new)
   current = new
   local function shown(status)
     local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
-    local terminals = vim.tbl_map(function(client)
-      return client.terminal or ""
+    local clients = vim.tbl_map(function(client)
+      return { client.terminal or "", client.activity }
     end, status.clients)
-    return { hidden, terminals }
+    return { hidden, clients }
   end
   if not vim.deep_equal(shown(old), shown(new)) then
     vim.cmd.redrawstatus({ bang = true })

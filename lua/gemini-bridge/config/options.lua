@@ -1,5 +1,7 @@
 --- The schema of the options: defaults, validation and the reference in the help.
 
+local checks = require("gemini-bridge.config.checks")
+
 ---@class gemini_bridge.Option
 ---@field [1] string Dotted name.
 ---@field default any
@@ -7,49 +9,7 @@
 ---@field expects string What a valid value is, for messages and the help.
 ---@field doc string
 
----@param ... string
-local function one_of(...)
-  local choices = { ... }
-  return function(value)
-    return vim.tbl_contains(choices, value)
-  end,
-    '"' .. table.concat(choices, '", "') .. '"'
-end
-
----@param kind type
----@param noun? string
-local function a(kind, noun)
-  return function(value)
-    return type(value) == kind
-  end, noun or ("a " .. kind)
-end
-
----@param value any
-local function strings(value)
-  return type(value) == "table"
-    and vim.islist(value)
-    and vim.iter(value):all(function(item)
-      return type(item) == "string"
-    end)
-end
-
----@param ... fun(value: any): boolean
-local function any(...)
-  local checks = { ... }
-  return function(value)
-    return vim.iter(checks):any(function(check)
-      return check(value)
-    end)
-  end
-end
-
----@param at_least integer
-local function integer(at_least)
-  return function(value)
-    return type(value) == "number" and value % 1 == 0 and value >= at_least
-  end,
-    ("an integer of at least %d"):format(at_least)
-end
+local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
 ---@param name string
 ---@param default any
@@ -61,28 +21,7 @@ local function option(name, default, doc, check, expects)
   return { name, default = default, check = check, expects = expects, doc = doc }
 end
 
----@param value any
----@return boolean
-local function is_command(value)
-  return strings(value) and (value[1] or "") ~= ""
-end
-
----@param value any
----@return boolean
-local function is_environment(value)
-  return type(value) == "table"
-    and vim.iter(value):all(function(name, text)
-      return type(name) == "string" and type(text) == "string"
-    end)
-end
-
 local KEY = "a key as in mappings, or false for none"
-
----@param value any
----@return boolean
-local function is_key(value)
-  return value == false or type(value) == "string" and value ~= ""
-end
 
 ---@type gemini_bridge.Option[]
 return {
@@ -143,14 +82,14 @@ return {
       "*.kdbx",
     },
     "Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.",
-    strings,
+    checks.strings,
     "a list of patterns"
   ),
   option(
     "workspace",
     {},
     "Directories that are open beside Neovim's current ones.",
-    any(strings, (a("function"))),
+    any(checks.strings, (a("function"))),
     "a list of directories, or a function that returns one"
   ),
   option(
@@ -173,15 +112,28 @@ return {
     "Accept with `:w` and its like. Otherwise only |:GeminiAccept| does.",
     a("boolean")
   ),
+  option(
+    "gate",
+    false,
+    "Have connected CLIs ask before every edit, in every approval mode, as |:GeminiGate| does: all, or some by name.",
+    checks.is_gate,
+    "true, false or a table of them by CLI"
+  ),
+  option(
+    "notify.desktop",
+    false,
+    "Have the terminal show a notification (OSC 9) when an agent waits or is done while Neovim has no focus.",
+    a("boolean")
+  ),
   option("diff.winbar", true, "Show file, hunks and keys above a review's windows.", a("boolean")),
-  option("diff.keys.accept", "<LocalLeader>a", "Accept, as |:GeminiAccept| does.", is_key, KEY),
-  option("diff.keys.reject", "<LocalLeader>r", "Reject, as |:GeminiReject| does.", is_key, KEY),
-  option("diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor.", is_key, KEY),
-  option("diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor.", is_key, KEY),
-  option("diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk.", is_key, KEY),
-  option("diff.keys.next", "]h", "Go to the next hunk.", is_key, KEY),
-  option("diff.keys.prev", "[h", "Go to the previous hunk.", is_key, KEY),
-  option("diff.keys.help", "g?", "Show these keys.", is_key, KEY),
+  option("diff.keys.accept", "<LocalLeader>a", "Accept, as |:GeminiAccept| does.", checks.is_key, KEY),
+  option("diff.keys.reject", "<LocalLeader>r", "Reject, as |:GeminiReject| does.", checks.is_key, KEY),
+  option("diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor.", checks.is_key, KEY),
+  option("diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor.", checks.is_key, KEY),
+  option("diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk.", checks.is_key, KEY),
+  option("diff.keys.next", "]h", "Go to the next hunk.", checks.is_key, KEY),
+  option("diff.keys.prev", "[h", "Go to the previous hunk.", checks.is_key, KEY),
+  option("diff.keys.help", "g?", "Show these keys.", checks.is_key, KEY),
   option(
     "terminal.cli",
     "gemini",
@@ -192,7 +144,7 @@ return {
     "terminal.cmd",
     nil,
     "The program that |:Gemini| runs for that CLI, and its arguments. Without it the CLI's own.",
-    is_command,
+    checks.is_command,
     "a list of strings that starts with a program"
   ),
   option(
@@ -229,7 +181,7 @@ return {
     "terminal.env",
     {},
     "Variables for the program, beside those that lead it to the bridge.",
-    is_environment,
+    checks.is_environment,
     "a table of strings by name"
   ),
   option(

@@ -13,6 +13,8 @@
 ---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
 ---@field diff? gemini_bridge.Config.diff
+---@field gate? boolean|any Have connected CLIs ask before every edit, in every approval mode, as :GeminiGate does: all, or some by name.
+---@field notify? gemini_bridge.Config.notify
 ---@field terminal? gemini_bridge.Config.terminal
 ---@field send? gemini_bridge.Config.send
 
@@ -32,6 +34,9 @@
 ---@field write_accepts? boolean Accept with `:w` and its like. Otherwise only :GeminiAccept does.
 ---@field winbar? boolean Show file, hunks and keys above a review's windows.
 ---@field keys? gemini_bridge.Config.diff.keys
+
+---@class gemini_bridge.Config.notify
+---@field desktop? boolean Have the terminal show a notification (OSC 9) when an agent waits or is done while Neovim has no focus.
 
 ---@class gemini_bridge.Config.diff.keys
 ---@field accept? string|false Accept, as :GeminiAccept does.

@@ -20,6 +20,7 @@ function M.make()
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
+    gate = require("gemini-bridge.agent.gate").get(),
     hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     port = last.port,

@@ -9,6 +9,7 @@ local lost = require("gemini-bridge.review.lost")
 local notify = require("gemini-bridge.notify")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
+local turns = require("gemini-bridge.agent.turns")
 
 local M = {}
 
@@ -32,6 +33,10 @@ local calls = {
     run = function(params)
       status.emit("gemini-bridge.unconnected", params)
     end,
+  },
+  turn = {
+    params = { kind = "string", cli = "string", session = "string", cwd = "string" },
+    run = turns.changed,
   },
   context_subscribe = {
     params = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },

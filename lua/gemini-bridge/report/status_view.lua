@@ -79,6 +79,8 @@ local function pinned()
   return { ("%s, " .. lines):format(path, pin.first, pin.last) }
 end
 
+local DOES = { working = "working", waiting = "waits for you" }
+
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function clients(now)
@@ -86,6 +88,9 @@ local function clients(now)
     local name = vim.trim(("%s %s"):format(status.plain(client.name, client.label), client.version))
     if client.terminal and #now.clients > 1 then
       name = ("%s in %s"):format(name, client.terminal)
+    end
+    if client.activity ~= "idle" then
+      return ("%s, %s, connected for %s"):format(name, DOES[client.activity], age(client.connectedAt))
     end
     return client.interrupted and ('%s, says "Disconnected": type /ide enable in it'):format(name)
       or ("%s, connected for %s"):format(name, age(client.connectedAt))
@@ -134,6 +139,7 @@ function M.lines()
   local now = status.get()
   local running = now.state == "running"
   local connected = #now.clients > 0 and clients(now)
+  local gate = require("gemini-bridge.agent.gate").text()
   local sections = {
     { "State", { state(now) } },
     { "Workspace", now.workspace },
@@ -142,6 +148,7 @@ function M.lines()
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
     { "Reviews", reviews() },
+    { "Gate", gate ~= "" and { gate:match("^gate (.*)") } or {} },
     { "Terminals", terminals() },
     { "Prompts", prompts() },
     { "Others", rivals(now.editors) },

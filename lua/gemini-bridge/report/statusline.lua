@@ -36,16 +36,27 @@ local function askers(diffs)
   return names
 end
 
+--- In the order in which they matter to the user.
+local ACTIVITIES = { { "waiting", "Gemini: waits for you" }, { "working", "Gemini: working" } }
+
 ---@param now gemini_bridge.HostStatus
----@return string
+---@return string text
+---@return string[] names The terminals of the CLIs of which it speaks, where several are connected.
 local function connection(now)
   if #now.clients == 0 then
-    return "Gemini: waiting"
+    return "Gemini: waiting", {}
+  end
+  for _, activity in ipairs(ACTIVITIES) do
+    local names = status.names(activity[1])
+    if #names > 0 then
+      return activity[2], #now.clients > 1 and names or {}
+    end
   end
   local is_connected = vim.iter(now.clients):any(function(client)
     return not client.interrupted
   end)
-  return is_connected and "Gemini: connected" or "Gemini: disconnected, /ide enable"
+  local text = is_connected and "Gemini: connected" or "Gemini: disconnected, /ide enable"
+  return text, #now.clients > 1 and status.names() or {}
 end
 
 ---@return string # Empty while the bridge is stopped.
@@ -55,13 +66,16 @@ function M.text()
   if now.state ~= "running" then
     return now.state == "stopped" and "" or ("Gemini: " .. now.state)
   end
-  local text, names, diffs = connection(now), status.names(), reviews.list()
+  local text, names = connection(now)
+  local diffs = reviews.list()
   if #diffs > 0 then
     text = ("Gemini: %d %s"):format(#diffs, #diffs == 1 and "review" or "reviews")
-    names = #names > 0 and askers(diffs) or {}
+    names = #now.clients > 1 and askers(diffs) or {}
   end
   text = #names > 0 and ("%s (%s)"):format(text, table.concat(names, ", ")) or text
   local shared = require("gemini-bridge.context.consent").shared()
+  local gate = require("gemini-bridge.agent.gate").text()
+  text = text .. (gate ~= "" and ", " .. gate or "")
   text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
   return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")
 end

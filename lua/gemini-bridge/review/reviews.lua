@@ -16,7 +16,7 @@ local last_id = 0
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #queue.all() - 1
-  local who = #status.names() > 0 and status.plain(review.client, review.label) or review.label
+  local who = #status.names() > 1 and status.plain(review.client, review.label) or review.label
   local what = who .. " proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
   local room = vim.v.echospace - #what - #rest

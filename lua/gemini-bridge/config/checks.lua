@@ -1,0 +1,83 @@
+--- What values of options may be: a check, and what a valid value is called, where the check alone says it.
+local M = {}
+
+--- One of these words, and how a message names them.
+---@param ... string
+function M.one_of(...)
+  local choices = { ... }
+  return function(value)
+    return vim.tbl_contains(choices, value)
+  end,
+    '"' .. table.concat(choices, '", "') .. '"'
+end
+
+--- A value of this type, and what a message calls it.
+---@param kind type
+---@param noun? string
+function M.a(kind, noun)
+  return function(value)
+    return type(value) == kind
+  end, noun or ("a " .. kind)
+end
+
+---@param value any
+function M.strings(value)
+  return type(value) == "table"
+    and vim.islist(value)
+    and vim.iter(value):all(function(item)
+      return type(item) == "string"
+    end)
+end
+
+--- What passes one of these.
+---@param ... fun(value: any): boolean
+function M.any(...)
+  local checks = { ... }
+  return function(value)
+    return vim.iter(checks):any(function(check)
+      return check(value)
+    end)
+  end
+end
+
+--- A whole number, and how a message names it.
+---@param at_least integer
+function M.integer(at_least)
+  return function(value)
+    return type(value) == "number" and value % 1 == 0 and value >= at_least
+  end,
+    ("an integer of at least %d"):format(at_least)
+end
+
+---@param value any
+---@return boolean
+function M.is_command(value)
+  return M.strings(value) and (value[1] or "") ~= ""
+end
+
+---@param value any
+---@return boolean
+function M.is_environment(value)
+  return type(value) == "table"
+    and vim.iter(value):all(function(name, text)
+      return type(name) == "string" and type(text) == "string"
+    end)
+end
+
+---@param value any
+---@return boolean
+function M.is_key(value)
+  return value == false or type(value) == "string" and value ~= ""
+end
+
+---@param value any
+---@return boolean
+function M.is_gate(value)
+  return type(value) == "boolean"
+    or type(value) == "table"
+      and vim.iter(value):all(function(cli, on)
+        return type(cli) == "string" and type(on) == "boolean"
+      end)
+end
+
+return M

@@ -1,0 +1,16 @@
+/** The gate: while it is on, a CLI asks before each edit, so that all of them come as reviews. */
+import type { EventPayload } from "../nvim/protocol.ts";
+import type { AgentEvent } from "./events.ts";
+
+/**
+ * Whether a CLI is to ask before a tool. Only for edits of a CLI that is connected here with an open stream: any other
+ * would wait for an answer that nobody can give.
+ */
+export async function asksBefore(
+  event: AgentEvent,
+  setting: EventPayload<"gate">,
+  isConnected: () => Promise<boolean>,
+): Promise<boolean> {
+  if (event.kind !== "tool_starting" || event.tool.kind !== "edit") return false;
+  return (setting.clis[event.agent.cli] ?? setting.all) && isConnected();
+}

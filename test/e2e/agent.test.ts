@@ -1,0 +1,129 @@
+/** The real CLI in modes in which it asks nobody: what the bridge knows of its turns, and the gate. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { geminiHooks } from "../../src/agent/hooks.ts";
+import { type Cli, startCliInNvim } from "../support/cli.ts";
+import { type Model, startModel } from "../support/model.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
+
+const EVENTS = `
+_G.told = {}
+vim.api.nvim_create_autocmd('User', {
+  pattern = { 'GeminiTurnStarted', 'GeminiTurnEnded', 'GeminiWaiting' },
+  callback = function(event)
+    local prompt = event.data.prompt
+    table.insert(_G.told, event.match:sub(#'Gemini' + 1) .. (prompt and ': ' .. prompt or ''))
+  end,
+})`;
+
+/** As the extension has them, beside those of Neovim's terminals: all is told twice where the CLI takes both. */
+const settings = JSON.parse(JSON.stringify(geminiHooks(`"${root}/extension/hooks/hook.sh"`)));
+
+const isDoing = (nvim: Nvim, activity: string) =>
+  nvim.waitFor(
+    `vim.tbl_get(require('gemini-bridge').status(), 'clients', 1, 'activity') == '${activity}'`,
+    activity,
+    20_000,
+  );
+const reviews = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge').diffs()");
+const hasReview = (nvim: Nvim) => nvim.waitFor(async () => (await reviews(nvim)) === 1, "the review", 20_000);
+
+/** What has been told since this was asked last. */
+async function told(nvim: Nvim, count: number): Promise<string[]> {
+  const all = "_G.told";
+  await nvim.waitFor(`#${all} >= ${count}`, `${count} events`, 10_000);
+  return z.array(z.string()).parse(await nvim.lua(`local told = ${all}; ${all} = {}; return told`));
+}
+
+async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
+  const below = join(homedir(), ".cache");
+  mkdirSync(below, { recursive: true });
+  const nvim = await startNvim(t, { below, files: { "a.txt": "one\n" }, init: EVENTS });
+  const model = await startModel(t);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  const cli = await startCliInNvim(t, nvim, { model, args, settings });
+  await isDoing(nvim, "idle");
+  return { nvim, model, cli };
+}
+
+const write = (nvim: Nvim, content: string) => [
+  { functionCall: { name: "write_file", args: { file_path: nvim.path("a.txt"), content } } },
+];
+const shown = (nvim: Nvim, cli: Cli) =>
+  nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
+
+t.test("YOLO", async (t) => {
+  const { nvim, model, cli } = await start(t, "--yolo");
+  const onDisk = () => readFileSync(nvim.path("a.txt"), "utf8");
+
+  await t.test("with the gate, an edit is a review", async (t) => {
+    await nvim.command("GeminiGate on");
+    model.say(write(nvim, "two\n"), [{ text: "It is two." }]);
+    await cli.type("Write two.");
+    await hasReview(nvim);
+    await isDoing(nvim, "waiting");
+    t.equal(onDisk(), "one\n");
+    await nvim.command("GeminiAccept");
+    await cli.waitForScreen(/It is two\./);
+    t.equal(onDisk(), "two\n");
+    await isDoing(nvim, "idle");
+    t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"], "each once");
+  });
+
+  await t.test("a rejection is the end of a turn", async (t) => {
+    model.say(write(nvim, "three\n"));
+    await cli.type("Write three.");
+    await hasReview(nvim);
+    await isDoing(nvim, "waiting");
+    await nvim.command("GeminiReject");
+    await cli.waitForScreen(/Request cancelled/);
+    await isDoing(nvim, "idle");
+    t.equal(onDisk(), "two\n");
+    t.same(await told(nvim, 3), ["TurnStarted: Write three.", "Waiting", "TurnEnded"]);
+  });
+
+  await t.test("a command of the shell is not asked about", async (t) => {
+    const command = { name: "run_shell_command", args: { command: "echo done > b.txt" } };
+    model.say([{ functionCall: command }], [{ text: "It is run." }]);
+    await cli.type("Run it.");
+    await cli.waitForScreen(/It is run\./);
+    t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "done\n");
+    t.same(await told(nvim, 2), ["TurnStarted: Run it.", "TurnEnded"]);
+  });
+
+  await t.test("without the gate, it just happens", async (t) => {
+    await nvim.command("GeminiGate off");
+    model.say(write(nvim, "four\n"), [{ text: "It is four." }]);
+    await cli.type("Write four.");
+    await isDoing(nvim, "working");
+    await cli.waitForScreen(/It is four\./);
+    t.equal(onDisk(), "four\n");
+    t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"]);
+  });
+
+  await t.test("without the bridge, the CLI complains of nothing", async (t) => {
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    model.say(write(nvim, "five\n"), [{ text: "It is five." }]);
+    await cli.type("Write five.");
+    await cli.waitForScreen(/It is five\./);
+    t.equal(onDisk(), "five\n");
+    t.notMatch(await shown(nvim, cli), /Hook\(s\)|failed|F12|warning/i);
+  });
+});
+
+t.test("auto-edit", async (t) => {
+  const { nvim, model, cli } = await start(t, "--approval-mode auto_edit");
+  await nvim.command("GeminiGate on cli=gemini");
+  model.say(write(nvim, "two\n"), [{ text: "It is two." }]);
+  await cli.type("Write two.");
+  await hasReview(nvim);
+  await nvim.command("GeminiAccept");
+  await cli.waitForScreen(/It is two\./);
+  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "two\n");
+  t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
+});

@@ -1,0 +1,215 @@
+/** What hooks tell of agents, as a user and their scripts see it. The test is the CLI: it connects, and its hooks too. */
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { connectRpc } from "../support/rpc.ts";
+import { type Answer, ask } from "../support/server.ts";
+
+/** Every event of an agent's, the oldest first. */
+const EVENTS = `
+_G.told = {}
+vim.api.nvim_create_autocmd('User', {
+  pattern = { 'GeminiTurnStarted', 'GeminiTurnEnded', 'GeminiWaiting' },
+  callback = function(event)
+    local clients = require('gemini-bridge').status().clients
+    table.insert(_G.told, {
+      name = event.match:sub(#'Gemini' + 1), data = event.data, activity = clients[1] and clients[1].activity,
+    })
+  end,
+})`;
+const Told = z.preprocess(
+  (told) => (Array.isArray(told) ? told : []),
+  z.array(
+    z.object({ name: z.string(), data: z.record(z.string(), z.json()), activity: z.string().optional() }),
+  ),
+);
+
+const WRITE = { tool_name: "write_file", tool_input: { file_path: "a.txt", content: "b\n" } };
+const ASKS = { notification_type: "ToolPermission", details: { type: "edit", filePath: "/a.txt" } };
+
+let moment = 0;
+
+/** A hook of a CLI that is this process, unless another is named. */
+async function hook(bridge: RunningBridge, name: string, fields: object = {}, pid = process.pid) {
+  const { port, content } = bridge.file();
+  const base = { session_id: "s", cwd: bridge.nvim.dirs.workspace, timestamp: new Date(++moment) };
+  const headers = { authorization: `Bearer ${content.authToken}`, host: `127.0.0.1:${port}` };
+  const body = JSON.stringify({ ...base, hook_event_name: name, ...fields });
+  return ask(port, { path: `/hook?pid=${pid}`, headers, body });
+}
+
+const told = async ({ nvim }: RunningBridge) => Told.parse(await nvim.lua("return _G.told"));
+const names = async (bridge: RunningBridge) => (await told(bridge)).map(({ name }) => name);
+const statusline = ({ nvim }: RunningBridge) => nvim.lua("return require('gemini-bridge').statusline()");
+
+/** Waits for an activity of the one client. */
+const isDoing = ({ nvim }: RunningBridge, activity: string) =>
+  nvim.waitFor(`require('gemini-bridge').status().clients[1].activity == '${activity}'`, activity);
+const tells = async (bridge: RunningBridge, count: number) =>
+  bridge.nvim.waitFor(async () => (await told(bridge)).length >= count, `${count} events`);
+
+const start = (t: Test, setup = "", init = "") =>
+  startBridge(t, {
+    init: `${EVENTS}\nrequire('gemini-bridge').setup({ ${setup} })\n${init}`,
+    files: { "a.txt": "a\n" },
+  });
+
+t.test("turns of a connected CLI", async (t) => {
+  const bridge = await start(t, "server = { grace = 1000 }");
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  const [{ id } = { id: "" }] = (await bridge.status()).clients;
+  await isDoing(bridge, "idle");
+  t.equal(await statusline(bridge), "Gemini: connected");
+
+  t.equal((await hook(bridge, "BeforeAgent", { prompt: "Grüße\n" })).status, 204);
+  await isDoing(bridge, "working");
+  t.equal(await statusline(bridge), "Gemini: working");
+  const common = { cli: "gemini", id, session: "s", cwd: nvim.dirs.workspace };
+  await tells(bridge, 1);
+  t.same(await told(bridge), [
+    { name: "TurnStarted", data: { ...common, prompt: "Grüße\n" }, activity: "working" },
+  ]);
+
+  await hook(bridge, "Notification", ASKS);
+  await isDoing(bridge, "waiting");
+  t.equal(await statusline(bridge), "Gemini: waits for you");
+  t.match((await told(bridge))[1], {
+    name: "Waiting",
+    data: { ...common, tool: { kind: "edit", filePath: "/a.txt" } },
+    activity: "waiting",
+  });
+  await nvim.command("GeminiStatus");
+  const view = String(
+    await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"),
+  );
+  t.match(view, /^Clients +Gemini CLI 0\.61\.0, waits for you, connected for/m);
+  await nvim.command("close");
+  await hook(bridge, "AfterTool", WRITE);
+  await isDoing(bridge, "working");
+  await hook(bridge, "AfterAgent");
+  await isDoing(bridge, "idle");
+  await tells(bridge, 3);
+  t.match((await told(bridge))[2], { name: "TurnEnded", data: common, activity: "idle" });
+
+  await t.test("a rejection ends one, an acceptance lets it go on", async () => {
+    await nvim.lua("_G.told = {}");
+    for (const [command, activity] of [
+      ["GeminiAccept", "working"],
+      ["GeminiReject", "idle"],
+    ] as const) {
+      await hook(bridge, "BeforeAgent", { prompt: "again" });
+      await client.openDiff(nvim.path("a.txt"), "b\n");
+      await hook(bridge, "Notification", ASKS);
+      await isDoing(bridge, "waiting");
+      await nvim.command(command);
+      await isDoing(bridge, activity);
+    }
+    await tells(bridge, 6);
+    t.same(await names(bridge), [
+      "TurnStarted",
+      "Waiting",
+      "TurnEnded",
+      "TurnStarted",
+      "Waiting",
+      "TurnEnded",
+    ]);
+  });
+
+  await t.test("what another process tells is not taken for this client's", async (t) => {
+    await nvim.lua("_G.told = {}");
+    await hook(bridge, "BeforeAgent", { prompt: "mine", session_id: "another" }, 1);
+    await tells(bridge, 1);
+    const [{ data } = { data: {} }] = await told(bridge);
+    t.match(data, { cli: "gemini", session: "another" });
+    t.notOk("id" in data);
+    t.equal(await statusline(bridge), "Gemini: connected");
+  });
+
+  await t.test("a turn ends with its CLI", async () => {
+    await hook(bridge, "BeforeAgent", { prompt: "last" });
+    await isDoing(bridge, "working");
+    await nvim.lua("_G.told = {}");
+    await client.close();
+    await tells(bridge, 1);
+    t.match(await told(bridge), [{ name: "TurnEnded", data: common }]);
+  });
+});
+
+t.test(":GeminiGate", async (t) => {
+  const bridge = await start(t, "gate = { qwen = true }");
+  const { nvim } = bridge;
+  const asks = (answer: Answer) => answer.status === 200 && JSON.parse(answer.body).decision === "ask";
+  const edit = async (pid?: number) => asks(await hook(bridge, "BeforeTool", WRITE, pid));
+  const reaches = (on: boolean) => nvim.waitFor(async () => (await edit()) === on, `the gate to be ${on}`);
+
+  t.equal(await statusline(bridge), "Gemini: waiting, gate on for qwen");
+  await nvim.command("GeminiGate on");
+  t.equal(await statusline(bridge), "Gemini: waiting, gate on");
+  await hook(bridge, "SessionEnd");
+  t.equal(await edit(), false, "nobody is connected");
+  await bridge.client();
+  await reaches(true);
+  t.equal(await edit(1), false, "a process that is not connected");
+  const shell = { tool_name: "run_shell_command", tool_input: { command: "true" } };
+  t.equal(asks(await hook(bridge, "BeforeTool", shell)), false);
+
+  await t.test("it outlives a host", async () => {
+    const before = await bridge.host();
+    process.kill(before, "SIGKILL");
+    await bridge.nextHost(before);
+    await bridge.client();
+    await reaches(true);
+  });
+
+  await nvim.command("GeminiGate cli=gemini");
+  await reaches(false);
+  t.equal(await statusline(bridge), "Gemini: working, gate on");
+  await nvim.command("GeminiGate cli=gemini");
+  await reaches(true);
+  await nvim.command("GeminiGate off");
+  await reaches(false);
+  t.notMatch(await statusline(bridge), /gate/);
+  await nvim.command("GeminiGate maybe");
+  await nvim.command("GeminiGate on cli=nobody");
+  await nvim.waitFor(
+    async () => /takes on or off[\s\S]*There is no CLI nobody/.test(await nvim.messages()),
+    "what is wrong",
+  );
+  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')"), [
+    "cli=gemini",
+    "off",
+    "on",
+  ]);
+});
+
+t.test("a notification of the desktop while Neovim has no focus", async (t) => {
+  const bridge = await startBridge(t, {
+    tui: true,
+    init: `${EVENTS}\nrequire('gemini-bridge').setup({ notify = { desktop = true } })`,
+  });
+  const { nvim } = bridge;
+  const terminal = await connectRpc(join(nvim.dirs.base, "terminal"), nvim.exited);
+  await terminal.lua(`
+    _G.requests = {}
+    vim.api.nvim_create_autocmd('TermRequest', { callback = function() table.insert(_G.requests, vim.v.termrequest) end })`);
+  const requests = async () => z.array(z.string()).parse(await terminal.lua("return _G.requests"));
+  const turn = async (cwd: string) => {
+    await hook(bridge, "BeforeAgent", { prompt: "go", cwd });
+    await hook(bridge, "AfterAgent", { cwd });
+  };
+  await turn("/here");
+  await tells(bridge, 2);
+  await nvim.command("doautocmd FocusLost");
+  await turn("/a/pro\u009dj\u001b]0;x\u0007ect");
+  await nvim.waitFor(async () => /gemini is done/.test((await requests()).join()), "the notification");
+  // A Neovim that has progress messages shows them as the terminal's own, too.
+  const isProgress = (request: string) => request.startsWith("\u001b]9;4;");
+  t.same(
+    (await requests()).filter((request) => !isProgress(request)),
+    ["\u001b]9;gemini is done in pro<9d>j^[]0;x^Gect"],
+  );
+  const hasProgress = await nvim.lua("return vim.fn.has('nvim-0.12') == 1");
+  t.equal((await requests()).some(isProgress), hasProgress);
+});

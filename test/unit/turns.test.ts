@@ -1,0 +1,165 @@
+import fc from "fast-check";
+import t from "tap";
+import type { Agent, AgentEvent, Tool } from "../../src/agent/events.ts";
+import { asksBefore } from "../../src/agent/gate.ts";
+import { type Activity, createTurns, type TurnChange } from "../../src/agent/turns.ts";
+import { fuzz } from "../support/fuzz.ts";
+
+const agent = (session: string, cli = "gemini"): Agent => ({ cli, session, cwd: "/w" });
+const EDIT: Tool = { kind: "edit", name: "write_file", filePath: "/a" };
+const ONE = agent("1");
+
+/** An event of the agent, without what does not matter here. */
+const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
+  const base = { agent: of, at: 0 };
+  switch (kind) {
+    case "turn_started":
+      return { ...base, kind, prompt: "go" };
+    case "tool_ended":
+      return { ...base, kind, tool: EDIT, failed: false };
+    case "tool_starting":
+    case "permission_asked":
+      return { ...base, kind, tool: EDIT };
+    case "turn_ended":
+    case "session_ended":
+      return { ...base, kind };
+  }
+};
+
+function start() {
+  const changes: TurnChange[] = [];
+  const turns = createTurns((change) => changes.push(change));
+  const kinds = () => changes.splice(0).map(({ kind }) => kind);
+  const activity = (of = ONE): Activity =>
+    turns.active().find((turn) => turn.agent.session === of.session)?.activity ?? "idle";
+  const hear = (...events: AgentEvent["kind"][]) => {
+    for (const kind of events) turns.hear(event(kind));
+    return kinds();
+  };
+  return { turns, changes, kinds, activity, hear };
+}
+
+t.test("a turn", async (t) => {
+  const { turns, changes, hear, activity, kinds } = start();
+  t.equal(activity(), "idle");
+  turns.hear(event("turn_started"));
+  t.same(changes, [{ kind: "started", agent: ONE, prompt: "go" }]);
+  kinds();
+  t.equal(activity(), "working");
+  t.same(hear("tool_starting", "tool_ended"), []);
+  t.same(hear("tool_starting", "permission_asked"), ["waiting"]);
+  t.equal(activity(), "waiting");
+  t.same(hear("tool_ended"), ["resumed"], "the answer itself no hook tells");
+  t.equal(activity(), "working");
+  t.same(hear("turn_ended"), ["ended"]);
+  t.equal(activity(), "idle");
+  t.same(
+    hear("turn_ended", "session_ended", "session_ended", "tool_ended"),
+    [],
+    "what comes late is nothing",
+  );
+});
+
+t.test("a turn that ends unseen", async (t) => {
+  const { turns, hear, kinds, activity } = start();
+  t.same(hear("turn_started", "permission_asked", "turn_started"), [
+    "started",
+    "waiting",
+    "ended",
+    "started",
+  ]);
+  hear("permission_asked");
+  turns.over(ONE);
+  turns.over(ONE);
+  t.same(kinds(), ["ended"], "by a rejection, or with the CLI");
+  t.same(hear("turn_started", "session_ended"), ["started", "ended"]);
+  hear("turn_started", "permission_asked");
+  turns.allowed(ONE);
+  t.same(kinds(), ["resumed"]);
+  t.equal(activity(), "working");
+  turns.allowed(ONE);
+  t.same(kinds(), []);
+});
+
+t.test("a turn that began unseen", async (t) => {
+  const { hear, activity } = start();
+  t.same(hear("tool_starting"), ["started"]);
+  t.same(hear("turn_ended"), ["ended"]);
+  t.same(hear("permission_asked"), ["started", "waiting"]);
+  t.equal(activity(), "waiting");
+});
+
+t.test("agents are apart, and none stays for ever", async (t) => {
+  const { turns, changes } = start();
+  turns.hear(event("turn_started", agent("1", "qwen")));
+  turns.hear(event("turn_started"));
+  turns.hear(event("turn_ended"));
+  t.same(
+    turns.active().map(({ agent }) => agent.cli),
+    ["qwen"],
+  );
+  for (let i = 0; i < 1000; i++) turns.hear(event("turn_started", agent(String(i))));
+  t.ok(turns.active().length <= 256);
+  t.match(
+    changes.find(({ kind, agent }) => kind === "ended" && agent.cli === "qwen"),
+    {},
+    "the oldest goes, and it is told",
+  );
+});
+
+t.test("whatever hooks tell, in whatever order", async (t) => {
+  const kind = fc.constantFrom(
+    "turn_started" as const,
+    "tool_starting" as const,
+    "tool_ended" as const,
+    "permission_asked" as const,
+    "turn_ended" as const,
+    "session_ended" as const,
+    "over" as const,
+    "allowed" as const,
+  );
+  fc.assert(
+    fc.property(fc.array(fc.tuple(kind, fc.constantFrom("1", "2"))), (steps) => {
+      const told = new Map<string, TurnChange["kind"]>();
+      const turns = createTurns(({ kind, agent: { session } }) => {
+        const before = told.get(session);
+        const isActive = before !== undefined && before !== "ended";
+        // A turn begins and ends once, and only what waits is resumed.
+        if ((kind === "started") === isActive) throw new Error(`${before} and then ${kind}`);
+        if (kind === "resumed" && before !== "waiting") throw new Error(`${before} and then resumed`);
+        told.set(session, kind);
+      });
+      for (const [step, session] of steps) {
+        if (step === "over") turns.over(agent(session));
+        else if (step === "allowed") turns.allowed(agent(session));
+        else turns.hear(event(step, agent(session)));
+        const active = turns.active().find((turn) => turn.agent.session === session);
+        // What was told says all.
+        const expected = { started: "working", resumed: "working", waiting: "waiting", ended: undefined };
+        if (active?.activity !== expected[told.get(session) ?? "ended"]) return false;
+        if (step === "turn_ended" || step === "session_ended" || step === "over") {
+          if (active) return false;
+        }
+      }
+      return true;
+    }),
+    fuzz(t, "turns", 500),
+  );
+});
+
+t.test("the gate asks for edits of CLIs that are connected", async (t) => {
+  const starting = event("tool_starting");
+  const off = { all: false, clis: {} };
+  const on = { all: true, clis: {} };
+  const asks = (...[event, setting, connected]: [AgentEvent, typeof on, boolean]) =>
+    asksBefore(event, setting, async () => connected);
+  t.equal(await asks(starting, on, true), true);
+  t.equal(await asks(starting, on, false), false, "nobody could answer");
+  t.equal(await asks(starting, off, true), false);
+  t.equal(await asks(starting, { all: true, clis: { gemini: false } }, true), false);
+  t.equal(await asks(starting, { all: false, clis: { gemini: true } }, true), true);
+  t.equal(await asks(starting, { all: false, clis: { qwen: true } }, true), false);
+  t.equal(await asks(event("tool_ended"), on, true), false);
+  const shell: Tool = { kind: "shell", name: "run_shell_command", command: "ls" };
+  t.equal(await asks({ agent: ONE, at: 0, kind: "tool_starting", tool: shell }, on, true), false);
+});
