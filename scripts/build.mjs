@@ -13,6 +13,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire } from "node:module";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { leaveOut, leftOut } from "./left-out.mjs";
@@ -24,7 +25,10 @@ const outdir = join(root, "dist");
 const outfile = join(outdir, "gemini-bridge.cjs");
 
 /** What runs beside the host, by the name of the file that it becomes. */
-const programs = { doctor: join(root, "src/programs/doctor.ts") };
+const programs = {
+  doctor: join(root, "src/programs/doctor.ts"),
+  neovim: join(root, "src/programs/neovim.ts"),
+};
 
 /** What the bundle is made of, as one hash: lua/gemini-bridge/host/build.lua asks it whether the bundle is stale. */
 function hashOfSources() {
@@ -101,6 +105,8 @@ for (const [program, path] of Object.entries(programs)) {
   replace(join(outdir, `${program}.cjs`), bundled.text);
 }
 replace(outfile, `//${name}\n${text}`);
+const { offer } = createRequire(import.meta.url)(outfile);
+replace(join(outdir, "neovim.json"), JSON.stringify(await offer()));
 writeFileSync(join(outdir, "sources.sha256"), sources);
 writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages({ outputs }, root)));
 for (const file of readdirSync(outdir)) {

@@ -6,6 +6,7 @@ import { asksBefore } from "./agent/gate.ts";
 import { createHooksRoute } from "./agent/route.ts";
 import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
+import { createEditorEndpoint } from "./editor/endpoint.ts";
 import { listen } from "./http/listen.ts";
 import type { SessionInfo } from "./http/session.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
@@ -50,7 +51,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const stopping = new AbortController();
   const { signal } = stopping;
   let status: Status = { state: "starting", build: BUILD, workspace: [], clients: [] };
-  let memory: Memory = { sessions: [], diffs: [] };
+  let memory: Memory = { sessions: [], editorSessions: [], diffs: [] };
 
   function report(change: Partial<Status>): void {
     if (signal.aborted) return;
@@ -133,6 +134,11 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     await sessions.restore(memory.sessions);
     signal.throwIfAborted();
 
+    const editor = createEditorEndpoint({ bridge, log, version, boot, report, remember });
+    disposals.push(editor.close);
+    await editor.sessions.restore(memory.editorSessions);
+    signal.throwIfAborted();
+
     const { bodyLimit } = boot.server;
     const { port, tokens } = boot;
     let gate = boot.gate;
@@ -141,7 +147,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
       log,
     });
-    const routes = [sessions.route("/mcp"), hooks];
+    const routes = [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks];
     const endpoint = await listen(
       { routes, log, bodyLimit },
       profiles.map(({ name }) => name),
@@ -169,6 +175,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...reviews.handlers,
         ...changes.handlers,
         ...terminals.handlers,
+        ...editor.handlers,
         ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
         context: context.snapshot,
         gate: (setting) => {

@@ -3,6 +3,7 @@ import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
+import { describeOffer } from "./editor/offer.ts";
 import { exitNow, exitOnFailure, exitWithEditor } from "./exit.ts";
 import type { Editor } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
@@ -51,3 +52,6 @@ export function plugin(plugin: NvimPlugin): void {
 
 /** For the build: what has run once when V8's code cache is made need not be compiled at run time. */
 export { prepare } from "./http/sessions.ts";
+
+/** For the build, too: what is known of the server for the model without an editor. */
+export const offer = () => describeOffer(packageJson.version);

@@ -1,6 +1,7 @@
 /** The sessions of all connected CLIs: who a request belongs to, and how many there may be. */
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
+import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../log.ts";
@@ -14,13 +15,14 @@ const KEEP_ALIVE = 60_000;
 
 /** Loads what the first client needs. Not needed for a start, and loaded by itself when a client comes first. */
 export const prepare = () => import("./sdk.ts");
+export type Sdk = Awaited<ReturnType<typeof prepare>>;
 
 export type { Session } from "./session.ts";
 
 /** What happens to sessions; listeners run at once. */
 export interface SessionEvents {
   /** The moment to register what the server offers to this session. */
-  created: [server: McpServer, session: Session];
+  created: [server: McpServer, session: Session, sdk: Sdk];
   /** The event stream is open: what is sent now arrives. */
   connected: [session: Session];
   /** The event stream closed; it may come back. */
@@ -31,9 +33,20 @@ export interface SessionEvents {
   changed: [];
 }
 
+/** What the server is to those who connect: its name, and what it can do. */
+export interface Offer {
+  name: string;
+  title?: string;
+  options: ServerOptions;
+}
+
+const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: { tools: {} } } };
+
 export interface SessionOptions {
   /** The server's own version. */
   version: string;
+  /** The companion of the CLIs by default. */
+  offer?: Offer;
   log: Log;
   /** More clients than this at once are refused. */
   maxSessions: number;
@@ -57,7 +70,7 @@ export interface Sessions {
 }
 
 export function createSessions(options: SessionOptions): Sessions {
-  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE } = options;
+  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE, offer = COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
   /** All of them, so that those about to be initialized count; `connections` has those that have an id to ask for. */
   const all = new Set<SessionInfo>();
@@ -65,14 +78,15 @@ export function createSessions(options: SessionOptions): Sessions {
 
   async function create(info: SessionInfo): Promise<Connection> {
     all.add(info);
-    const { McpServer, createConnection } = await prepare();
-    const server = new McpServer({ name: "gemini-bridge.nvim", version }, { capabilities: { tools: {} } });
+    const sdk = await prepare();
+    const { options, ...names } = offer;
+    const server = new sdk.McpServer({ ...names, version }, options);
     const name = `session ${info.id.slice(0, 8)}`;
-    const connection: Connection = await createConnection({
+    const connection: Connection = await sdk.createConnection({
       info,
       server,
       log,
-      register: (session) => events.emit("created", server, session),
+      register: (session) => events.emit("created", server, session, sdk),
       keepAlive,
       grace,
       initialized() {

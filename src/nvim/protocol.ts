@@ -9,8 +9,14 @@ import * as z from "zod";
 import type { Tool } from "../agent/events.ts";
 import { Clis } from "../ide/profiles.ts";
 import { type ChangeCalls, changeEvents } from "./changes.ts";
+import { list } from "./list.ts";
+import { DiffId, Memory } from "./memory.ts";
+import { Consent, type QuestionName, type Questions } from "./questions.ts";
+import { Snapshot } from "./snapshot.ts";
 import type { Status } from "./status.ts";
 
+export { Memory } from "./memory.ts";
+export { Snapshot } from "./snapshot.ts";
 export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
 /** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
@@ -19,59 +25,14 @@ export const EVENT_METHOD = "gemini_bridge";
 /** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
-/** Lua cannot tell an empty list from an empty map. */
-const list = <T extends z.ZodType>(item: T) =>
-  z.preprocess((value) => (isEmptyObject(value) ? [] : value), z.array(item));
-
-function isEmptyObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
-}
-
 /** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
 const Workspace = z.object({ directories: list(z.string()) });
-
-/** What the user has said about sharing. */
-const Sharing = z.object({
-  /** Nothing is shared until the user resumes. */
-  paused: z.boolean(),
-  /** Patterns of files that are not shared, as in a `.gitignore`. */
-  exclude: list(z.string()),
-  /** The user's word on the workspace's trust; without one the CLI's own decides. */
-  trusted: z.boolean().optional(),
-});
 
 /** Whether CLIs ask before every edit: all of them, and some by name. */
 const Gate = z.object({
   all: z.boolean(),
   clis: z.preprocess((value) => (Array.isArray(value) ? {} : value), z.record(z.string(), z.boolean())),
 });
-
-/** What changed in the editor since the last snapshot. */
-export const Snapshot = z.object({
-  /** The snapshot is the first of a subscription: forget what earlier ones said. */
-  reset: z.boolean(),
-  /** The first list of buffers comes in slices, so that reading it never blocks the editor: another one follows. */
-  more: z.boolean(),
-  /** With the first snapshot and when it has changed. */
-  sharing: Sharing.optional(),
-  /** Buffers that were added, renamed, written or removed. `path` is absolute; without one the buffer is no candidate. */
-  buffers: list(z.object({ bufnr: z.number().int(), path: z.string().optional() })),
-  /** When buffers had the focus last. `time` is Unix milliseconds and rises with each change of focus. */
-  focus: list(z.object({ bufnr: z.number().int(), time: z.number() })),
-  /** The ordinary file buffer that had the focus last. Line and character are 1-based, the character in UTF-16 units. */
-  active: z
-    .object({
-      bufnr: z.number().int(),
-      line: z.number().int().positive(),
-      character: z.number().int().positive(),
-      /** The beginning of what is selected: all of it, or more than `maxSelection` UTF-16 units. */
-      selection: z.string().optional(),
-    })
-    .optional(),
-});
-export type Snapshot = z.infer<typeof Snapshot>;
-
-const DiffId = z.number().int().positive();
 
 /** Lua -> Node. */
 export const events = {
@@ -93,6 +54,14 @@ export const events = {
     terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
   }),
   gate: Gate,
+  /** To a question: its result, not looked at, or a sentence why there is none. */
+  answered: z.object({
+    id: z.number().int().positive(),
+    result: z.unknown().optional(),
+    error: z.string().optional(),
+  }),
+  /** Of what the model may have seen; `text` is that of buffers. */
+  model_changed: z.object({ what: list(z.enum(["buffers", "diagnostics", "quickfix", "text"])) }),
   /** For the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
   /** A CLI was started in the terminal of this name. */
@@ -111,33 +80,6 @@ export const events = {
 
 export type EventName = keyof typeof events;
 export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
-
-/** What a host tells Lua for the next one, should it crash. */
-export const Memory = z.object({
-  /** Sessions whose clients may come back with the id they know. Times are Unix milliseconds. */
-  sessions: list(
-    z.object({
-      id: z.string(),
-      credential: z.string(),
-      connectedAt: z.number(),
-      name: z.string(),
-      version: z.string(),
-      protocolVersion: z.string(),
-    }),
-  ),
-  /** Diffs whose client does not know the outcome yet. */
-  diffs: list(
-    z.object({
-      id: DiffId,
-      sessionId: z.string(),
-      filePath: z.string(),
-      label: z.string(),
-      /** By what a change of the file is known: hashes of the disk's bytes when the review opened, and of the proposal. */
-      baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
-    }),
-  ),
-});
-export type Memory = z.infer<typeof Memory>;
 
 /** What Lua tells a host that has just attached. */
 export const Boot = z.object({
@@ -169,6 +111,22 @@ export const Boot = z.object({
     grace: z.number().nonnegative(),
     bodyLimit: z.number().int().positive(),
   }),
+  /** For the model: all tools are offered unless they are named; whether CLIs may call those that only read unasked. */
+  tools: z.object({
+    offered: list(z.string()).optional(),
+    trust: z.boolean(),
+    /** Entries of lists; UTF-16 units of text; milliseconds. */
+    limits: z.object({
+      items: z.number().int().positive(),
+      units: z.number().int().positive(),
+      timeout: z.number().int().positive(),
+    }),
+  }),
+  /** The user's own prompts, by name. */
+  prompts: z.preprocess(
+    (value) => (Array.isArray(value) ? {} : value),
+    z.record(z.string(), z.object({ description: z.string(), text: z.string() })),
+  ),
   /** Of the host before this one, when it crashed. */
   memory: Memory.optional(),
   /** Events, each a name and a payload, about diffs that the host before this one has not settled. */
@@ -190,6 +148,9 @@ export const results = {
   context_unsubscribe: Nothing,
   remember: Nothing,
   decision_settled: Nothing,
+  consent: Consent,
+  ask: Nothing,
+  model_watch: Nothing,
   diff_open: Nothing,
   diff_read: z.object({ content: z.string() }),
   diff_update: Nothing,
@@ -245,6 +206,11 @@ export interface Calls extends ChangeCalls {
    * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted.
    */
   decision_settled: { id: number; delivered: boolean; filePath: string };
+  consent: Record<string, never>;
+  /** Asks for the model; the event `answered` comes with the same id. */
+  ask: { id: number; question: QuestionName; params: Questions[QuestionName] };
+  /** Whether `model_changed` is to be told. */
+  model_watch: { on: boolean };
   /** Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI. */
   diff_open: { id: number; filePath: string; newContent: string; client: string; label: string };
   /** Answers what the proposal holds now, and changes nothing. */

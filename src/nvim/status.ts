@@ -66,6 +66,8 @@ export interface Status {
   connection?: string | undefined;
   /** While a CLI is connected. */
   shared?: Shared | undefined;
+  /** How often the model has asked Neovim. */
+  calls?: number;
   /** As of when the user asked last. */
   editors?: Editors | undefined;
   /** Why a start failed. */

@@ -15,6 +15,7 @@ local M = {}
 ---@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field editors? gemini_bridge.Editors When the user has asked for the status.
+---@field calls? integer How often the model has asked Neovim.
 ---@field error? string
 
 --- What a CLI in another terminal finds in the current directory.

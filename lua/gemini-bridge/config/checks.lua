@@ -72,6 +72,18 @@ end
 
 ---@param value any
 ---@return boolean
+function M.is_prompts(value)
+  return type(value) == "table"
+    and vim.iter(pairs(value)):all(function(name, prompt)
+      return type(name) == "string"
+        and type(prompt) == "table"
+        and type(prompt.description) == "string"
+        and type(prompt.text) == "string"
+    end)
+end
+
+---@param value any
+---@return boolean
 function M.is_gate(value)
   return type(value) == "boolean"
     or type(value) == "table"

@@ -198,5 +198,38 @@ return {
     "Close the window when the program ends without an error.",
     a("boolean")
   ),
+  option(
+    "prompts",
+    {},
+    "Prompts of your own for the CLI, each a slash command there, see |gemini-bridge-prompts|.",
+    checks.is_prompts,
+    "a table of { description, text } by name"
+  ),
+  option(
+    "tools.offered",
+    nil,
+    "Which tools Neovim offers to the model, by their names. Without it all, see |gemini-bridge-tools|.",
+    checks.strings,
+    "a list of names"
+  ),
+  option(
+    "tools.trust",
+    false,
+    "Have Gemini CLI call the tools that only read without asking, in Neovim's terminals.",
+    a("boolean")
+  ),
+  option(
+    "tools.max_items",
+    100,
+    "How many diagnostics, places or symbols the model is told of at once.",
+    integer(1)
+  ),
+  option("tools.max_text", 40000, "How much text the model is told at once (UTF-16 units).", integer(1)),
+  option(
+    "tools.timeout",
+    10000,
+    "How long language servers may take to answer the model (milliseconds).",
+    integer(1)
+  ),
   option("send.focus", false, "Go to the CLI's terminal after |:GeminiSend| and |:GeminiAdd|.", a("boolean")),
 }

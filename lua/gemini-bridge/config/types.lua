@@ -16,6 +16,8 @@
 ---@field gate? boolean|any Have connected CLIs ask before every edit, in every approval mode, as :GeminiGate does: all, or some by name.
 ---@field notify? gemini_bridge.Config.notify
 ---@field terminal? gemini_bridge.Config.terminal
+---@field prompts? any Prompts of your own for the CLI, each a slash command there, see gemini-bridge-prompts.
+---@field tools? gemini_bridge.Config.tools
 ---@field send? gemini_bridge.Config.send
 
 ---@class gemini_bridge.Config.server
@@ -58,6 +60,13 @@
 ---@field env? table<string, string> Variables for the program, beside those that lead it to the bridge.
 ---@field provider? "native"|"snacks"|"tmux"|function What opens the terminal: Neovim's own windows, snacks.nvim, the tmux that Neovim is in, or a function, see gemini-bridge-provider.
 ---@field auto_close? boolean Close the window when the program ends without an error.
+
+---@class gemini_bridge.Config.tools
+---@field offered? string[] Which tools Neovim offers to the model, by their names. Without it all, see gemini-bridge-tools.
+---@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals.
+---@field max_items? integer How many diagnostics, places or symbols the model is told of at once.
+---@field max_text? integer How much text the model is told at once (UTF-16 units).
+---@field timeout? integer How long language servers may take to answer the model (milliseconds).
 
 ---@class gemini_bridge.Config.send
 ---@field focus? boolean Go to the CLI's terminal after :GeminiSend and :GeminiAdd.

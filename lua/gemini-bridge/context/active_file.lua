@@ -156,6 +156,13 @@ function M.take()
   return focused, active
 end
 
+--- The file that has the focus, or had it last. What waits for the next `take` goes on waiting.
+---@return gemini_bridge.ActiveFile?
+function M.get()
+  catch_up()
+  return active
+end
+
 --- When buffers had the focus last, as far as it was known at the last `take`, also from before the record.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[]

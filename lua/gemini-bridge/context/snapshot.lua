@@ -99,6 +99,14 @@ local function active_part(active, limit)
   }
 end
 
+--- Where the user is in the active file, apart from what the host is told of changes.
+---@param limit integer At least so many UTF-16 units of a longer selection are read.
+---@return { bufnr: integer, line: integer, character: integer, selection?: string }? # 1-based.
+function M.active(limit)
+  local active = active_file.get()
+  return active and active_part(active, limit)
+end
+
 --- What has changed since the last one.
 ---@param limit integer At least so many UTF-16 units of a longer selection are read.
 ---@return table

@@ -27,6 +27,16 @@ function M.make()
     tokens = last.tokens,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),
     server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
+    tools = {
+      offered = options.tools.offered or nil,
+      trust = options.tools.trust,
+      limits = {
+        items = options.tools.max_items,
+        units = options.tools.max_text,
+        timeout = options.tools.timeout,
+      },
+    },
+    prompts = options.prompts,
     memory = decisions.memory(),
     decisions = decisions.list(),
   }

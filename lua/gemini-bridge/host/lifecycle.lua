@@ -49,6 +49,7 @@ local function stopped(problem)
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.disk.reload").stop()
   require("gemini-bridge.changes.changes").clear()
+  require("gemini-bridge.agent.model").close()
   restarts = 0
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
 end
@@ -203,6 +204,7 @@ function M.attached(params)
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
   require("gemini-bridge.context.subscription").track()
   require("gemini-bridge.disk.reload").start()
+  require("gemini-bridge.agent.model").track()
   return require("gemini-bridge.host.boot").make()
 end
 

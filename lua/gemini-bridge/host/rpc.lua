@@ -6,6 +6,7 @@ local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
 local look = require("gemini-bridge.changes.look")
 local lost = require("gemini-bridge.review.lost")
+local model = require("gemini-bridge.agent.model")
 local notify = require("gemini-bridge.notify")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
@@ -48,6 +49,9 @@ local calls = {
     params = { id = "number", delivered = "boolean", filePath = "string" },
     run = lost.settled,
   },
+  consent = { params = {}, run = model.consent },
+  ask = { params = { id = "number", question = "string", params = "table" }, run = model.ask },
+  model_watch = { params = { on = "boolean" }, run = model.watch },
   diff_open = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },
     run = reviews.open,

@@ -147,6 +147,7 @@ function M.lines()
     { "Shared", running and shared_now() or {} },
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
+    { "Tools", now.calls and { ("%d calls of the model's"):format(now.calls) } or {} },
     { "Reviews", reviews() },
     { "Gate", gate ~= "" and { gate:match("^gate (.*)") } or {} },
     { "Terminals", terminals() },

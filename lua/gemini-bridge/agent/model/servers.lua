@@ -1,0 +1,118 @@
+--- Questions to language servers: asked in one turn, answered in a later one.
+local M = {}
+
+--- How often it is looked whether a server is still there, and whether the time is up (milliseconds).
+local INTERVAL = 50
+--- Longer lists are cut: what travels to the host is encoded here, while the editor waits.
+local MAX_ITEMS = 2000
+
+local has_methods = vim.fn.has("nvim-0.11") == 1
+
+---@param client vim.lsp.Client
+---@param method string
+---@param buf? integer
+---@return boolean
+local function knows(client, method, buf)
+  if has_methods then
+    return client:supports_method(method, buf)
+  end
+  return client.supports_method(method, { bufnr = buf })
+end
+
+--- Those that know a method, of a buffer or of all.
+---@param method string
+---@param buf? integer
+---@return vim.lsp.Client[]
+function M.knowing(method, buf)
+  return vim.tbl_filter(function(client)
+    return knows(client, method, buf)
+  end, vim.lsp.get_clients({ bufnr = buf }))
+end
+
+---@param clients vim.lsp.Client[]
+---@return { id: integer, name: string, encoding: string }[]
+function M.describe(clients)
+  return vim.tbl_map(function(client)
+    return { id = client.id, name = client.name, encoding = client.offset_encoding or "utf-16" }
+  end, clients)
+end
+
+--- Runs a check now and then until it says that it is done.
+---@param timeout integer Milliseconds.
+---@param check fun(is_late: boolean): boolean
+function M.poll(timeout, check)
+  local deadline = vim.uv.hrtime() + timeout * 1e6
+  local timer = assert(vim.uv.new_timer())
+  local function look()
+    if not timer:is_closing() and check(vim.uv.hrtime() >= deadline) then
+      timer:close()
+    end
+  end
+  timer:start(0, INTERVAL, vim.schedule_wrap(look))
+end
+
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param handler fun(problem?: table, result: any)
+---@param buf? integer
+---@return boolean sent
+---@return fun() cancel
+function M.send(client, method, params, handler, buf)
+  local sent, id
+  if has_methods then
+    sent, id = client:request(method, params, handler, buf)
+  else
+    sent, id = client.request(method, params, handler, buf)
+  end
+  return sent,
+    function()
+      if id and has_methods then
+        client:cancel_request(id)
+      elseif id then
+        client.cancel_request(id)
+      end
+    end
+end
+
+---@param params { server: integer, path?: string, method: string, params: table, timeout: integer }
+---@param answer gemini_bridge.Answer
+function M.request(params, answer)
+  local client = vim.lsp.get_client_by_id(params.server)
+  if not client then
+    return answer(nil, "the language server is not running any more")
+  end
+  local buf = params.path and require("gemini-bridge.disk.path").buffer(params.path)
+  if params.path and not buf then
+    return answer(nil, "the file was closed meanwhile")
+  end
+  local done = false
+  local function finish(result, problem)
+    done = true
+    answer(result, problem)
+  end
+  local sent, cancel = M.send(client, params.method, params.params, function(problem, result)
+    if problem then
+      return finish(nil, ("%s: %s"):format(client.name, tostring(problem.message or "failed")))
+    end
+    local is_long = type(result) == "table" and #result > MAX_ITEMS
+    finish({
+      result = is_long and vim.list_slice(result, 1, MAX_ITEMS) or result,
+      total = is_long and #result or nil,
+    })
+  end, buf)
+  if not sent then
+    return finish(nil, ("the language server %s is not running any more"):format(client.name))
+  end
+  M.poll(params.timeout, function(is_late)
+    if not done and client:is_stopped() then
+      finish(nil, ("the language server %s ended without an answer"):format(client.name))
+    elseif not done and is_late then
+      cancel()
+      finish(nil, ("the language server %s did not answer in %d ms"):format(client.name, params.timeout))
+    end
+    return done
+  end)
+end
+
+return M

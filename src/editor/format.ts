@@ -1,0 +1,43 @@
+/** How answers read: short lines for a model, with what was left out and how to get it. */
+
+const SEVERITIES = ["error", "warning", "info", "hint"] as const;
+export type Severity = (typeof SEVERITIES)[number];
+export { SEVERITIES };
+
+/** `3 errors`, `1 error`. */
+export function count(number: number, noun: string, plural = `${noun}s`): string {
+  return `${number} ${number === 1 ? noun : plural}`;
+}
+
+/** One line of a text: what stands in a list must not look like the next entry. */
+export function oneLine(text: string, units = 300): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length > units ? `${line.slice(0, units)}…` : line;
+}
+
+/** @param counts by severity, the gravest first */
+export function tally(counts: readonly number[]): string {
+  const parts = SEVERITIES.flatMap((severity, index) => {
+    const number = counts[index] ?? 0;
+    return number > 0 ? [count(number, severity)] : [];
+  });
+  return parts.length > 0 ? parts.join(", ") : "no diagnostics";
+}
+
+/** What follows a list that is not whole. */
+export function cutOff(shown: number, total: number, how: string): string[] {
+  return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
+}
+
+/** The beginning of a text, at a line's end where there is one. */
+export function beginning(text: string, units: number): string {
+  if (text.length <= units) return text;
+  const end = text.lastIndexOf("\n", units);
+  const cut = text.slice(0, end > 0 ? end : units);
+  return `${cut.replace(/[\uD800-\uDBFF]$/, "")}\n(cut off: ${text.length - cut.length} of ${text.length} characters are not shown)`;
+}
+
+/** `path:line:col rest` */
+export function at(name: string, line: number, character: number, rest: string): string {
+  return `${name}:${line}:${character} ${rest}`.trimEnd();
+}

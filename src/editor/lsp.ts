@@ -1,0 +1,130 @@
+/**
+ * What language servers answer (Language Server Protocol 3.17), as far as it is read here. A server may answer anything:
+ * what does not fit is left out.
+ */
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+
+const Position = z.object({
+  line: z.number().int().nonnegative(),
+  character: z.number().int().nonnegative(),
+});
+const Range = z.object({ start: Position, end: Position });
+
+const Location = z.object({ uri: z.string(), range: Range });
+const LocationLink = z
+  .object({ targetUri: z.string(), targetSelectionRange: Range })
+  .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
+const AnyLocation = z.union([Location, LocationLink]);
+
+/** A place in a file. `line` and `character` are 0-based, the character in what its server counts. */
+export interface Place {
+  path: string;
+  line: number;
+  character: number;
+}
+
+/** @returns the path of a URI of a file on this machine */
+function pathOf(uri: string): string | undefined {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return undefined; // another scheme, or no URI
+  }
+}
+
+function all<T>(schema: z.ZodType<T>, value: unknown): T[] {
+  const values = Array.isArray(value) ? value : [value];
+  return values.flatMap((one) => {
+    const parsed = schema.safeParse(one);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+/** @param result of a request for definitions, references or implementations */
+export function placesOf(result: unknown): Place[] {
+  return all(AnyLocation, result).flatMap(({ uri, range }) => {
+    const path = pathOf(uri);
+    return path === undefined ? [] : [{ path, ...range.start }];
+  });
+}
+
+const KINDS = (
+  "file module namespace package class method property field constructor enum interface function variable constant " +
+  "string number boolean array object key null member struct event operator type"
+).split(" ");
+
+export interface CodeSymbol extends Place {
+  name: string;
+  kind: string;
+  /** What it is in, outermost first. */
+  container: string[];
+}
+
+const Named = z.object({ name: z.string(), kind: z.number().int() });
+const FlatSymbol = Named.extend({ location: Location, containerName: z.string().nullish() });
+const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unknown()).nullish() });
+
+/** Deeper trees come from no source text. */
+const MAX_DEPTH = 30;
+
+/**
+ * @param result of `textDocument/documentSymbol` or `workspace/symbol`
+ * @param path of the document that was asked about
+ */
+export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
+  const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {
+    const file = pathOf(location.uri);
+    if (file === undefined) return [];
+    const outer = containerName ? [containerName] : [];
+    return [{ path: file, name, kind: kindOf(kind), container: outer, ...location.range.start }];
+  });
+  if (path === undefined || container.length > MAX_DEPTH) return flat;
+  const tree = all(TreeSymbol, result).flatMap(({ name, kind, selectionRange, children }) => [
+    { path, name, kind: kindOf(kind), container, ...selectionRange.start },
+    ...symbolsOf(children ?? [], path, [...container, name]),
+  ]);
+  return [...flat, ...tree];
+}
+
+function kindOf(kind: number): string {
+  return KINDS[kind - 1] ?? "symbol";
+}
+
+const Markup = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
+const Hover = z.object({ contents: z.union([Markup, z.array(Markup)]) });
+
+/** @returns the text of a hover, nothing when there is none */
+export function hoverText(result: unknown): string {
+  const parsed = Hover.safeParse(result);
+  if (!parsed.success) return "";
+  return [parsed.data.contents].flat().join("\n\n").trim();
+}
+
+/** A character's number in what a server counts, from one in UTF-16 units; both 0-based. */
+export function encode(text: string, character: number, encoding: string): number {
+  const before = text.slice(0, character);
+  if (encoding === "utf-8") return Buffer.byteLength(before);
+  return encoding === "utf-32" ? [...before].length : character;
+}
+
+/** The other way round. */
+export function decode(text: string, character: number, encoding: string): number {
+  if (encoding === "utf-8") return Buffer.from(text).subarray(0, character).toString().length;
+  return encoding === "utf-32" ? [...text].slice(0, character).join("").length : character;
+}
+
+const WORD = "[\\p{L}\\p{N}_$]";
+
+/**
+ * Where a symbol stands in a line: as a whole word if it does, of `a.b` its last word.
+ * @returns the 0-based character in UTF-16 units, nothing when it is not there
+ */
+export function findSymbol(text: string, symbol: string): number | undefined {
+  const escaped = symbol.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const whole = new RegExp(`(?<!${WORD})${escaped}(?!${WORD})`, "u").exec(text)?.index;
+  const index = whole ?? text.indexOf(symbol);
+  if (symbol === "" || index < 0) return undefined;
+  const lastWord = /[\p{L}\p{N}_$]+[^\p{L}\p{N}_$]*$/u.exec(symbol)?.index ?? 0;
+  return index + lastWord;
+}

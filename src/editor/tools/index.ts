@@ -1,0 +1,22 @@
+/** All tools for the model, in the order in which they are listed. */
+import type { Tool } from "../tool.ts";
+import { buffers, readBufferTool, selection } from "./buffers.ts";
+import { diagnostics } from "./diagnostics.ts";
+import { definition, hover, implementations, references } from "./language.ts";
+import { symbols, workspaceSymbols } from "./symbols.ts";
+import { openFile, quickfix } from "./view.ts";
+
+export const TOOLS: readonly Tool[] = [
+  diagnostics,
+  symbols,
+  workspaceSymbols,
+  definition,
+  references,
+  implementations,
+  hover,
+  buffers,
+  readBufferTool,
+  selection,
+  openFile,
+  quickfix,
+];

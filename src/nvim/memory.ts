@@ -1,0 +1,34 @@
+/** What a host tells Lua for the next one, should it crash: a part of CONTRACT 1. */
+import * as z from "zod";
+import { list } from "./list.ts";
+
+export const DiffId = z.number().int().positive();
+
+/** Times are Unix milliseconds. */
+const Session = z.object({
+  id: z.string(),
+  credential: z.string(),
+  connectedAt: z.number(),
+  name: z.string(),
+  version: z.string(),
+  protocolVersion: z.string(),
+});
+
+export const Memory = z.object({
+  /** Sessions whose clients may come back with the id they know. */
+  sessions: list(Session),
+  /** Those of the server for the model. */
+  editorSessions: list(Session),
+  /** Diffs whose client does not know the outcome yet. */
+  diffs: list(
+    z.object({
+      id: DiffId,
+      sessionId: z.string(),
+      filePath: z.string(),
+      label: z.string(),
+      /** By what a change of the file is known: hashes of the disk's bytes when the review opened, and of the proposal. */
+      baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
+    }),
+  ),
+});
+export type Memory = z.infer<typeof Memory>;

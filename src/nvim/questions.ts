@@ -1,0 +1,118 @@
+/**
+ * What Neovim is asked for the model: a part of CONTRACT 1. The call `ask` names a question, and the event `answered`
+ * brings its answer: in the next moment, or when language servers have answered. The other side is
+ * lua/gemini-bridge/agent/model. Paths are absolute; lines and characters are 1-based, characters in UTF-16 units, except
+ * where the language server protocol's own shapes travel.
+ */
+import * as z from "zod";
+import { list } from "./list.ts";
+
+/** What the user lets the model see: answered at once, before each question. */
+export const Consent = z.object({
+  /** The user has paused sharing. */
+  paused: z.boolean(),
+  /** Patterns of files that are not shared, as in a `.gitignore`. */
+  exclude: list(z.string()),
+  /** Outside of these nothing is shown or changed. */
+  directories: list(z.string()),
+});
+export type Consent = z.infer<typeof Consent>;
+
+/** A listed buffer of a file that is loaded. */
+const Buffer = z.object({
+  path: z.string(),
+  filetype: z.string(),
+  lines: z.number().int(),
+  modified: z.boolean(),
+  /** It is in a window. */
+  visible: z.boolean(),
+  servers: list(z.string()),
+});
+export type Buffer = z.infer<typeof Buffer>;
+
+const Diagnostic = z.object({
+  path: z.string(),
+  line: z.number().int(),
+  character: z.number().int(),
+  /** As in the language server protocol: 1 is an error, 4 a hint. */
+  severity: z.number().int().min(1).max(4),
+  message: z.string(),
+  code: z.union([z.string(), z.number()]).optional(),
+  source: z.string().optional(),
+});
+export type Diagnostic = z.infer<typeof Diagnostic>;
+
+/** A language server; `encoding` says in what it counts characters. */
+const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.string() });
+export type Server = z.infer<typeof Server>;
+
+/** Each question's answer, as it arrives. */
+export const answers = {
+  buffers: z.object({ buffers: list(Buffer) }),
+  /** `lines` are whole ones, as many as fit; nothing else is there for a file that is not loaded. */
+  read: z.object({
+    loaded: z.boolean(),
+    lines: list(z.string()),
+    total: z.number().int().optional(),
+    modified: z.boolean().optional(),
+  }),
+  /** Where the user is in the file that they looked at last. */
+  selection: z.object({
+    path: z.string().optional(),
+    line: z.number().int().optional(),
+    character: z.number().int().optional(),
+    text: z.string().optional(),
+  }),
+  /** The most severe first, `items` no more than the limit; `counts` of all, by severity from 1 to 4. */
+  diagnostics: z.object({ items: list(Diagnostic), counts: z.array(z.number().int()).length(4) }),
+  /** `servers` are those that know the method, `attached` counts all. `text` is that of the line. */
+  document: z.object({
+    servers: list(Server),
+    attached: z.number().int(),
+    /** It was not open and has been read for this question. */
+    isNew: z.boolean(),
+    text: z.string().optional(),
+  }),
+  servers: z.object({ servers: list(Server) }),
+  /** What the server has answered, not looked at; `total` is the length of a list that was cut. */
+  request: z.object({ result: z.unknown().optional(), total: z.number().int().optional() }),
+  settle: z.object({ settled: z.boolean() }),
+  quickfix: z.object({
+    title: z.string(),
+    total: z.number().int(),
+    items: list(z.object({ path: z.string(), line: z.number().int(), text: z.string() })),
+  }),
+  open_file: z.object({ shown: z.boolean() }),
+  set_quickfix: z.object({ total: z.number().int() }),
+} as const;
+
+export type QuestionName = keyof typeof answers;
+export type AnswerTo<N extends QuestionName> = z.infer<(typeof answers)[N]>;
+
+/** Each question's parameters. `timeout` is milliseconds. */
+export interface Questions {
+  buffers: Record<string, never>;
+  /** `from` and `to` are lines; `units` bounds the text. Negative `to` counts from the end. */
+  read: { path: string; from: number; to: number; units: number };
+  selection: { units: number };
+  /** Of loaded files only. `severity`: this one and graver ones. */
+  diagnostics: { paths: readonly string[]; severity: number; limit: number };
+  /** Reads the file into a hidden buffer where it is not open, and waits for its language servers. */
+  document: { path: string; method: string; line?: number | undefined; timeout: number };
+  /** Those that know a method that asks about no file. */
+  servers: { method: string };
+  /** Asks a language server, about a document when there is a path. */
+  request: {
+    server: number;
+    path?: string | undefined;
+    method: string;
+    params: Record<string, unknown>;
+    timeout: number;
+  };
+  /** Waits until the language servers have caught up with what is on disk. */
+  settle: { paths: readonly string[]; timeout: number };
+  quickfix: { limit: number };
+  /** Shows a file in an ordinary window; the focus stays. */
+  open_file: { path: string; line?: number | undefined };
+  set_quickfix: { title: string; items: { path: string; line: number; text: string }[] };
+}

@@ -1,0 +1,58 @@
+/**
+ * The server `neovim` on standard input and output, for any MCP client: `node dist/neovim.cjs`. It passes on what is
+ * asked to the Neovim that a CLI here would find, and answers itself while there is none. It starts with its client,
+ * perhaps many times a day: nothing but Node's own modules is loaded before something needs an editor.
+ */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { answerAlone, type Message, type Offer, type Request } from "./neovim/alone.ts";
+import { createUpstream } from "./neovim/upstream.ts";
+
+function readOffer(): Offer {
+  return JSON.parse(readFileSync(join(__dirname, "neovim.json"), "utf8"));
+}
+
+function send(message: Message): void {
+  process.stdout.write(`${JSON.stringify(message)}\n`);
+}
+
+let offer: Offer | undefined;
+const upstream = createUpstream(send);
+
+async function answer(request: Request): Promise<void> {
+  const { method } = request;
+  offer ??= readOffer();
+  if (method === "initialize") {
+    upstream.introduce(request);
+    return send(answerAlone(request, offer));
+  }
+  if (method === "ping") return send({ jsonrpc: "2.0", id: request.id, result: {} });
+  send((await upstream.ask(request)) ?? answerAlone(request, offer));
+}
+
+function receive(line: string): void {
+  const message = parse(line);
+  const { id, method } = message ?? {};
+  if (message === undefined)
+    send({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
+  else if (typeof method === "string" && (typeof id === "string" || typeof id === "number"))
+    void answer({ ...message, id, method });
+  else void upstream.tell(message);
+}
+
+function parse(line: string): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    if (line.trim() !== "") receive(line);
+  })
+  .on("close", () => process.exit(0));
+process.stdout.on("error", () => process.exit(0));

@@ -1,0 +1,54 @@
+/** What the program answers while no editor does. */
+
+/** A JSON-RPC message, as far as it is looked at. */
+export interface Message {
+  jsonrpc?: unknown;
+  id?: unknown;
+  method?: unknown;
+  params?: unknown;
+  result?: unknown;
+  error?: unknown;
+}
+
+export interface Request extends Message {
+  id: string | number;
+  method: string;
+}
+
+/** What the server says of itself: answers by method, made with the bundle. */
+export type Offer = Record<string, object | undefined>;
+
+/** Versions of MCP that the server speaks; to others it answers with the first. */
+const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
+
+/** What the client, its model or its user is to do about it. */
+export function whatToDo(cwd: string): string {
+  return (
+    `No Neovim with gemini-bridge.nvim is open for ${cwd}. Ask the user to open Neovim in this directory and to run ` +
+    ":GeminiStart in it; then ask again."
+  );
+}
+
+export function answerAlone({ id, method, params }: Request, offer: Offer): Message {
+  const answer = (result: unknown) => ({ jsonrpc: "2.0", id, result });
+  switch (method) {
+    case "initialize":
+      return answer({ ...offer[method], protocolVersion: versionFor(params) });
+    case "tools/list":
+    case "prompts/list":
+    case "resources/templates/list":
+      return answer(offer[method]);
+    case "resources/list":
+      return answer({ resources: [] });
+    case "tools/call":
+      return answer({ isError: true, content: [{ type: "text", text: whatToDo(process.cwd()) }] });
+    default:
+      return { jsonrpc: "2.0", id, error: { code: -32002, message: whatToDo(process.cwd()) } };
+  }
+}
+
+function versionFor(params: unknown): string | undefined {
+  const asked =
+    typeof params === "object" && params !== null && "protocolVersion" in params && params.protocolVersion;
+  return VERSIONS.find((version) => version === asked) ?? VERSIONS[0];
+}

@@ -1,0 +1,55 @@
+/** One request to the editor's endpoint. Node's own client: `fetch` takes longer to load than a call takes. */
+import { Agent, type IncomingMessage, request } from "node:http";
+import type { Message } from "./alone.ts";
+
+export interface Address {
+  readonly port: number;
+  readonly token: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+
+/**
+ * @param headers beside those that every request has
+ * @throws when nobody answers
+ */
+export function exchange(
+  { port, token }: Address,
+  headers: Record<string, string>,
+  message?: Message,
+): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const sent = request({
+      agent,
+      host: "127.0.0.1",
+      port,
+      path: "/neovim",
+      method: message ? "POST" : "GET",
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: message ? "application/json, text/event-stream" : "text/event-stream",
+        ...(message && { "content-type": "application/json" }),
+        ...headers,
+      },
+    });
+    sent.once("response", resolve).once("error", reject);
+    sent.end(message && JSON.stringify(message));
+  });
+}
+
+/** The messages of an answer, which is JSON or a stream of events. */
+export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Message> {
+  response.setEncoding("utf8");
+  let text = "";
+  const isStream = response.headers["content-type"]?.startsWith("text/event-stream") === true;
+  for await (const piece of response) {
+    text += piece;
+    for (let end = text.indexOf("\n\n"); isStream && end >= 0; end = text.indexOf("\n\n")) {
+      const data = /^data:(.*)$/m.exec(text.slice(0, end))?.[1]?.trim();
+      text = text.slice(end + 2);
+      // The first event of a stream has an id only, to resume from.
+      if (data) yield JSON.parse(data);
+    }
+  }
+  if (!isStream && text !== "") yield JSON.parse(text);
+}

@@ -1,0 +1,81 @@
+import fc from "fast-check";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+
+const PLACE = { path: "main.js", line: 1, symbol: "greet" };
+const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
+const TIMEOUT = "require('gemini-bridge').setup({ tools = { timeout = 400 } })";
+
+/** The editor with a language server that behaves like this. */
+async function start(t: Parameters<typeof startBridge>[0], mode: string) {
+  const init = `${TIMEOUT}\n${languageServer(mode)}`;
+  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
+  return { bridge, client: await connectEditorClient(t, bridge) };
+}
+
+t.test("a language server that does not answer", async (t) => {
+  const { client, bridge } = await start(t, "slow");
+  t.equal(
+    await client.text("references", PLACE),
+    "0 references\nthe language server test did not answer in 400 ms.",
+  );
+  const calls = Array.from({ length: 100 }, () => client.text("hover", PLACE));
+  t.equal(await bridge.nvim.lua("return 1 + 1"), 2, "the editor goes on meanwhile");
+  for (const text of await Promise.all(calls)) t.match(text, "did not answer");
+});
+
+t.test("a language server that crashes", async (t) => {
+  const { client } = await start(t, "crashing");
+  t.match(
+    await client.text("hover", PLACE),
+    /the language server test ended without an answer|No language server/,
+  );
+});
+
+t.test("a language server that lies", async (t) => {
+  const { client } = await start(t, "lying");
+  for (const tool of ["definition", "references", "implementations", "hover", "symbols"]) {
+    const { content } = await client.call(tool, tool === "symbols" ? { path: "main.js" } : PLACE);
+    t.notMatch(JSON.stringify(content), /passwd|secret/, tool);
+  }
+  t.notMatch(await client.text("workspace_symbols", { query: "a" }), /passwd|secret/);
+});
+
+t.test("arguments of any kind", async (t) => {
+  const { client, bridge } = await start(t, "normal");
+  const { tools } = await client.mcp.listTools();
+  const names = tools.map(({ name }) => name);
+  const value = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.integer(),
+    fc.double(),
+    fc.constantFrom("main.js", "", null),
+  );
+  const args = fc.dictionary(
+    fc.constantFrom("path", "line", "symbol", "query", "from", "to", "severity", "settle"),
+    value,
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.constantFrom(...names), args, async (name, given) => {
+      const { content } = await client.call(name, given);
+      return content.length > 0 && !JSON.stringify(content).includes("failed to answer");
+    }),
+    { numRuns: 150 },
+  );
+  t.match(await client.text("hover", PLACE), "about **greet**");
+  t.equal((await bridge.status()).state, "running");
+});
+
+t.test("a client that goes in the middle of a call", async (t) => {
+  const { client, bridge } = await start(t, "slow");
+  const call = client.call("hover", PLACE).then(
+    () => "answered",
+    () => "gone",
+  );
+  await bridge.nvim.waitFor("require('gemini-bridge.bridge.status').get().calls == 1", "the call to arrive");
+  await client.mcp.close();
+  t.equal(await call, "gone");
+  const next = await connectEditorClient(t, bridge);
+  t.match(await next.text("buffers"), "1 file open");
+});

@@ -1,0 +1,147 @@
+import { symlinkSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+
+const FILES = {
+  "greet.js": "function greet(name) {\n  return name;\n}\n",
+  "main.js": "greet('Ada');\nconst x = BAD;\n",
+  "unopened.js": "1;\n",
+  "notes.md": "# Notes\n",
+  ".env": "function SECRET() {}\n",
+  "private.key": "KEY\n",
+  "../outside.js": "function greet() {}\n",
+};
+
+t.test("tools that read", async (t) => {
+  const bridge = await startBridge(t, {
+    files: FILES,
+    args: ["main.js", "notes.md", "private.key"],
+    init: languageServer("normal", 50),
+  });
+  const { nvim } = bridge;
+  symlinkSync(nvim.path("../outside.js"), nvim.path("link.js"));
+  symlinkSync(nvim.path(".env"), nvim.path("harmless.js"));
+  const client = await connectEditorClient(t, bridge);
+  const { text, refusal } = client;
+
+  await t.test("are listed with honest annotations", async (t) => {
+    const { tools } = await client.mcp.listTools();
+    for (const name of ["diagnostics", "definition", "references", "read_buffer"])
+      t.match(tools.find((tool) => tool.name === name)?.annotations, {
+        readOnlyHint: true,
+        openWorldHint: false,
+      });
+    t.match(client.mcp.getServerVersion(), { name: "neovim" });
+    t.match(client.mcp.getInstructions(), /settle: true/);
+  });
+
+  await t.test("diagnostics of a file that is not open", async (t) => {
+    writeFileSync(nvim.path("new.js"), "const y = BAD;\n");
+    t.equal(
+      await text("diagnostics", { path: "new.js" }),
+      "1 error in 1 file\nnew.js:1:11 error this is BAD [E1]",
+    );
+  });
+
+  await t.test("diagnostics settle after a write", async (t) => {
+    await text("diagnostics", { path: "main.js", settle: true });
+    writeFileSync(nvim.path("main.js"), "greet('Ada');\n\nconst é = BAD, z = BAD;\n");
+    const { structuredContent, content } = await client.call("diagnostics", {
+      path: "main.js",
+      settle: true,
+    });
+    t.match(structuredContent, {
+      total: 2,
+      settled: true,
+      diagnostics: [
+        { path: "main.js", line: 3, character: 11, severity: "error", code: "E1" },
+        { line: 3, character: 20 },
+      ],
+    });
+    t.match(content, [
+      { type: "text" },
+      { type: "resource_link", name: "main.js", uri: /^file:.*\/main\.js$/ },
+    ]);
+    writeFileSync(nvim.path("main.js"), "greet('Ada');\n");
+    t.match(await text("diagnostics", { path: "main.js", settle: true }), /^no diagnostics/);
+  });
+
+  await t.test("a file without a language server", async (t) => {
+    t.match(
+      await text("diagnostics", { path: "notes.md" }),
+      /No language server for notes\.md\.\nno diagnostics/,
+    );
+    t.match(await text("symbols", { path: "notes.md" }), /^0 symbols\nNo language server for notes\.md\./);
+  });
+
+  await t.test("what the language server knows", async (t) => {
+    const place = { path: "main.js", line: 1, symbol: "greet" };
+    t.equal(
+      await text("definition", place),
+      "1 definition\ngreet.js:1:10 function greet(name) {\n(1 more outside of the workspace, or not shared by the user)",
+    );
+    t.match(
+      await text("references", place),
+      /^2 references in 2 files\ngreet\.js:1:10 .*\nmain\.js:1:1 greet/,
+    );
+    t.match(await text("hover", place), /about \*\*greet\*\*/);
+    t.match(
+      await text("symbols", { path: "greet.js" }),
+      "1 symbol\ngreet.js:1:10 function greet: function greet(name) {",
+    );
+    t.match(await text("workspace_symbols", { query: "gre" }), /^1 symbol\ngreet\.js:1:10 function greet/);
+    t.match(await text("implementations", place), "No language server for main.js knows that.");
+    t.match(
+      await refusal("hover", { ...place, symbol: "nothing" }),
+      /nothing is not on line 1 of main\.js, which is: greet/,
+    );
+    t.match(await refusal("hover", { ...place, line: 99 }), "main.js has no line 99");
+  });
+
+  await t.test("unsaved text, and the selection", async (t) => {
+    await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 1", "the buffer to be as on disk");
+    await nvim.input(":edit main.js<CR>ggOunsaved<Esc>0wviw");
+    const { content } = await client.call("read_buffer", { path: nvim.path("main.js"), from: 1, to: 1 });
+    t.match(content, [
+      { type: "text", text: "main.js has unsaved changes; lines 1 to 1 of 2" },
+      { type: "resource", resource: { text: "unsaved" } },
+    ]);
+    t.match(
+      await text("buffers"),
+      /^2 files open\nmain\.js, 2 lines, javascript, has unsaved changes, visible/,
+    );
+    t.match(await text("selection"), /The cursor is at main\.js:2:5; selected:\ngreet$/);
+    await nvim.input("<Esc>:edit!<CR>");
+    t.match(await refusal("read_buffer", { path: "unopened.js", from: 2 }), "is not open in Neovim");
+  });
+
+  await t.test("nothing outside, and nothing that is kept back", async (t) => {
+    for (const path of [
+      "../outside.js",
+      nvim.path("../outside.js"),
+      "link.js",
+      "/etc/passwd",
+      "a/../../outside.js",
+    ])
+      for (const tool of ["diagnostics", "symbols", "read_buffer"])
+        t.match(await refusal(tool, { path }), "is outside of what is open", `${tool} ${path}`);
+    for (const path of [".env", "harmless.js", "private.key"])
+      for (const tool of ["diagnostics", "symbols", "read_buffer"])
+        t.match(await refusal(tool, { path }), "is kept back", `${tool} ${path}`);
+    t.notMatch(await text("buffers"), /private/);
+    t.match(await refusal("symbols", { path: "gone.js" }), "There is no such file");
+    t.match(await refusal("symbols", { path: "a\0b" }), "path cannot be one of a file");
+    await nvim.command("GeminiShare off");
+    for (const tool of ["buffers", "diagnostics", "selection"])
+      t.match(await refusal(tool), "The user has paused sharing");
+    await nvim.command("GeminiShare on");
+  });
+
+  await t.test("the log and the status tell of calls", async (t) => {
+    const lines = await nvim.lua(
+      "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
+    );
+    t.match(lines, /Tools +\d+ calls of the model's/);
+  });
+});

@@ -1,0 +1,117 @@
+import { writeFileSync } from "node:fs";
+import {
+  ResourceListChangedNotificationSchema,
+  ResourceUpdatedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+
+const FILES = {
+  "main.js": "greet('Ada');\nconst x = BAD;\n",
+  "long.txt": "line\n".repeat(200),
+  "notes.md": "# Notes\n",
+  ".env": "SECRET\n",
+};
+const PROMPTS =
+  "require('gemini-bridge').setup({ prompts = { haiku = { description = 'A poem', text = 'On {path}:' } } })";
+
+t.test("what the model shows, and what the user gives it", async (t) => {
+  const init = `${PROMPTS}\n${languageServer()}`;
+  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
+  const { nvim } = bridge;
+  const client = await connectEditorClient(t, bridge);
+  const { mcp, text, refusal } = client;
+  const where = () =>
+    nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.col('.') }");
+
+  await t.test("open_file keeps the focus", async (t) => {
+    await nvim.input("A!");
+    const before = await where();
+    t.equal(await text("open_file", { path: "long.txt", line: 100 }), "long.txt:100 is shown.");
+    t.same(await where(), before);
+    const shown = `(function()
+      local win = vim.fn.bufwinid('long.txt')
+      return win > 0 and { vim.api.nvim_win_get_cursor(win)[1], vim.bo[vim.api.nvim_win_get_buf(win)].buflisted }
+    end)()`;
+    t.same(await nvim.lua(`return ${shown}`), [100, true]);
+    t.equal(
+      await nvim.lua("return vim.api.nvim_get_current_line()"),
+      "greet('Ada');!",
+      "what was typed is there",
+    );
+    await text("open_file", { path: "notes.md" });
+    t.equal(
+      await nvim.lua("return #vim.api.nvim_list_wins()"),
+      2,
+      "the window that was opened is used again",
+    );
+    t.match(await refusal("open_file", { path: ".env" }), "is kept back");
+    t.match(await refusal("open_file", { path: "/etc/passwd" }), "is outside");
+    await nvim.input("<Esc>:silent undo<CR>");
+  });
+
+  await t.test("quickfix", async (t) => {
+    const items = [
+      { path: "main.js", line: 2, text: "look\nhere" },
+      { path: ".env", line: 1, text: "no" },
+    ];
+    t.match(
+      await text("quickfix", { title: "To do", items }),
+      /^1 entry in the quickfix list\.\n\.env is kept back/,
+    );
+    t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
+      title: "To do",
+      items: [{ lnum: 2, text: "look here" }],
+    });
+    t.match(await refusal("quickfix", { title: "x", items: items.slice(1) }), "is kept back");
+  });
+
+  await t.test("resources", async (t) => {
+    const read = async (uri: string) => {
+      const [content] = (await mcp.readResource({ uri })).contents;
+      return content && "text" in content ? content.text : undefined;
+    };
+    await text("diagnostics", { path: "main.js", settle: true });
+    const { resources } = await mcp.listResources();
+    const uris = resources.map(({ uri }) => uri);
+    for (const name of ["diagnostics", "quickfix", "buffers", "selection", "buffer/main.js"])
+      t.ok(uris.includes(`nvim://${name}`), name);
+    t.equal(await read("nvim://quickfix"), "To do: 1 entry\nmain.js:2 look here");
+    t.match(await read("nvim://diagnostics"), "main.js:2:11 error this is BAD [E1]");
+    t.equal(await read("nvim://buffer/main.js"), "greet('Ada');\nconst x = BAD;");
+    t.match(await read("nvim://buffers"), "main.js, 2 lines");
+    await t.rejects(mcp.readResource({ uri: "nvim://buffer/.env" }), /is kept back/);
+    await t.rejects(mcp.readResource({ uri: "nvim://buffer/%" }), /There is no such file/);
+  });
+
+  await t.test("notifications", async (t) => {
+    const updated: string[] = [];
+    let listed = 0;
+    mcp.setNotificationHandler(
+      ResourceUpdatedNotificationSchema,
+      ({ params }) => void updated.push(params.uri),
+    );
+    mcp.setNotificationHandler(ResourceListChangedNotificationSchema, () => void listed++);
+    await mcp.subscribeResource({ uri: "nvim://diagnostics" });
+    writeFileSync(nvim.path("more.js"), "BAD\n");
+    await nvim.command("edit more.js");
+    await nvim.waitFor(() => listed > 0 && updated.includes("nvim://diagnostics"), "both notifications");
+    t.notOk(updated.includes("nvim://quickfix"), "nothing that was not subscribed to");
+  });
+
+  await t.test("prompts", async (t) => {
+    const { prompts } = await mcp.listPrompts();
+    t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "review", "test"]);
+    const say = async (name: string, args: Record<string, string> = {}) => {
+      const { messages } = await mcp.getPrompt({ name, arguments: args });
+      t.equal(messages.length, 1);
+      const [message] = messages;
+      return message?.content.type === "text" ? message.content.text : "";
+    };
+    t.match(await say("fix", { path: "main.js" }), /Fix these problems[\s\S]*main\.js:2:11 error/);
+    t.equal(await say("haiku", { path: "$& main.js" }), "On $& main.js:");
+    t.match(await say("explain"), "The cursor is at more.js:1:1");
+    await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: ".env" } }), /is kept back/);
+  });
+});

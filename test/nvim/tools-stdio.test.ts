@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { type EditorClient, editorClient } from "../support/editor-client.ts";
+import { root } from "../support/nvim.ts";
+import type { Scope } from "../support/scope.ts";
+import { temporary } from "../support/temporary.ts";
+
+const NONE = /No Neovim with gemini-bridge\.nvim is open for .*:GeminiStart/;
+
+async function startProgram(t: Scope, cwd: string, tmp: string): Promise<EditorClient> {
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [join(root, "dist/neovim.cjs")],
+    cwd,
+    env: { PATH: process.env["PATH"] ?? "", TMPDIR: tmp },
+  });
+  const mcp = new Client({ name: "test", version: "1" });
+  t.teardown(() => mcp.close());
+  await mcp.connect(transport);
+  return editorClient(mcp);
+}
+
+t.test("the program for any MCP client", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.md": "# A\n", "sub/b.md": "# B\n" }, args: ["a.md"] });
+  const { nvim } = bridge;
+  const client = await startProgram(t, nvim.path("sub"), nvim.dirs.tmp);
+  const { mcp } = client;
+
+  await t.test("passes on what Neovim says", async (t) => {
+    t.match(mcp.getServerVersion(), { name: "neovim" });
+    t.match(mcp.getInstructions(), /settle/);
+    t.match(await client.text("buffers"), "1 file open\na.md, 1 line");
+    t.match(await client.refusal("read_buffer", { path: "/etc/passwd" }), "is outside");
+    const { resources } = await mcp.listResources();
+    t.ok(resources.some(({ uri }) => uri === "nvim://buffer/a.md"));
+    await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: "none" } }), /There is no such file/);
+    const calls = Array.from({ length: 50 }, () => client.text("buffers"));
+    t.equal(new Set(await Promise.all(calls)).size, 1);
+  });
+
+  await t.test("follows a restart", async (t) => {
+    let told = 0;
+    mcp.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
+    await nvim.command("GeminiRestart");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the restart", 10_000);
+    t.match(await client.text("buffers"), "1 file open");
+    t.ok(told > 0, "the client is told to look again");
+  });
+
+  await t.test("says what to do when there is no editor, and lists its tools", async (t) => {
+    const before = await mcp.listTools();
+    await nvim.command("GeminiStop");
+    await bridge.is("stopped");
+    t.match(await client.refusal("buffers"), NONE);
+    t.same(await mcp.listTools(), before);
+    t.same((await mcp.listPrompts()).prompts.length, 4);
+    t.same(await mcp.listResources(), { resources: [] });
+    await t.rejects(mcp.readResource({ uri: "nvim://buffers" }), NONE);
+  });
+
+  await t.test("finds no editor of another directory", async (t) => {
+    await nvim.command("GeminiStart");
+    await bridge.is("running");
+    t.match(await client.text("buffers"), "1 file open", "this one is found again");
+    const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
+    t.match(await elsewhere.refusal("buffers"), NONE);
+  });
+});

@@ -1,0 +1,65 @@
+import { join } from "node:path";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { RunningBridge } from "./bridge.ts";
+import { root } from "./nvim.ts";
+import type { Scope } from "./scope.ts";
+
+export interface EditorClient {
+  mcp: Client;
+  call(name: string, args?: Record<string, unknown>): Promise<CallToolResult>;
+  /** The answer's text blocks, which must not be an error's. */
+  text(name: string, args?: Record<string, unknown>): Promise<string>;
+  /** The text of the error that must come. */
+  refusal(name: string, args?: Record<string, unknown>): Promise<string>;
+}
+
+/** Connects to the server for the model with the SDK's own client. */
+export async function connectEditorClient(t: Scope, bridge: RunningBridge): Promise<EditorClient> {
+  const { port, content } = bridge.file();
+  const mcp = new Client({ name: "test", version: "1" });
+  const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/neovim`), {
+    requestInit: { headers: { Authorization: `Bearer ${content.authToken}` } },
+  });
+  t.teardown(() => mcp.close());
+  await mcp.connect(transport);
+  return editorClient(mcp);
+}
+
+export function editorClient(mcp: Client): EditorClient {
+  const call = (name: string, args: Record<string, unknown> = {}) =>
+    mcp.request({ method: "tools/call", params: { name, arguments: args } }, CallToolResultSchema);
+  const said = ({ content }: CallToolResult) =>
+    content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+  return {
+    mcp,
+    call,
+    async text(name, args) {
+      const result = await call(name, args);
+      if (result.isError) throw new Error(`${name} failed: ${said(result)}`);
+      return said(result);
+    },
+    async refusal(name, args) {
+      const result = await call(name, args);
+      if (!result.isError) throw new Error(`${name} did not fail: ${said(result)}`);
+      return said(result);
+    },
+  };
+}
+
+/** Lua for a test's init.lua that runs the test's language server for JavaScript. */
+export function languageServer(mode = "normal", delay = 0): string {
+  const command = [process.execPath, join(root, "test/support/language-server.mjs"), mode, String(delay)];
+  return `
+    vim.api.nvim_create_autocmd("FileType", {
+      pattern = "javascript",
+      callback = function(args)
+        vim.lsp.start({
+          name = "test",
+          cmd = { ${command.map((word) => JSON.stringify(word)).join(", ")} },
+          root_dir = vim.fn.getcwd(),
+        }, { bufnr = args.buf })
+      end,
+    })`;
+}

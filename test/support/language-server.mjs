@@ -1,0 +1,173 @@
+// A small language server for tests: a line that holds BAD is an error, `function name` is a symbol, and every word
+// of the .js files in its root is a reference to it.
+// usage: node language-server.mjs normal|slow|crashing|lying [milliseconds until diagnostics are published]
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+
+const [mode = "normal", delay = "0"] = process.argv.slice(2);
+const documents = new Map();
+let root = process.cwd();
+
+function send(message) {
+  const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }));
+  process.stdout.write(`Content-Length: ${body.length}\r\n\r\n`);
+  process.stdout.write(body);
+}
+
+/** All texts of the workspace, by URI: open ones as they are in the editor. */
+function texts() {
+  const found = new Map();
+  for (const name of readdirSync(root, { recursive: true }).filter((each) => each.endsWith(".js"))) {
+    const uri = pathToFileURL(join(root, name)).href;
+    found.set(uri, documents.get(uri) ?? readFileSync(join(root, name), "utf8"));
+  }
+  return found;
+}
+
+function matches(pattern) {
+  return [...texts()].flatMap(([uri, text]) =>
+    text.split("\n").flatMap((line, number) =>
+      [...line.matchAll(pattern)].map((match) => {
+        const from = match.index + (match[1] === undefined ? 0 : match[0].length - match[1].length);
+        const name = match[1] ?? match[0];
+        const start = { line: number, character: from };
+        return { name, uri, range: { start, end: { line: number, character: from + name.length } } };
+      }),
+    ),
+  );
+}
+
+function wordAt({ textDocument: { uri }, position: { line, character } }) {
+  const text = (documents.get(uri) ?? "").split("\n")[line] ?? "";
+  return [...text.matchAll(/\w+/g)].find(
+    ({ index, 0: word }) => index <= character && character <= index + word.length,
+  )?.[0];
+}
+
+const location = ({ uri, range }) => ({ uri, range });
+const functions = () => matches(/function (\w+)/g);
+const symbol = (each) => ({ name: each.name, kind: 12, location: location(each) });
+
+const answers = {
+  initialize({ rootUri }) {
+    if (rootUri) root = fileURLToPath(rootUri);
+    const capabilities = {
+      textDocumentSync: 1,
+      hoverProvider: true,
+      definitionProvider: true,
+      referencesProvider: true,
+      documentSymbolProvider: true,
+      workspaceSymbolProvider: true,
+      renameProvider: true,
+      documentFormattingProvider: true,
+      codeActionProvider: true,
+    };
+    return { capabilities };
+  },
+  shutdown: () => null,
+  "textDocument/hover"(params) {
+    const word = wordAt(params);
+    return word === undefined ? null : { contents: { kind: "markdown", value: `about **${word}**` } };
+  },
+  "textDocument/definition"(params) {
+    const word = wordAt(params);
+    return functions()
+      .filter(({ name }) => name === word)
+      .map(location);
+  },
+  "textDocument/references": (params) => matches(new RegExp(`\\b${wordAt(params)}\\b`, "g")).map(location),
+  "textDocument/documentSymbol": ({ textDocument: { uri } }) =>
+    functions()
+      .filter((each) => each.uri === uri)
+      .map(({ name, range }) => ({ name, kind: 12, range, selectionRange: range })),
+  "workspace/symbol": ({ query }) =>
+    functions()
+      .filter(({ name }) => name.includes(query))
+      .map(symbol),
+  "textDocument/rename"(params) {
+    const word = wordAt(params);
+    const changes = {};
+    for (const { uri, range } of matches(new RegExp(`\\b${word}\\b`, "g"))) {
+      changes[uri] ??= [];
+      changes[uri].push({ range, newText: params.newName });
+    }
+    return { changes };
+  },
+  "textDocument/formatting": ({ textDocument: { uri } }) =>
+    (documents.get(uri) ?? "").split("\n").flatMap((line, number) => {
+      const blanks = / +$/.exec(line);
+      if (!blanks) return [];
+      const start = { line: number, character: blanks.index };
+      return [{ range: { start, end: { line: number, character: line.length } }, newText: "" }];
+    }),
+  "textDocument/codeAction": ({ textDocument: { uri } }) =>
+    (documents.get(uri) ?? "").split("\n").flatMap((line, number) => {
+      const at = line.indexOf("BAD");
+      if (at < 0) return [];
+      const range = { start: { line: number, character: at }, end: { line: number, character: at + 3 } };
+      return [
+        {
+          title: "Make it good",
+          kind: "quickfix",
+          edit: { changes: { [uri]: [{ range, newText: "GOOD" }] } },
+        },
+      ];
+    }),
+};
+
+/** What a lying server says: places outside of the workspace and out of every range, and no shape at all. */
+const lies = [
+  { uri: "file:///etc/passwd", range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } } },
+  { uri: pathToFileURL(join(root, "secret.env")).href, range: { start: { line: 0, character: 0 }, end: {} } },
+  { uri: 7, range: null },
+  { uri: "no uri", range: { start: { line: -1, character: 1e9 } } },
+  null,
+  "text",
+];
+
+function publish(uri) {
+  const diagnostics = (documents.get(uri) ?? "").split("\n").flatMap((line, number) =>
+    [...line.matchAll(/BAD/g)].map(({ index }) => {
+      const range = {
+        start: { line: number, character: index },
+        end: { line: number, character: index + 3 },
+      };
+      return { range, severity: 1, message: "this is\nBAD", code: "E1", source: "test" };
+    }),
+  );
+  setTimeout(
+    () => send({ method: "textDocument/publishDiagnostics", params: { uri, diagnostics } }),
+    Number(delay),
+  );
+}
+
+function receive({ id, method, params }) {
+  if (method === "textDocument/didOpen") documents.set(params.textDocument.uri, params.textDocument.text);
+  if (method === "textDocument/didChange")
+    documents.set(params.textDocument.uri, params.contentChanges[0].text);
+  if (method === "textDocument/didOpen" || method === "textDocument/didChange")
+    publish(params.textDocument.uri);
+  if (method === "exit") process.exit(0);
+  if (id === undefined || method === undefined) return;
+  const isAsked = method !== "initialize" && method !== "shutdown";
+  if (isAsked && mode === "slow") return;
+  if (isAsked && mode === "crashing") process.exit(1);
+  const result = isAsked && mode === "lying" ? lies : answers[method]?.(params);
+  send(result === undefined ? { id, error: { code: -32601, message: `no ${method}` } } : { id, result });
+}
+
+let buffer = Buffer.alloc(0);
+process.stdin.on("data", (data) => {
+  buffer = Buffer.concat([buffer, data]);
+  for (;;) {
+    const end = buffer.indexOf("\r\n\r\n");
+    const length = Number(
+      /Content-Length: (\d+)/i.exec(buffer.subarray(0, Math.max(end, 0)).toString())?.[1],
+    );
+    if (end < 0 || buffer.length < end + 4 + length) return;
+    receive(JSON.parse(buffer.subarray(end + 4, end + 4 + length).toString()));
+    buffer = buffer.subarray(end + 4 + length);
+  }
+});
+process.stdin.on("end", () => process.exit(0));
