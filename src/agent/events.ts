@@ -28,8 +28,11 @@ export type Tool =
 /** `at` is Unix milliseconds by the CLI's clock. */
 export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "turn_started"; prompt: string }
-  /** The CLI waits for the hook: files are as they were before the tool. */
-  | { kind: "tool_starting"; tool: Tool }
+  /**
+   * The CLI waits for the hook: files are as they were before the tool. `canAsk`: it can be told to ask the user first,
+   * with a proposal. Qwen Code would ask in its terminal alone, or fail the tool where it cannot.
+   */
+  | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean }
   /** The CLI's own prompt is open. No hook tells how it was answered. */
   | { kind: "permission_asked"; tool: Tool }
@@ -105,10 +108,16 @@ function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefine
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt };
     case "UserPromptSubmit":
+      // What tools have answered goes to the model in the same way, without a word of the user's.
+      if (hook.prompt.trim() === "") return undefined;
       return { kind: "turn_started", prompt: hook.submitted_prompt ?? hook.prompt };
     case "BeforeTool":
     case "PreToolUse":
-      return { kind: "tool_starting", tool: toolOf(hook) };
+      return {
+        kind: "tool_starting",
+        tool: toolOf(hook),
+        canAsk: hook.hook_event_name === "BeforeTool",
+      };
     case "AfterTool":
       return {
         kind: "tool_ended",

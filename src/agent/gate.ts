@@ -11,6 +11,6 @@ export async function asksBefore(
   setting: EventPayload<"gate">,
   isConnected: () => Promise<boolean>,
 ): Promise<boolean> {
-  if (event.kind !== "tool_starting" || event.tool.kind !== "edit") return false;
+  if (event.kind !== "tool_starting" || !event.canAsk || event.tool.kind !== "edit") return false;
   return (setting.clis[event.agent.cli] ?? setting.all) && isConnected();
 }

@@ -12,11 +12,8 @@ const PATIENCE = 500;
 /** A CLI with the hooks from two places tells everything twice, at the same moment. */
 const MAX_RECENT = 64;
 
-/** Has the CLI ask the user, whatever its approval mode: Gemini CLI's word for it, and Qwen Code's. */
-const ASK = {
-  decision: "ask",
-  hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "ask" },
-} as const;
+/** Has Gemini CLI ask the user, whatever its approval mode. */
+const ASK = { decision: "ask" } as const;
 
 /** Is told at once. For `tool_starting` the CLI waits until its promise is settled, for a while. */
 export type AgentListener = (event: AgentEvent) => void | Promise<void>;

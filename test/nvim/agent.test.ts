@@ -75,6 +75,7 @@ t.test("turns of a connected CLI", async (t) => {
   await hook(bridge, "Notification", ASKS);
   await isDoing(bridge, "waiting");
   t.equal(await statusline(bridge), "Gemini: waits for you");
+  await tells(bridge, 2);
   t.match((await told(bridge))[1], {
     name: "Waiting",
     data: { ...common, tool: { kind: "edit", filePath: "/a.txt" } },
@@ -128,8 +129,9 @@ t.test("turns of a connected CLI", async (t) => {
   });
 
   await t.test("a turn ends with its CLI", async () => {
+    await nvim.lua("_G.told = {}");
     await hook(bridge, "BeforeAgent", { prompt: "last" });
-    await isDoing(bridge, "working");
+    await tells(bridge, 1);
     await nvim.lua("_G.told = {}");
     await client.close();
     await tells(bridge, 1);
@@ -138,13 +140,14 @@ t.test("turns of a connected CLI", async (t) => {
 });
 
 t.test(":GeminiGate", async (t) => {
-  const bridge = await start(t, "gate = { qwen = true }");
+  const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
+  const bridge = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
   const { nvim } = bridge;
   const asks = (answer: Answer) => answer.status === 200 && JSON.parse(answer.body).decision === "ask";
   const edit = async (pid?: number) => asks(await hook(bridge, "BeforeTool", WRITE, pid));
   const reaches = (on: boolean) => nvim.waitFor(async () => (await edit()) === on, `the gate to be ${on}`);
 
-  t.equal(await statusline(bridge), "Gemini: waiting, gate on for qwen");
+  t.equal(await statusline(bridge), "Gemini: waiting, gate on for mine");
   await nvim.command("GeminiGate on");
   t.equal(await statusline(bridge), "Gemini: waiting, gate on");
   await hook(bridge, "SessionEnd");
@@ -173,15 +176,13 @@ t.test(":GeminiGate", async (t) => {
   t.notMatch(await statusline(bridge), /gate/);
   await nvim.command("GeminiGate maybe");
   await nvim.command("GeminiGate on cli=nobody");
+  await nvim.command("GeminiGate on cli=qwen");
   await nvim.waitFor(
-    async () => /takes on or off[\s\S]*There is no CLI nobody/.test(await nvim.messages()),
+    async () => /takes on or off[\s\S]*no CLI nobody[\s\S]*qwen asks as its own/.test(await nvim.messages()),
     "what is wrong",
   );
-  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')"), [
-    "cli=gemini",
-    "off",
-    "on",
-  ]);
+  const completion = await nvim.lua("return vim.fn.getcompletion('GeminiGate ', 'cmdline')");
+  t.same(completion, ["off", "on", "cli=gemini", "cli=mine"]);
 });
 
 t.test("a notification of the desktop while Neovim has no focus", async (t) => {

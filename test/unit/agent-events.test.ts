@@ -30,7 +30,7 @@ t.test("Gemini CLI's hooks", async (t) => {
   const write = { tool_name: "write_file", tool_input: { file_path: "src/a.ts", content: "b\n" } };
   t.same(
     meaning("BeforeTool", write),
-    { kind: "tool_starting", tool: edit("/work space/src/a.ts") },
+    { kind: "tool_starting", tool: edit("/work space/src/a.ts"), canAsk: true },
     "a path of the model's may be relative",
   );
   const returnDisplay = { filePath: "/real/src/a.ts", originalContent: "a\n", newContent: "b\n" };
@@ -55,6 +55,7 @@ t.test("Gemini CLI's hooks", async (t) => {
   t.same(meaning("BeforeTool", shell), {
     kind: "tool_starting",
     tool: { kind: "shell", name: "run_shell_command", command: "rm a" },
+    canAsk: true,
   });
   const remote = { tool_name: "mcp_x_y", tool_input: { file_path: 1, command: { a: 1 } } };
   t.same(meaning("AfterTool", { ...remote, tool_response: "any" }), {
@@ -90,13 +91,14 @@ t.test("Qwen Code's hooks", async (t) => {
     prompt: "go",
   });
   t.same(qwen("UserPromptSubmit", { prompt: "go" }), { kind: "turn_started", prompt: "go" });
+  t.equal(qwen("UserPromptSubmit", { prompt: "" }), undefined, "the answer of a tool is no prompt");
   const use = {
     tool_name: "edit",
     tool_input: { file_path: "/a" },
     tool_use_id: "1",
     permission_mode: "yolo",
   };
-  t.same(qwen("PreToolUse", use), { kind: "tool_starting", tool: edit("/a", "edit") });
+  t.same(qwen("PreToolUse", use), { kind: "tool_starting", tool: edit("/a", "edit"), canAsk: false });
   t.same(qwen("PermissionRequest", use), { kind: "permission_asked", tool: edit("/a", "edit") });
   const tool_response = { returnDisplay: { filePath: "/real/a" } };
   t.same(qwen("PostToolUse", { ...use, tool_response }), {

@@ -18,6 +18,7 @@ const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
     case "tool_ended":
       return { ...base, kind, tool: EDIT, failed: false };
     case "tool_starting":
+      return { ...base, kind, tool: EDIT, canAsk: true };
     case "permission_asked":
       return { ...base, kind, tool: EDIT };
     case "turn_ended":
@@ -161,5 +162,11 @@ t.test("the gate asks for edits of CLIs that are connected", async (t) => {
   t.equal(await asks(starting, { all: false, clis: { qwen: true } }, true), false);
   t.equal(await asks(event("tool_ended"), on, true), false);
   const shell: Tool = { kind: "shell", name: "run_shell_command", command: "ls" };
-  t.equal(await asks({ agent: ONE, at: 0, kind: "tool_starting", tool: shell }, on, true), false);
+  const base = { agent: ONE, at: 0, kind: "tool_starting" } as const;
+  t.equal(await asks({ ...base, tool: shell, canAsk: true }, on, true), false);
+  t.equal(
+    await asks({ ...base, tool: EDIT, canAsk: false }, on, true),
+    false,
+    "it would ask without a proposal",
+  );
 });

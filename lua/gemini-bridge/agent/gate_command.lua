@@ -1,7 +1,6 @@
 --- `:GeminiGate [on|off] [cli={name}]`
 local gate = require("gemini-bridge.agent.gate")
 local notify = require("gemini-bridge.notify")
-local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -18,14 +17,17 @@ function M.run(args)
       return notify(":GeminiGate takes on or off, and cli={name}", "error")
     end
   end
-  if cli and not require("gemini-bridge.config.clis").get(cli) then
+  local profile = cli and require("gemini-bridge.config.clis").get(cli)
+  if cli and not profile then
     return notify(("There is no CLI %s; see the option clis"):format(cli), "error")
+  elseif profile and profile.like ~= "gemini" then
+    return notify(("%s asks as its own approval mode says; the gate is Gemini CLI's"):format(cli), "error")
   end
   if on == nil then
     on = not gate.is_on(cli)
   end
   gate.set(on, cli)
-  local who = cli or "Every CLI that is connected"
+  local who = cli or "Every connected Gemini CLI"
   notify(who .. (on and " asks before each edit" or " asks as its own approval mode says"))
 end
 
@@ -33,12 +35,14 @@ end
 ---@return string[]
 function M.complete(lead)
   local words = { "off", "on" }
-  for _, client in ipairs(status.get().clients) do
-    words[#words + 1] = "cli=" .. client.cli
+  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+    if cli.like == "gemini" then
+      words[#words + 1] = "cli=" .. cli.name
+    end
   end
   return vim.tbl_filter(function(word)
     return vim.startswith(word, lead)
-  end, vim.fn.uniq(vim.fn.sort(words)))
+  end, words)
 end
 
 return M

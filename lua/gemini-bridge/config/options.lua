@@ -115,7 +115,8 @@ return {
   option(
     "gate",
     false,
-    "Have connected CLIs ask before every edit, in every approval mode, as |:GeminiGate| does: all, or some by name.",
+    "Have each connected Gemini CLI ask before every edit, in every approval mode, as |:GeminiGate| does; by name "
+      .. "those that are like it.",
     checks.is_gate,
     "true, false or a table of them by CLI"
   ),

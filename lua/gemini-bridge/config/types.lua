@@ -13,7 +13,7 @@
 ---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
 ---@field diff? gemini_bridge.Config.diff
----@field gate? boolean|any Have connected CLIs ask before every edit, in every approval mode, as :GeminiGate does: all, or some by name.
+---@field gate? boolean|any Have each connected Gemini CLI ask before every edit, in every approval mode, as :GeminiGate does; by name those that are like it.
 ---@field notify? gemini_bridge.Config.notify
 ---@field terminal? gemini_bridge.Config.terminal
 ---@field prompts? any Prompts of your own for the CLI, each a slash command there, see gemini-bridge-prompts.
