@@ -1,6 +1,14 @@
 /** A file that changes under its review, with the host that decides what that means. */
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import t, { type Test } from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -88,13 +96,30 @@ t.test("a file that holds what the user has made of the proposal closes the revi
   await open();
   await nvim.command("GeminiReview");
   await nvim.input("Goand more<Esc>");
-  write(path, PROPOSED.replaceAll("\n", "\r\n"));
-  await isClosed();
-  await open();
-  await nvim.command("GeminiReview");
-  await nvim.input("Goand more<Esc>");
   write(path, `${PROPOSED}and more\n`);
   await isClosed();
+});
+
+t.test("edits that the file does not get come back as a review of their own", async (t) => {
+  const { nvim, path, client, open, isClosed } = await start(t, ["b.txt"]);
+  for (const decide of ["GeminiReject", "GeminiAccept"]) {
+    writeFileSync(path, "1\n");
+    await open();
+    await nvim.command("GeminiReview");
+    await nvim.input("Goand more<Esc>");
+    await nvim.command("messages clear");
+    write(path, PROPOSED.replaceAll("\n", "\r\n"));
+    await nvim.waitFor(async () => /without your edits/.test(await nvim.messages()), "the message");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review of the edits");
+    await nvim.command(decide);
+    await isClosed();
+  }
+  await nvim.waitFor(async () => readFileSync(path, "utf8") === `${PROPOSED}and more\n`, "what was typed");
+  t.same(
+    [client.received["ide/diffAccepted"], client.received["ide/diffRejected"]],
+    [[], []],
+    "no CLI hears",
+  );
 });
 
 t.test("a new file that appears with the proposed text closes the review", async (t) => {
