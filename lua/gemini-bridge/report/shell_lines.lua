@@ -1,14 +1,6 @@
 --- The lines that lead a CLI in another terminal to this Neovim, also when several are open in one directory.
 local M = {}
 
---- Set by the bridge while it runs, see environment.lua.
-local NAMES = {
-  "GEMINI_CLI_IDE_SERVER_PORT",
-  "GEMINI_CLI_IDE_WORKSPACE_PATH",
-  "GEMINI_CLI_IDE_AUTH_TOKEN",
-  "GEMINI_CLI_IDE_PID",
-}
-
 ---@param text string
 ---@return string
 local function sh_quote(text)
@@ -40,9 +32,10 @@ local FORMS = {
 ---@return string[]
 function M.lines(form)
   local lines = {}
-  for _, name in ipairs(NAMES) do
-    if vim.env[name] then
-      lines[#lines + 1] = FORMS[form](name, vim.env[name])
+  for name, value in vim.spairs(require("gemini-bridge.host.environment").of_bridge()) do
+    -- The system defaults are for CLIs in Neovim's own terminals.
+    if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
+      lines[#lines + 1] = FORMS[form](name, value)
     end
   end
   local additions = require("gemini-bridge.terminal.loopback").get()

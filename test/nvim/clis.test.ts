@@ -1,0 +1,165 @@
+/** One editor for every CLI of the protocol: what each finds, by what it is known, and how it is run. */
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { connectClient } from "../support/client.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { waitFor } from "../support/wait.ts";
+
+const Lock = z.object({ port: z.int(), authToken: z.string(), ppid: z.int(), ideName: z.string() });
+
+/** Neovim beside the folders of Qwen Code and of a descendant, with programs that print how they were run. */
+async function start(t: Test, options = ""): Promise<Nvim> {
+  const nvim = await startNvim(t, {
+    files: { "a.txt": "a\n", "../home/.qwen/keep": "", "../home/.ola/keep": "" },
+    init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
+      require('gemini-bridge').setup({ ${options} })`,
+  });
+  mkdirSync(join(nvim.dirs.home, "bin"));
+  for (const name of ["qwen", "ola", "gemini"]) {
+    const program = join(nvim.dirs.home, "bin", name);
+    writeFileSync(program, `#!/bin/sh\necho "$0" "$@" > "$HOME/run"\nexec cat\n`);
+    chmodSync(program, 0o755);
+  }
+  return nvim;
+}
+
+async function running(nvim: Nvim): Promise<void> {
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+}
+
+const ide = (nvim: Nvim, folder: string) => join(nvim.dirs.home, folder, "ide");
+const lockOf = (nvim: Nvim, folder: string) => {
+  const [name = ""] = readdirSync(ide(nvim, folder));
+  const path = join(ide(nvim, folder), name);
+  return { path, ...Lock.parse(JSON.parse(readFileSync(path, "utf8"))) };
+};
+
+const OLA = 'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';
+
+t.test("each is announced and known by a token of its own, and all of it ends together", async (t) => {
+  const nvim = await start(t, `clis = { llxprt = false, ${OLA} }`);
+  await running(nvim);
+  const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
+  t.not(locks.qwen.authToken, locks.ola.authToken);
+  t.match(locks.qwen, { ideName: "Neovim", ppid: await nvim.lua("return vim.fn.getpid()") });
+  t.same(readdirSync(nvim.dirs.tmp).includes("llxprt"), false, "one that is switched off");
+  t.equal(await nvim.lua("return vim.env.LLXPRT_CODE_IDE_SERVER_PORT"), null);
+  t.equal(await nvim.lua("return vim.env.OLA_CODE_IDE_SERVER_PORT"), String(locks.ola.port));
+  const printed = String(await nvim.lua("return vim.fn.execute('GeminiEnv')"));
+  for (const name of [
+    "GEMINI_CLI_IDE_AUTH_TOKEN",
+    "QWEN_CODE_IDE_WORKSPACE_PATH",
+    "OLA_CODE_IDE_SERVER_PORT",
+  ])
+    t.match(printed, new RegExp(`^export ${name}=`, "m"));
+
+  for (const { port, authToken } of Object.values(locks)) await connectClient(t, { port, token: authToken });
+  const known =
+    "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
+  await nvim.waitFor(`#${known} == 2`, "both");
+  t.same(
+    z
+      .array(z.string())
+      .parse(await nvim.lua(`return ${known}`))
+      .sort(),
+    ["ola", "qwen"],
+  );
+  t.equal(
+    await nvim.lua("return require('gemini-bridge').statusline()"),
+    "Gemini: connected (Qwen Code, ola)",
+  );
+
+  const old = new Date(Date.now() - 60_000);
+  utimesSync(locks.qwen.path, old, old);
+  await nvim.lua("vim.api.nvim_exec_autocmds('FocusGained', {})");
+  await nvim.waitFor(async () => statSync(locks.qwen.path).mtimeMs > old.getTime() + 1, "a new date");
+
+  const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+  process.kill(host, "SIGKILL");
+  await nvim.waitFor(
+    `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${host}`,
+    "another host",
+    10_000,
+  );
+  t.equal(lockOf(nvim, ".qwen").authToken, locks.qwen.authToken, "known to the clients still");
+  process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
+  await nvim
+    .waitFor(async () => readdirSync(ide(nvim, ".qwen")).length === 0, "Qwen Code's to go")
+    .catch(() => {});
+  for (const folder of [".qwen", ".ola"]) t.same(readdirSync(ide(nvim, folder)), [], folder);
+});
+
+t.test("one that cannot be told keeps no other from it", async (t) => {
+  const nvim = await start(t);
+  chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
+  await running(nvim);
+  await nvim.waitFor(
+    async () => /Qwen Code does not find this Neovim: anyone may rename/.test(await nvim.messages()),
+    "the message",
+  );
+  t.ok(await nvim.lua("return require('gemini-bridge').status().discovery_file"));
+});
+
+t.test("which one is run, and how", async (t) => {
+  const nvim = await start(t, `terminal = { cli = "qwen" }, clis = { ${OLA} }`);
+  const file = join(nvim.dirs.home, "run");
+  const ran = async (line: string) => {
+    writeFileSync(file, "");
+    await nvim.command(line);
+    await nvim.waitFor(async () => readFileSync(file, "utf8").endsWith("\n"), line, 10_000);
+    return readFileSync(file, "utf8")
+      .trim()
+      .replace(/^.*\/bin\//, "");
+  };
+  t.equal(await ran("Gemini!"), "qwen --approval-mode default", "it is to ask");
+  t.equal(await nvim.lua("return vim.b.gemini_terminal"), "qwen");
+  t.equal(await ran("Gemini! --approval-mode=plan"), "qwen --approval-mode=plan", "unless the user says how");
+  t.equal(await ran("Gemini! -y"), "qwen -y");
+  t.equal(await ran("Gemini cli=gemini name=other -m flash"), "gemini -m flash");
+  t.equal(await nvim.lua("return vim.b.gemini_terminal"), "other");
+  t.equal(await ran("Gemini cli=ola"), "ola --approval-mode default");
+  t.equal(await nvim.lua("return vim.b.gemini_terminal"), "ola");
+  await nvim.command("Gemini cli=none");
+  t.match(await nvim.messages(), /there is no CLI of the name none, but gemini, qwen, llxprt, ola/);
+  t.same(await nvim.lua("return vim.fn.getcompletion('Gemini cli=', 'cmdline')"), [
+    "cli=gemini",
+    "cli=qwen",
+    "cli=llxprt",
+    "cli=ola",
+  ]);
+  await nvim.lua(`require('gemini-bridge').setup({
+    terminal = { cli = "qwen", cmd = { "ola", "--mine" } }, clis = { gemini = { args = { "--sandbox" } } } })`);
+  t.equal(await ran("Gemini!"), "ola --mine --approval-mode default", "terminal.cmd wins");
+  t.equal(await ran("Gemini! cli=gemini"), "gemini --sandbox");
+});
+
+t.test("what is no profile is a message", async (t) => {
+  const nvim = await start(t);
+  const bad = [
+    "{ ola = {} }",
+    '{ ola = { like = "none" } }',
+    "{ qwen = true }",
+    '{ qwen = { cmd = "qwen" } }',
+  ];
+  bad.push(
+    '{ qwen = { directory = "relative" } }',
+    '{ qwen = { file = "../{port}.lock" } }',
+    '{ qwen = { env = "a b" } }',
+  );
+  bad.push('{ qwen = { colour = "red" } }', '{ ["../x"] = { like = "qwen" } }', "{ qwen = { cmd = {} } }");
+  for (const clis of bad) {
+    const problems = await nvim.lua(`return require('gemini-bridge.config').set({ clis = ${clis} })`);
+    t.match(problems, [/^option clis must be a table by name/], clis);
+  }
+});
