@@ -1,5 +1,6 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
 import { createActivity } from "./agent/activity.ts";
+import { createChangeMemory } from "./agent/change-memory.ts";
 import { createChanges } from "./agent/changes.ts";
 import { createAgentClients } from "./agent/clients.ts";
 import { asksBefore } from "./agent/gate.ts";
@@ -77,7 +78,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       profiles.find(({ name }) => name === credential)?.label ?? credential;
     const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
     const terminals = createTerminals({ sessions, found: reportClients });
-    const changes = createChanges({ bridge, log });
+    const memoryOfChanges = createChangeMemory({ directory: boot.stateDirectory, ...boot, log });
+    const changes = createChanges({ bridge, memory: memoryOfChanges, log });
     disposals.push(changes.close);
     const agents = createAgentClients(sessions);
     const activity = createActivity({

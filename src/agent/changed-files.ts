@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createFileWatch } from "../ide/watch.ts";
 import type { Bridge } from "../nvim/bridge.ts";
 import type { ShownChange } from "../nvim/changes.ts";
+import type { ChangeMemory } from "./change-memory.ts";
 import type { DiskFile } from "./disk-file.ts";
 import type { Agent } from "./events.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
@@ -26,17 +27,20 @@ export interface ChangedFiles {
   isAwaited(path: string, except?: Agent): boolean;
   /** A file that nothing is known of yet, as it is before an agent changes it. */
   begin(path: string, found: DiskFile, author: Author): FileChange;
+  /** Goes on with what the host before this one knew. @returns the files that no agent is at */
+  load(): Promise<FileChange[]>;
   /** Stops looking at the disk. May run twice. */
   close(): void;
 }
 
 export interface ChangedFilesOptions {
   bridge: Bridge;
+  memory: ChangeMemory;
   /** A file that is known may be another one on disk. */
   look: () => void;
 }
 
-export function createChangedFiles({ bridge, look }: ChangedFilesOptions): ChangedFiles {
+export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions): ChangedFiles {
   const files = new Map<string, FileChange>();
   const told = new Map<string, ShownChange>();
   const awaited = new Map<string, Set<string>>();
@@ -46,10 +50,18 @@ export function createChangedFiles({ bridge, look }: ChangedFilesOptions): Chang
   const isAwaited = (path: string, except?: Agent) =>
     [...awaited].some(([session, paths]) => session !== except?.session && paths.has(path));
 
+  function remember(path: string): void {
+    const change = files.get(path);
+    const awaitedBy = [...awaited].flatMap(([session, paths]) => (paths.has(path) ? [session] : []));
+    if (change) memory.save({ change, awaitedBy });
+    else memory.forget(path);
+  }
+
   /** Forgets what nobody asks for, and has the user's own writing told for as long as there is anything. */
   function tidy(path: string): void {
     const change = files.get(path);
     if (change && !isChanged(change) && !isAwaited(path)) files.delete(path);
+    remember(path);
     watch.set(files.keys());
     if (following === files.size > 0) return;
     following = files.size > 0;
@@ -93,6 +105,21 @@ export function createChangedFiles({ bridge, look }: ChangedFilesOptions): Chang
       const known = [...files.values()].reduce((sum, change) => sum + sizeOf(change), 0);
       const fits = known + (found.text?.length ?? 0) <= MAX_TEXT;
       return beginChange(path, found, author, fits ? undefined : FULL);
+    },
+    async load() {
+      const found = await memory.load();
+      for (const { change, awaitedBy } of found) {
+        files.set(change.path, change);
+        for (const session of awaitedBy) {
+          const paths = awaited.get(session) ?? new Set();
+          awaited.set(session, paths.add(change.path));
+        }
+      }
+      for (const { change } of found) {
+        tidy(change.path);
+        show(change.path, undefined);
+      }
+      return found.flatMap(({ change }) => (isAwaited(change.path) ? [] : [change]));
     },
     close: watch.close,
   };

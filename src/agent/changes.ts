@@ -5,6 +5,7 @@ import type { Log } from "../log.ts";
 import type { Bridge, EventHandlers } from "../nvim/bridge.ts";
 import type { ChosenChanges, changeEvents } from "../nvim/changes.ts";
 import { Refusal } from "../refusal.ts";
+import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import { type DiskFile, readDiskFile, realPath, restore } from "./disk-file.ts";
 import type { Agent, AgentEvent } from "./events.ts";
@@ -28,11 +29,13 @@ export interface Changes {
 
 export interface ChangesOptions {
   bridge: Bridge;
+  /** What the host before this one knew. */
+  memory: ChangeMemory;
   log: Log;
 }
 
-export function createChanges({ bridge, log }: ChangesOptions): Changes {
-  const files = createChangedFiles({ bridge, look: () => void inTurn(lookAgain) });
+export function createChanges({ bridge, memory, log }: ChangesOptions): Changes {
+  const files = createChangedFiles({ bridge, memory, look: () => void inTurn(lookAgain) });
   const prompts = createPrompts();
   /** Hashes of the texts that the user has agreed to, by file. */
   const agreements = new Map<string, Set<string>>();
@@ -77,11 +80,11 @@ export function createChanges({ bridge, log }: ChangesOptions): Changes {
   async function ended(agent: Agent, filePath: string): Promise<void> {
     const path = await realPath(filePath);
     const before = files.get(path);
-    files.arrived(agent, path);
     if (!before) return log.info("an edit has ended of which no start was told:", path);
     const found = await readDiskFile(path);
     if (isAgreed(path, found)) files.set(follow(before, found));
     else wrote(agent, before, found);
+    files.arrived(agent, path);
   }
 
   async function commandStarting(agent: Agent, command: string): Promise<void> {
@@ -182,6 +185,10 @@ export function createChanges({ bridge, log }: ChangesOptions): Changes {
     if (left > 0) throw new Refusal(`${path}: ${hunks} since the agent wrote it (conflict)`);
   }
 
+  void inTurn(async () => {
+    for (const change of await files.load()) await sync(change);
+  });
+
   return {
     listener: (event) => inTurn(() => take(event)),
     agreed: (filePath, hashes) =>
@@ -205,6 +212,9 @@ export function createChanges({ bridge, log }: ChangesOptions): Changes {
           if (change) bridge.tell("change_lines", { path, hunks: oldLines(change.text) });
         }),
     },
-    close: files.close,
+    close() {
+      files.close();
+      memory.close();
+    },
   };
 }

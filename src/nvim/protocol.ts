@@ -93,6 +93,10 @@ export const Boot = z.object({
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
+  /** Names this Neovim among all that there ever were; fit for a file name. */
+  instance: z.string().regex(/^[\w-]+$/),
+  /** Patterns of files that are not shared, as in a `.gitignore`. */
+  exclude: list(z.string()),
   /** The file that CLIs' hooks run; absolute. */
   hookScript: z.string(),
   gate: Gate,

@@ -197,3 +197,27 @@ t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t)
   await signs(t, "", "which can be kept");
   t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
 });
+
+t.test("a host that is killed in the midst of a turn takes nothing along", async (t) => {
+  const { bridge, nvim, agent, read, changes, signs } = await start(t, {
+    files: { "a.txt": "1\n2\n3\n", "b.txt": "1\n" },
+    args: ["a.txt"],
+  });
+  await agent.prompt("go on");
+  await agent.write("a.txt", "1\ntwo\n3\n");
+  await agent.starts("b.txt");
+  await signs(t, "2-2 ┃", "signs");
+  const before = await changes();
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  writeFileSync(nvim.path("b.txt"), "1\n2\n");
+  await bridge.nextHost(host);
+  await signs(t, "2-2 ┃", "the same");
+  t.strictSame(await changes(), before);
+  await agent.ended("b.txt");
+  await nvim.waitFor(async () => (await changes()).length === 2, "what was written while no host was there");
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+  t.equal(String(read("a.txt")), "1\n2\n3\n");
+  t.equal(String(read("b.txt")), "1\n");
+});

@@ -1,5 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createChangeMemory } from "../../src/agent/change-memory.ts";
 import { type Changes, createChanges } from "../../src/agent/changes.ts";
 import type { Agent, AgentEvent } from "../../src/agent/events.ts";
 import { createLog } from "../../src/log.ts";
@@ -16,8 +17,9 @@ export class ChangesHost {
   readonly directory: string;
   #agent: Agent;
 
-  constructor(t: Scope) {
-    this.directory = temporary(t);
+  /** @param directory of a host before this one */
+  constructor(t: Scope, directory = temporary(t), exclude: string[] = []) {
+    this.directory = directory;
     this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
     const nobody = () => {
       throw new Error("Neovim was asked");
@@ -28,7 +30,13 @@ export class ChangesHost {
     };
     const log = createLog();
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
-    this.changes = createChanges({ bridge, log });
+    const memory = createChangeMemory({
+      directory: join(this.directory, "state"),
+      instance: "1",
+      exclude,
+      log,
+    });
+    this.changes = createChanges({ bridge, memory, log });
     t.teardown(() => this.changes.close());
   }
 

@@ -1,9 +1,21 @@
-import { chmodSync, existsSync, linkSync, mkdirSync, renameSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { hashOfPlain } from "../../src/ide/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { fuzz } from "../support/fuzz.ts";
+import { waitFor } from "../support/wait.ts";
 
 const LATIN1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
 
@@ -201,4 +213,41 @@ t.test("whatever comes in between, the disk loses no line of the user's", async 
     }),
     fuzz(t, "files", 100),
   );
+});
+
+t.test("the next host knows what this one knew, but nothing of files that are not shared", async (t) => {
+  const first = new ChangesHost(t, undefined, ["*.key"]);
+  first.write("a.txt", LATIN1);
+  first.write("b.txt", "one\n");
+  first.write("c.txt", "one\n");
+  first.write("secret.key", "the old secret\n");
+  await first.edit("a.txt", Buffer.concat([LATIN1, LATIN1]));
+  await first.edit("secret.key", "a secret\n");
+  await first.edit("new.txt", "new\n");
+  await first.edit("c.txt", undefined);
+  const tool = { kind: "edit", name: "write_file", filePath: first.path("b.txt") };
+  await first.tell({ kind: "tool_starting", tool });
+  const state = first.path("state/changes/1");
+  const saved = () => readdirSync(state).map((name) => readFileSync(join(state, name), "latin1"));
+  await waitFor(
+    () => saved().filter((text) => text.includes('"awaitedBy":["1"]')).length === 1,
+    "it to be saved",
+  );
+  t.equal(saved().length, 4);
+  t.notMatch(saved().join(), /secret/);
+  for (const name of readdirSync(state)) t.equal(statSync(join(state, name)).mode & 0o777, 0o600);
+  t.equal(statSync(state).mode & 0o777, 0o700);
+  first.changes.close();
+
+  const next = new ChangesHost(t, first.directory, ["*.key"]);
+  next.write("b.txt", "one\ntwo\n");
+  await next.tell({ kind: "tool_ended", tool, failed: false });
+  for (const name of ["a.txt", "new.txt", "c.txt"]) t.same(next.change(name), first.change(name), name);
+  t.match(next.change("b.txt"), { added: 1 }, "an edit in whose midst the host ended");
+  for (const name of ["a.txt", "b.txt", "c.txt", "new.txt"]) await next.undo(name);
+  t.ok(next.read("a.txt").equals(LATIN1));
+  t.equal(String(next.read("b.txt")), "one\n");
+  t.equal(String(next.read("c.txt")), "one\n");
+  t.notOk(existsSync(next.path("new.txt")));
+  await waitFor(() => readdirSync(state).length === 0, "nothing to be left");
 });

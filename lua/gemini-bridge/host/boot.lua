@@ -1,6 +1,9 @@
 --- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
 local M = {}
 
+--- Of this Neovim: another one may have the same process id some day.
+local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
+
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
 ---@return table boot
@@ -19,6 +22,8 @@ function M.make()
     logFile = M.log_file(),
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),
+    instance = INSTANCE,
+    exclude = options.context.exclude,
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
     gate = require("gemini-bridge.agent.gate").get(),
     hookScript = root .. "/extension/hooks/hook.sh",

@@ -205,6 +205,7 @@ function M.attached(params)
   require("gemini-bridge.context.subscription").track()
   require("gemini-bridge.disk.reload").start()
   require("gemini-bridge.agent.model").track()
+  require("gemini-bridge.changes.changes").clear() -- the host tells anew what is changed
   return require("gemini-bridge.host.boot").make()
 end
 
