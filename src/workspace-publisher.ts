@@ -30,7 +30,7 @@ export interface WorkspacePublisherOptions {
   log: Log;
   address: Address;
   profiles: readonly Profile[];
-  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript">;
+  boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript" | "tools">;
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops: from then on nothing is published. */
   signal: AbortSignal;
@@ -38,10 +38,10 @@ export interface WorkspacePublisherOptions {
 
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal, profiles } = options;
-  const { idePid: pid, editorPid, stateDirectory, connect, hookScript } = options.boot;
+  const { idePid: pid, editorPid, stateDirectory, connect, hookScript, tools } = options.boot;
   const { port, tokens } = options.address;
   const defaults = profiles.map((profile) => {
-    const parts = connect ? defaultSettings(profile, hookScript) : [];
+    const parts = connect ? defaultSettings(profile, hookScript, tools.trust) : [];
     return { profile, ...writeSystemDefaults(profile, stateDirectory, parts, process.env) };
   });
   const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;

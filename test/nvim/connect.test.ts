@@ -26,7 +26,7 @@ const settingsOf = async (bridge: RunningBridge) =>
   JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
 /** What it says of connecting. */
 const contentOf = async (bridge: RunningBridge) => {
-  const { hooks: _, ...content } = await settingsOf(bridge);
+  const { hooks: _, mcpServers: __, ...content } = await settingsOf(bridge);
   return content;
 };
 

@@ -1,0 +1,69 @@
+/** The real CLI asks Neovim: by a tool, a resource and a prompt, in a home in which nothing was installed. */
+import { mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { startCliInNvim } from "../support/cli.ts";
+import { languageServer } from "../support/editor-client.ts";
+import { startModel } from "../support/model.ts";
+
+const below = join(homedir(), ".cache");
+mkdirSync(below, { recursive: true });
+
+t.test("Gemini CLI in Neovim's terminal", async (t) => {
+  const { nvim } = await startBridge(t, {
+    below,
+    files: { "main.js": "const x = BAD;\n" },
+    args: ["main.js"],
+    init: `require('gemini-bridge').setup({ tools = { trust = true } })\n${languageServer()}`,
+  });
+  const model = await startModel(t);
+  const cli = await startCliInNvim(t, nvim, { model });
+
+  await t.test("calls a tool that only reads without a question", async (t) => {
+    model.say(
+      [{ functionCall: { name: "mcp_neovim_diagnostics", args: { path: "main.js", settle: true } } }],
+      [{ text: "There is one." }],
+    );
+    await cli.type("Look at it.");
+    await cli.waitForScreen(/There is one\./, 20_000);
+    const told = model.promptText();
+    t.match(told, "main.js:1:11 error this is BAD [E1]");
+    t.match(told, /main\.js \(file:\/\/|file:\/\/\S+\/main\.js/, "the link to the file is there, too");
+    t.match(
+      JSON.stringify(model.requests),
+      "call diagnostics with its path and settle: true",
+      "the instructions",
+    );
+  });
+
+  await t.test("reads unsaved text, embedded in the answer", async (t) => {
+    await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'unsaved text' })");
+    model.say(
+      [{ functionCall: { name: "mcp_neovim_read_buffer", args: { path: "main.js" } } }],
+      [{ text: "I have read it." }],
+    );
+    await cli.type("Read it.");
+    await cli.waitForScreen(/I have read it\./, 20_000);
+    t.match(model.promptText(), "unsaved text");
+  });
+
+  await t.test("takes a resource into a prompt", async (t) => {
+    await nvim.command("call setqflist([{'filename': 'main.js', 'lnum': 1, 'text': 'look here'}])");
+    model.say([{ text: "It is a list." }]);
+    await cli.type("What is @neovim:nvim://quickfix now.");
+    await cli.waitForScreen(/It is a list\./, 20_000);
+    t.match(model.promptText(), "main.js:1 look here");
+  });
+
+  await t.test("has prompts as commands", async (t) => {
+    model.say([{ text: "I shall fix it." }]);
+    await cli.press("/fix");
+    await cli.waitForScreen(/Fix what the language servers complain of/);
+    await cli.press("\x1b[F\r"); // the first Enter takes the menu's entry, unless it is what was typed
+    await cli.waitForScreen(/I shall fix it\./, 3000).catch(() => cli.press("\x1b[F\r"));
+    await cli.waitForScreen(/I shall fix it\./, 20_000);
+    t.match(model.promptText(), "Fix these problems.");
+  });
+});
