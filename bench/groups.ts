@@ -1,6 +1,7 @@
 /** The groups of rows, in the order of the table. */
 import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";
+import { hookRows } from "./rows/hooks.ts";
 import { broadcastRows, latencyRows } from "./rows/latency.ts";
 import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { sizeRows } from "./rows/sizes.ts";
@@ -19,6 +20,7 @@ export const groups: Readonly<Record<string, Group>> = {
   latency: latencyRows,
   broadcast: broadcastRows,
   diffs: diffRows,
+  hooks: hookRows,
   resources: resourceRows,
   sizes: sizeRows,
 };

@@ -29,10 +29,9 @@ function merge(now: readonly Results[]): Results[] {
   const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
   return before.results.map((results) => {
     const fresh = now.find(({ nvim }) => nvim === results.nvim)?.rows ?? [];
-    return {
-      ...results,
-      rows: results.rows.map((row) => fresh.find(({ name }) => name === row.name) ?? row),
-    };
+    const others = fresh.filter(({ name }) => !results.rows.some((row) => row.name === name));
+    const rows = results.rows.map((row) => fresh.find(({ name }) => name === row.name) ?? row);
+    return { ...results, rows: [...rows, ...others] };
   });
 }
 

@@ -1,0 +1,80 @@
+/** What hooks cost the agent: run as the CLI runs them, each waited for. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { readDiscovery } from "../../test/support/client.ts";
+import { root } from "../../test/support/nvim.ts";
+import { summarize, takeTurns, time } from "../stats.ts";
+import { type Subject, startBridge, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const SCRIPT = join(root, "extension/hooks/hook.sh");
+
+/** What the CLI tells of an edit before and after it, which grows with the file. */
+function inputs(size: number): ((moment: number) => string)[] {
+  const content = "a line of text\n".repeat(size / 15);
+  const returnDisplay = { filePath: "/w/a.txt", originalContent: content, newContent: content };
+  const edit = { tool_name: "write_file", tool_input: { file_path: "/w/a.txt", content } };
+  return [
+    ["BeforeTool", edit] as const,
+    ["AfterTool", { ...edit, tool_response: { llmContent: "", returnDisplay } }] as const,
+  ].map(
+    ([hook_event_name, fields]) =>
+      (moment) =>
+        JSON.stringify({
+          session_id: "bench",
+          cwd: "/w",
+          hook_event_name,
+          timestamp: new Date(moment),
+          ...fields,
+        }),
+  );
+}
+
+async function run(command: string, env: Record<string, string>, input: string): Promise<void> {
+  const hook = spawn("bash", ["-c", command], { env: { ...process.env, ...env } });
+  hook.stdin.on("error", () => {}); // it may end without having read
+  hook.stdin.end(input);
+  hook.stdout.resume();
+  await once(hook, "close");
+}
+
+export async function hookRows(subject: Subject): Promise<Row[]> {
+  return within(async (scope) => {
+    const { nvim } = await startBridge(scope, subject);
+    const [file] = readDiscovery(nvim.dirs.tmp);
+    if (!file) throw new Error("no discovery file");
+    const here = {
+      GEMINI_CLI_IDE_SERVER_PORT: String(file.port),
+      GEMINI_CLI_IDE_AUTH_TOKEN: file.content.authToken,
+    };
+    const gone = { ...here, GEMINI_CLI_IDE_SERVER_PORT: "1" };
+    let moment = 0;
+    const edit = (command: string, env: Record<string, string>, size: number) => {
+      const both = inputs(size);
+      return () =>
+        time(async () => {
+          for (const input of both) await run(command, env, input(moment++));
+        });
+    };
+    const hook = `. '${SCRIPT}' GEMINI_CLI_IDE 2>/dev/null || :`;
+    const [small, nobody, large, least] = await takeTurns(31, [
+      edit(hook, here, 1_000),
+      edit(hook, gone, 1_000),
+      edit(hook, here, 2_000_000),
+      edit(":", here, 1_000),
+    ]);
+    const floor = summarize(least);
+    return [
+      {
+        name: "hooks of an edit, before and after, 1 KB",
+        unit: "ms",
+        figure: summarize(small),
+        floor,
+        goal: { more: 20 },
+      },
+      { name: "the same without a host", unit: "ms", figure: summarize(nobody), floor, goal: { more: 20 } },
+      { name: "hooks of an edit, before and after, 2 MB", unit: "ms", figure: summarize(large), floor },
+    ];
+  });
+}
