@@ -24,6 +24,9 @@ import { createSurroundings } from "./surroundings.ts";
 import { createTerminals } from "./terminals.ts";
 import { createWorkspacePublisher } from "./workspace-publisher.ts";
 
+/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 follow a host that is another, but ask for nothing and say so. */
+const LOST = 'A CLI that says "Disconnected" is connected again by /ide enable.';
+
 export interface Companion {
   /** Attaches, listens, publishes the discovery file and tells Lua the outcome. Never rejects. */
   start(): Promise<void>;
@@ -77,7 +80,12 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const labelOf = ({ credential }: Pick<SessionInfo, "credential">) =>
       profiles.find(({ name }) => name === credential)?.label ?? credential;
     const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
-    const terminals = createTerminals({ sessions, found: reportClients });
+    const terminals = createTerminals({
+      sessions,
+      found: reportClients,
+      lost: (terminal) =>
+        bridge.tell("cli_unconnected", { terminal, types: boot.reconnect, isAsked: false, hint: LOST }),
+    });
     const memoryOfChanges = createChangeMemory({ directory: boot.stateDirectory, ...boot, log });
     const changes = createChanges({ bridge, memory: memoryOfChanges, log });
     disposals.push(changes.close);

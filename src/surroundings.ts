@@ -35,7 +35,7 @@ export function createSurroundings({
       isDone = true;
       // One who does not want to be asked again may not want it at all.
       const isAsked = !setting(files, ({ ide }) => ide?.hasSeenNudge)?.value;
-      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, hint: HINT });
+      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, isAsked, hint: HINT });
     },
     editors_asked({ cwd }) {
       report({ editors: editorsFor(cwd, port) });

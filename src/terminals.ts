@@ -23,9 +23,11 @@ export interface TerminalsOptions {
   sessions: Pick<Sessions, "connected">;
   /** The terminal of a client has been found. */
   found: () => void;
+  /** The CLI in this terminal was connected to a host before this one. */
+  lost: (terminal: string) => void;
 }
 
-export function createTerminals({ sessions, found }: TerminalsOptions): Terminals {
+export function createTerminals({ sessions, found, lost }: TerminalsOptions): Terminals {
   let terminals: readonly Terminal[] = [];
   const names = new Map<string, string>();
 
@@ -47,6 +49,7 @@ export function createTerminals({ sessions, found }: TerminalsOptions): Terminal
     handlers: {
       async terminals(event) {
         terminals = event.terminals;
+        for (const { name } of terminals.filter((terminal) => terminal.lost)) lost(name);
         for (const session of sessions.connected()) await find(session);
       },
     },

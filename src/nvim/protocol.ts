@@ -51,7 +51,16 @@ export const events = {
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
   /** The terminals of `:Gemini` in which a program runs, whenever they are others. */
   terminals: z.object({
-    terminals: list(z.object({ name: z.string(), pid: z.number().int().positive() })),
+    terminals: list(
+      z.object({
+        name: z.string(),
+        pid: z.number().int().positive(),
+        /** The name of its CLI's profile. */
+        cli: z.string(),
+        /** Its CLI was connected to a host before this one, which is told once. */
+        lost: z.boolean(),
+      }),
+    ),
   }),
   gate: Gate,
   /** To a question: its result, not looked at, or a sentence why there is none. */
@@ -102,6 +111,8 @@ export const Boot = z.object({
   gate: Gate,
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: z.boolean(),
+  /** Whether one that a host before this one has left is to be connected again. */
+  reconnect: z.boolean(),
   /** The CLIs that are to find this editor. */
   clis: Clis,
   /** Port and tokens of the host before this one, so that a connected CLI finds its way back. */
@@ -182,10 +193,10 @@ export interface Calls extends ChangeCalls {
   };
   message: { level: "info" | "warn" | "error"; text: string };
   /**
-   * The CLI that was started in this terminal will not connect, and nobody has said that it should not: what connects
-   * it is typed, if it is to be; where that is not possible the user is told the hint.
+   * The CLI in this terminal will not connect, and nobody has said that it should not: what connects it is typed, if it
+   * is to be, after its question if it has one (`isAsked`); where that is not possible the user is told the hint.
    */
-  cli_unconnected: { terminal: string; types: boolean; hint: string };
+  cli_unconnected: { terminal: string; types: boolean; isAsked: boolean; hint: string };
   /**
    * An agent's turn began, waits for the user, goes on, or is over. `id` is its client's, where it is connected; the
    * `session` is the CLI's own.

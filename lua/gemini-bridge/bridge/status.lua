@@ -110,7 +110,14 @@ function M.set(new)
   local was, is = by_id(old.clients), by_id(new.clients)
   for id, client in pairs(was) do
     if not is[id] then
-      M.emit("GeminiDisconnected", { id = id, name = client.name, version = client.version })
+      M.emit("GeminiDisconnected", {
+        id = id,
+        name = client.name,
+        version = client.version,
+        cli = client.cli,
+        terminal = client.terminal,
+        interrupted = client.interrupted,
+      })
     end
   end
   if old.state ~= "running" and new.state == "running" then
@@ -120,7 +127,13 @@ function M.set(new)
   end
   for id, client in pairs(is) do
     if not was[id] then
-      M.emit("GeminiConnected", { id = id, name = client.name, version = client.version })
+      M.emit("GeminiConnected", {
+        id = id,
+        name = client.name,
+        version = client.version,
+        cli = client.cli,
+        terminal = client.terminal,
+      })
     end
   end
 end

@@ -156,6 +156,13 @@ return {
     a("boolean")
   ),
   option(
+    "terminal.reconnect",
+    true,
+    'Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim\'s that says "Disconnected" since '
+      .. "the bridge is another: after a crash, |:GeminiRestart| or |:GeminiBuild|.",
+    a("boolean")
+  ),
+  option(
     "terminal.position",
     "right",
     "Where |:Gemini| opens its window.",

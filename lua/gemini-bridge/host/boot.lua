@@ -28,6 +28,7 @@ function M.make()
     gate = require("gemini-bridge.agent.gate").get(),
     hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
+    reconnect = options.terminal.reconnect,
     port = last.port,
     tokens = last.tokens,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),

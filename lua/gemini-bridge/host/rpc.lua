@@ -30,7 +30,7 @@ local calls = {
     end,
   },
   cli_unconnected = {
-    params = { terminal = "string", types = "boolean", hint = "string" },
+    params = { terminal = "string", types = "boolean", isAsked = "boolean", hint = "string" },
     run = function(params)
       status.emit("gemini-bridge.unconnected", params)
     end,

@@ -89,7 +89,6 @@ end
 --- Tells the host, which knows whether this CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 function M.started(spec)
-  require("gemini-bridge.terminal.enable")
   require("gemini-bridge.bridge.channel").notify("cli_started", {
     terminal = spec.name,
     cli = spec.cli,

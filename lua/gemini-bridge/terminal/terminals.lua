@@ -2,6 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -16,6 +17,7 @@ local M = {}
 ---@field pane? string Set while it runs in a pane of tmux: its id.
 ---@field pid? integer Set with one of these.
 ---@field guard? integer See |process.guard()|.
+---@field lost? boolean Its CLI was connected to a host that has ended.
 
 ---@type gemini_bridge.Terminal[] Oldest first; those that ended are gone.
 local terminals = {}
@@ -46,13 +48,33 @@ local function tell()
   local running = {}
   for _, terminal in ipairs(terminals) do
     if terminal.pid then
-      running[#running + 1] = { name = terminal.name, pid = terminal.pid }
+      running[#running + 1] = {
+        name = terminal.name,
+        pid = terminal.pid,
+        cli = terminal.cli,
+        lost = terminal.lost or false,
+      }
     end
   end
-  channel.notify("terminals", { terminals = running })
+  if channel.notify("terminals", { terminals = running }) then
+    for _, terminal in ipairs(terminals) do
+      terminal.lost = false
+    end
+  end
 end
 
 vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiStarted", callback = tell })
+vim.api.nvim_create_autocmd("User", {
+  group = group,
+  pattern = "GeminiDisconnected",
+  callback = function(args)
+    -- One that leaves while the host runs has lost nothing.
+    local terminal = status.get().state ~= "running" and M.get(args.data.terminal)
+    if terminal and not args.data.interrupted then
+      terminal.lost = true
+    end
+  end,
+})
 
 --- Takes a terminal off the list.
 ---@param terminal gemini_bridge.Terminal

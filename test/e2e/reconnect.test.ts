@@ -1,0 +1,73 @@
+/** After a crash or a restart of the bridge the CLI in Neovim's terminal is connected again. */
+import t, { type Test } from "tap";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import type { Nvim } from "../support/nvim.ts";
+
+/** Those whose CLI does not say "Disconnected". */
+const CLIENTS = `vim.tbl_filter(function(client)
+  return not client.interrupted
+end, require('gemini-bridge').status().clients)`;
+
+async function start(t: Test, init = "") {
+  const { nvim } = await startWithGemini(t, { init });
+  await nvim.input(":Gemini<CR>");
+  const gemini = await geminiIn(nvim);
+  await gemini.waitForScreen(/Type your message/, 20_000);
+  await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect", 15_000);
+  return { nvim, gemini };
+}
+
+/** Waits for a host that is another. */
+async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promise<void> {
+  const before = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+  await replace(before);
+  await nvim.waitFor(
+    `require('gemini-bridge').status().state == 'running' and require('gemini-bridge').status().pid ~= ${before}`,
+    "the next host",
+    15_000,
+  );
+}
+const kill = (pid: number) => process.kill(pid, "SIGKILL");
+
+t.test("by itself, again and again", async (t) => {
+  const { nvim, gemini } = await start(t);
+  for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
+    await replaceHost(nvim, replace);
+    await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 20_000);
+    t.match(await gemini.slash("/ide status"), /Connected to Neovim/);
+  }
+});
+
+t.test("not while something is typed", async (t) => {
+  const { nvim, gemini } = await start(t);
+  await gemini.press("half a tho");
+  await gemini.waitForScreen(/half a tho/);
+  await replaceHost(nvim, kill);
+  await nvim.waitFor(
+    "require('gemini-bridge').statusline():find('/ide enable', 1, true)",
+    "the status line",
+    15_000,
+  );
+  await gemini.press("ught");
+  await gemini.waitForScreen(/> half a thought/);
+  t.notMatch((await gemini.screen()).join("\n"), /ide enable/, "nothing was put into it");
+  await gemini.press("\x7f".repeat(20));
+  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 20_000);
+});
+
+t.test("or by the user, who is told", async (t) => {
+  const { nvim, gemini } = await start(
+    t,
+    "require('gemini-bridge').setup({ terminal = { reconnect = false } })",
+  );
+  await replaceHost(nvim, kill);
+  await nvim.waitFor(
+    async () => /is connected again by \/ide enable/.test(await nvim.messages()),
+    "the notice",
+    15_000,
+  );
+  await gemini.press("/ide enable");
+  await gemini.waitForScreen(/> \/ide enable/);
+  await gemini.press("\x1b[F\r"); // after a key Enter is no line break
+  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 20_000);
+});
