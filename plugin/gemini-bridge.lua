@@ -90,6 +90,13 @@ command("GeminiDoctor", "doctor", "Say why a CLI does not connect", {
 })
 command("GeminiBuild", "build", "Build the Node part of the bridge", { bar = true })
 
+local extending = "gemini-bridge.commands.extending"
+command("GeminiExtension", lazy("run", extending), "Install or remove the extension of a CLI", {
+  nargs = "+",
+  complete = lazy("complete", extending),
+  bar = true,
+})
+
 local changing = "gemini-bridge.commands.changing"
 local change = { nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
 command("GeminiChanges", lazy("list", changing), "List what CLIs changed without a review", { bar = true })

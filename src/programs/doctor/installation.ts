@@ -5,6 +5,7 @@ import packageJson from "../../../package.json" with { type: "json" };
 import type { ProcessTable } from "../../cli/processes/table.ts";
 import { findProgram } from "../../cli/release.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
+import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./section.ts";
 
 export function checkInstallation(facts: Facts | undefined, table: ProcessTable): Section {
@@ -17,6 +18,7 @@ export function checkInstallation(facts: Facts | undefined, table: ProcessTable)
   if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
   if (table.size === 0)
     findings.warn("ps is missing: without it a CLI does not find its editor's process", "install procps");
+  checkExtension(findings);
   return findings;
 }
 

@@ -1,0 +1,30 @@
+--- `:GeminiExtension install|remove [cli]`
+local arguments = require("gemini-bridge.commands.arguments")
+
+local M = {}
+
+local ACTIONS = { "install", "remove" }
+
+function M.run(args)
+  local action, cli = args.fargs[1], args.fargs[2]
+  if not vim.list_contains(ACTIONS, action) or #args.fargs > 2 then
+    return require("gemini-bridge.notify")(":GeminiExtension takes install or remove, and a CLI", "error")
+  end
+  cli = cli or require("gemini-bridge.config").get().terminal.cli
+  require("gemini-bridge.host.extension")[action](cli)
+end
+
+function M.complete(lead, line)
+  local before = line:sub(1, #line - #lead)
+  if before:match("^%S+%s+$") then
+    return arguments.starting_with(ACTIONS, lead)
+  end
+  return arguments.starting_with(
+    vim.tbl_map(function(cli)
+      return cli.name
+    end, require("gemini-bridge.config.clis").all()),
+    lead
+  )
+end
+
+return M
