@@ -1,5 +1,6 @@
 /** What a user meets whose plugin manager has built nothing. */
-import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
@@ -136,4 +137,39 @@ t.test("build.lua runs the Node of the option", async (t) => {
   });
   await nvim.lua("dofile(...)", join(copy, "build.lua"));
   t.equal(await nvim.lua("return require('gemini-bridge.host.build').problem()"), null);
+});
+
+t.test("after an update a bridge that runs is offered to be started anew, once", async (t) => {
+  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
+  const build = () => execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: copy });
+  build();
+  const init = `${useCopy(copy)} require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`;
+  const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init });
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+  const host = "return require('gemini-bridge').status().pid";
+  const before = await nvim.lua(host);
+  const update = () => {
+    appendFileSync(join(copy, "src/index.ts"), "\n");
+    build();
+  };
+  const asks = /gemini-bridge was updated, but the bridge runs as it was before\. Restart it\?/;
+
+  update();
+  await nvim.type(":GeminiStart\r");
+  await shows(nvim, asks);
+  await nvim.type("2\r");
+  await shows(nvim, /The bridge runs already/);
+  await nvim.type(":GeminiStart\r");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "no question a second time");
+  t.equal(await nvim.lua(host), before);
+
+  update();
+  await nvim.type(":Gemini\r");
+  await shows(nvim, asks);
+  await nvim.type("1\r");
+  await shows(nvim, /the CLI is here/);
+  t.not(await nvim.lua(host), before);
 });

@@ -9,15 +9,13 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- A bridge that runs needs no build.
+--- A bridge that runs needs no build, but may be of before one.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
-  if is_stopped then
-    require("gemini-bridge.host.offer")(go)
-  else
-    go()
-  end
+  local offer = require("gemini-bridge.host.offer")
+  local check = is_stopped and offer.build or offer.restart
+  check(go)
 end
 
 function M.start()
@@ -29,7 +27,7 @@ function M.stop()
 end
 
 function M.restart()
-  require("gemini-bridge.host.offer")(require("gemini-bridge.report.announce").restart)
+  require("gemini-bridge.host.offer").build(require("gemini-bridge.report.announce").restart)
 end
 
 function M.status()

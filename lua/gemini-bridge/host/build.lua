@@ -72,12 +72,18 @@ function M.state()
   local newest = math.max(unpack(vim.tbl_map(written, paths)))
   if newest <= written(bundle_stamp) then
     return "current"
-  elseif vim.trim(read(bundle_stamp)) ~= hash(paths) then
+  elseif M.built() ~= hash(paths) then
     return "stale"
   end
   -- Not the time that it is now: a source that is written meanwhile is to be newer.
   vim.uv.fs_utime(bundle_stamp, newest + PRECISION, newest + PRECISION)
   return "current"
+end
+
+--- What the bundle was built from, by its hash.
+---@return string
+function M.built()
+  return vim.trim(read(bundle_stamp))
 end
 
 --- Why the bridge cannot be started as it is, and what to do.
