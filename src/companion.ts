@@ -188,6 +188,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...editor.handlers,
         ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
         context: context.snapshot,
+        terminal_ready: ({ terminal }) => activity.ready(terminal),
         gate: (setting) => {
           gate = setting;
         },

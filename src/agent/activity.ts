@@ -15,6 +15,8 @@ export interface ClientActivity {
   of(sessionId: string): Activity;
   /** The user has decided on a proposal of this session's. */
   decided(sessionId: string, accepted: boolean): void;
+  /** The client in the terminal of this name waits for a prompt: its turn is over, by Esc if no hook has said so. */
+  ready(terminal: string): void;
   /** The session is gone, and with it the agent's turn. */
   gone(session: Session): void;
 }
@@ -57,6 +59,12 @@ export function createActivity({ clients, terminalOf, changed, tell }: ActivityO
     },
     decided(id, accepted) {
       for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.over(agent);
+    },
+    ready(terminal) {
+      for (const { agent } of turns.active()) {
+        const id = clients.known(agent);
+        if (id !== undefined && terminalOf(id) === terminal) turns.over(agent);
+      }
     },
     gone(session) {
       for (const { agent } of ofSession(session.id)) turns.over(agent);

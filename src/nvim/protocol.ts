@@ -73,6 +73,8 @@ export const events = {
   model_changed: z.object({ what: list(z.enum(["buffers", "diagnostics", "quickfix", "text"])) }),
   /** For the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
+  /** The CLI in the terminal of this name says that it waits for a prompt. */
+  terminal_ready: z.object({ terminal: z.string() }),
   /** A CLI was started in the terminal of this name. */
   cli_started: z.object({
     terminal: z.string(),

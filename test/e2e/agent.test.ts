@@ -6,6 +6,7 @@ import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiHooks } from "../../src/agent/hooks.ts";
 import { type Cli, startCliInNvim } from "../support/cli.ts";
+import { geminiIn, SETTINGS, startWithGemini } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 
@@ -126,4 +127,48 @@ t.test("auto-edit", async (t) => {
   await cli.waitForScreen(/It is two\./);
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "two\n");
   t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
+});
+
+t.test("Esc in the terminal of :Gemini", async (t) => {
+  const files = {
+    "a.txt": "one\n",
+    "../home/.gemini/settings.json": JSON.stringify({ ...SETTINGS, ...settings }),
+  };
+  const { nvim, model } = await startWithGemini(t, { files, init: EVENTS });
+  await nvim.command("Gemini");
+  const cli = await geminiIn(nvim);
+  await cli.waitForScreen(/Type your message/, 30_000);
+  await isDoing(nvim, "idle");
+  await nvim.waitFor("require('gemini-bridge').status().clients[1].terminal == 'gemini'", "its terminal");
+
+  await t.test("while it asks", async (t) => {
+    model.say(write(nvim, "two\n"));
+    await cli.type("Write two.");
+    await hasReview(nvim);
+    await isDoing(nvim, "waiting");
+    await cli.press("\x1b");
+    await isDoing(nvim, "idle");
+    t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
+  });
+
+  await t.test("while a tool runs", async (t) => {
+    model.say([{ functionCall: { name: "run_shell_command", args: { command: "sleep 60" } } }]);
+    await cli.type("Wait a minute.");
+    await cli.waitForScreen(/Allow execution/);
+    await cli.press("\r");
+    const asks = async () => /Allow execution/.test((await cli.screen()).join());
+    await nvim.waitFor(async () => !(await asks()), "the tool to run");
+    await cli.press("\x1b");
+    await isDoing(nvim, "idle");
+    t.same(await told(nvim, 3), ["TurnStarted: Wait a minute.", "Waiting", "TurnEnded"]);
+  });
+
+  await t.test("a turn of many steps is one", async (t) => {
+    const read = { functionCall: { name: "read_file", args: { file_path: nvim.path("a.txt") } } };
+    model.say([read], [read], [{ text: "And" }, read], [{ text: "It is one." }]);
+    await cli.type("Read.");
+    await cli.waitForScreen(/It is one\./);
+    await isDoing(nvim, "idle");
+    t.same(await told(nvim, 2), ["TurnStarted: Read.", "TurnEnded"]);
+  });
 });

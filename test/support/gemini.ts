@@ -5,7 +5,8 @@ import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 
-const SETTINGS = {
+/** Nothing is asked or phoned at start-up; IDE mode is on. */
+export const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
   general: { enableAutoUpdate: false },

@@ -142,6 +142,9 @@ function M.take_buffer(terminal, buf)
   tell()
   require("gemini-bridge.terminal.tail").attach(buf)
   require("gemini-bridge.terminal.aside").watch(buf)
+  require("gemini-bridge.terminal.title").watch(buf, function()
+    channel.notify("terminal_ready", { terminal = terminal.name })
+  end)
   vim.api.nvim_create_autocmd("TermClose", {
     group = group,
     buffer = buf,
