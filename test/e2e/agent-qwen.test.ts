@@ -1,9 +1,13 @@
-/** The real Qwen Code, which has hooks of its own kind: what the bridge knows of its turns without an installation. */
+/**
+ * The real Qwen Code, which has hooks of its own kind: what the bridge knows of its turns. It has them twice, by its
+ * settings in a terminal of Neovim's and by the extension, and tells everything twice.
+ */
+import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { geminiIn } from "../support/gemini.ts";
 import type { Turn } from "../support/model.ts";
-import type { Nvim } from "../support/nvim.ts";
+import { type Nvim, root } from "../support/nvim.ts";
 import { startWithQwen } from "../support/qwen.ts";
 
 const EVENTS = `
@@ -30,7 +34,14 @@ async function tells(nvim: Nvim, expected: string[]): Promise<void> {
 }
 
 t.test("turns of Qwen Code", async (t) => {
-  const { nvim, model } = await startWithQwen(t, { files: { "a.txt": "one\n" }, init: EVENTS });
+  const record = "../home/.qwen/extensions/gemini-bridge/.qwen-extension-install.json";
+  const { nvim, model } = await startWithQwen(t, {
+    files: {
+      "a.txt": "one\n",
+      [record]: JSON.stringify({ source: join(root, "extension"), type: "link" }),
+    },
+    init: EVENTS,
+  });
   const path = nvim.path("a.txt");
   const write = (content: string): Turn[] => [
     [{ functionCall: { name: "read_file", args: { file_path: path } } }],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import type { AgentEvent } from "../../src/agent/events.ts";
-import { geminiHooks, quoted } from "../../src/agent/hooks.ts";
+import { geminiHooks, quoted, qwenHooks } from "../../src/agent/hooks.ts";
 import { type AgentListener, createHooksRoute } from "../../src/agent/route.ts";
 import { createLog } from "../../src/log.ts";
 import { root } from "../support/nvim.ts";
@@ -158,6 +158,8 @@ t.test("what the agent waits for", async (t) => {
 });
 
 t.test("the extension has the same hooks", async (t) => {
-  const file = JSON.parse(readFileSync(join(root, "extension/hooks/hooks.json"), "utf8"));
-  t.same(file, geminiHooks(`"$${"{extensionPath}"}/hooks/hook.sh"`));
+  const read = (name: string) => JSON.parse(readFileSync(join(root, "extension", name), "utf8"));
+  const script = `"$${"{extensionPath}"}/hooks/hook.sh"`;
+  t.same(read("hooks/hooks.json"), geminiHooks(script));
+  t.match(read("qwen-extension.json"), qwenHooks(script), "which Qwen Code takes from there alone");
 });
