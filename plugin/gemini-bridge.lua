@@ -100,6 +100,7 @@ command("GeminiExtension", lazy("run", extending), "Install or remove the extens
 local changing = "gemini-bridge.commands.changing"
 local change = { nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
 command("GeminiChanges", lazy("list", changing), "List what CLIs changed without a review", { bar = true })
+command("GeminiHistory", lazy("history", changing), "Show what CLIs proposed and wrote", { bar = true })
 command("GeminiKeep", lazy("keep", changing), "Keep what a CLI changed", change)
 command("GeminiUndo", lazy("undo", changing), "Undo what a CLI changed", change)
 

@@ -1,10 +1,9 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
 import { createActivity } from "./agent/activity.ts";
-import { createChangeMemory } from "./agent/change-memory.ts";
-import { createChanges } from "./agent/changes.ts";
 import { createAgentClients } from "./agent/clients.ts";
 import { asksBefore } from "./agent/gate.ts";
 import { createHooksRoute } from "./agent/route.ts";
+import { createTracking } from "./agent/tracking.ts";
 import { BUILD } from "./build.ts";
 import { createContextPublisher } from "./context-publisher.ts";
 import { createEditorEndpoint } from "./editor/endpoint.ts";
@@ -86,8 +85,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       lost: (terminal) =>
         bridge.tell("cli_unconnected", { terminal, types: boot.reconnect, isAsked: false, hint: LOST }),
     });
-    const memoryOfChanges = createChangeMemory({ directory: boot.stateDirectory, ...boot, log });
-    const changes = createChanges({ bridge, memory: memoryOfChanges, log });
+    const { changes, history } = createTracking({ bridge, boot, log });
     disposals.push(changes.close);
     const agents = createAgentClients(sessions);
     const activity = createActivity({
@@ -106,6 +104,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       decided: activity.decided,
       remember: (diffs) => remember({ diffs }),
       agreed: changes.agreed,
+      history,
     });
     disposals.push(reviews.close);
     const context = createContextPublisher({

@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { History } from "./agent/history.ts";
 import { disk } from "./disk/disk.ts";
 import { areDropped } from "./dropped-edits.ts";
 import { encode } from "./http/notification.ts";
@@ -53,6 +54,7 @@ export interface ReviewsOptions {
   remember: (reviews: ReviewInfo[]) => void;
   /** Told what the user has agreed to, here or in the CLI's own prompt, before the CLI is: hashes of plain texts. */
   agreed: (filePath: string, hashes: readonly string[]) => void;
+  history: Pick<History, "proposed" | "decided">;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
@@ -86,6 +88,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     move(review, "decided");
     const { filePath } = review;
     options.decided(review.sessionId, content !== undefined);
+    options.history.decided(id, content);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");
@@ -149,12 +152,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const earlier = records.find(sessionId, filePath);
     const review = earlier ?? records.add(sessionId, filePath, names.label);
     const original = readDiskText(filePath);
+    const cli = sessions.get(sessionId)?.info.credential ?? names.label;
+    const noted = options.history.proposed(review.id, cli, filePath, newContent);
     const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
     if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
     try {
       await shown;
       // What the client does to the file after its answer is a change.
-      await Promise.race([original, delay(DISK_PATIENCE, undefined, { ref: false })]);
+      await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
     } catch (error) {
       // The user was quicker, and decided on the earlier text.
       if (earlier && review.state !== "open" && sessions.get(sessionId))

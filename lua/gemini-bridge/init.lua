@@ -120,6 +120,11 @@ function M.undo(opts)
   require("gemini-bridge.changes.decide").undo(opts or {})
 end
 
+--- Lets the user choose from what CLIs proposed and wrote, and shows it.
+function M.history()
+  require("gemini-bridge.changes.past").open()
+end
+
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)

@@ -10,9 +10,11 @@ import { createChangedFiles } from "./changed-files.ts";
 import { type DiskFile, readDiskFile, realPath, restore } from "./disk-file.ts";
 import type { Agent, AgentEvent } from "./events.ts";
 import { type FileChange, follow, kept, shown, textOf, undone } from "./file-change.ts";
-import { oldLines } from "./old-lines.ts";
-import { createPrompts } from "./prompts.ts";
+import type { History } from "./history.ts";
+import { createPast } from "./past.ts";
+import type { Prompts } from "./prompts.ts";
 import { lookBefore, type ShellLook } from "./shell.ts";
+import { oldLines } from "./shown-lines.ts";
 
 /** So long Lua is waited for, which does not answer while Neovim asks something (milliseconds). */
 const LUA_PATIENCE = 200;
@@ -31,12 +33,13 @@ export interface ChangesOptions {
   bridge: Bridge;
   /** What the host before this one knew. */
   memory: ChangeMemory;
+  prompts: Prompts;
+  history: History;
   log: Log;
 }
 
-export function createChanges({ bridge, memory, log }: ChangesOptions): Changes {
+export function createChanges({ bridge, memory, prompts, history, log }: ChangesOptions): Changes {
   const files = createChangedFiles({ bridge, memory, look: () => void inTurn(lookAgain) });
-  const prompts = createPrompts();
   /** Hashes of the texts that the user has agreed to, by file. */
   const agreements = new Map<string, Set<string>>();
   /** Before the commands that run: by agent and command. */
@@ -61,6 +64,11 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
     return next;
   }
 
+  async function syncPath(path: string): Promise<void> {
+    const change = files.get(path);
+    if (change) await sync(change);
+  }
+
   /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
   async function lookAgain(): Promise<void> {
     if (looks.size > 0) return;
@@ -82,8 +90,11 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
     const before = files.get(path);
     if (!before) return log.info("an edit has ended of which no start was told:", path);
     const found = await readDiskFile(path);
-    if (isAgreed(path, found)) files.set(follow(before, found));
-    else wrote(agent, before, found);
+    if (isAgreed(path, found)) {
+      const after = follow(before, found);
+      history.agreed(path, { before: textOf(before) ?? null, after: textOf(after) ?? null });
+      files.set(after);
+    } else wrote(agent, before, found);
     files.arrived(agent, path);
   }
 
@@ -110,8 +121,15 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
 
   function wrote(agent: Agent, before: FileChange, found: DiskFile): void {
     if (found.version === before.version) return;
-    files.set(follow(before, found, prompts.authorOf(agent)), agent);
+    const author = prompts.authorOf(agent);
+    const after = follow(before, found, author);
+    files.set(after, agent);
     prompts.changed(agent, before.path);
+    if (after.fixed !== undefined) return;
+    history.wrote(agent, author, before.path, {
+      before: textOf(before) ?? null,
+      after: textOf(after) ?? null,
+    });
   }
 
   function isAgreed(path: string, { text }: DiskFile): boolean {
@@ -125,10 +143,7 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
   async function turnEnded(agent: Agent): Promise<void> {
     for (const [key, one] of looks)
       if (one.agent.session === agent.session) await commandEnded(agent, key.slice(agent.session.length + 1));
-    for (const path of files.abandon(agent)) {
-      const change = files.get(path);
-      if (change) await sync(change);
-    }
+    for (const path of files.abandon(agent)) await syncPath(path);
     const changes = prompts.end(agent).flatMap((path) => {
       const change = files.all().find((one) => one.path === path);
       return change ? [shown(change)] : [];
@@ -143,7 +158,8 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
     switch (event.kind) {
       case "turn_started":
         await turnEnded(agent);
-        return void prompts.begin(agent, event.prompt);
+        history.turnStarted(agent);
+        return prompts.begin(agent, event.prompt);
       case "tool_starting":
         if (event.tool.kind === "edit") await starting(agent, event.tool.filePath);
         if (event.tool.kind === "shell") await commandStarting(agent, event.tool.command);
@@ -197,11 +213,11 @@ export function createChanges({ bridge, memory, log }: ChangesOptions): Changes 
         agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
       }),
     handlers: {
+      ...createPast({ bridge, history, inTurn, restored: syncPath }),
       file_written: ({ path }) =>
         inTurn(async () => {
           const real = await realPath(path);
-          const change = files.get(real);
-          if (change) await sync(change);
+          await syncPath(real);
           for (const { look } of looks.values()) look.written(real, await readDiskFile(real));
         }),
       changes_keep: (chosen) => each(chosen, async (change, ids) => files.set(kept(change, ids))),

@@ -8,7 +8,7 @@ export interface KeptFiles {
   /** Writes it in the background; of several for one key the last counts. */
   save(key: string, value: unknown): void;
   remove(key: string): void;
-  /** What can be read; in no order. */
+  /** What has been saved until now, as far as it can be read; in no order. */
   load(): Promise<unknown[]>;
 }
 
@@ -16,7 +16,8 @@ export interface KeptFiles {
 export function createKeptFiles(directory: string, log: Log): KeptFiles {
   /** Serialized as late as that, so that what changes again at once costs nothing. */
   const due = new Map<string, unknown>();
-  let writing = false;
+  /** Until nothing is due. */
+  let writing: Promise<void> | undefined;
 
   const fileOf = (key: string) =>
     join(directory, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
@@ -30,25 +31,24 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
   }
 
   async function write(): Promise<void> {
-    if (writing) return;
-    writing = true;
     for (const [key, value] of due) {
       due.delete(key); // what is saved from now on is due again, which this loop sees
       await put(key, value).catch((error: unknown) => log.warn("not kept for a later host:", error));
     }
-    writing = false;
+    writing = undefined;
   }
 
   function save(key: string, value: unknown): void {
     due.delete(key);
     due.set(key, value);
-    void write();
+    writing ??= write();
   }
 
   return {
     save,
     remove: (key) => save(key, undefined),
     async load() {
+      await writing;
       const names = await readdir(directory).catch((): string[] => []);
       const read = async (name: string): Promise<unknown[]> => {
         try {

@@ -15,6 +15,8 @@ interface Turn extends Author {
 export interface Prompts {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
+  /** What the agents of a profile were told last. */
+  latest(cli: string): string;
   changed(agent: Agent, path: string): void;
   /** @returns the files that were changed in this turn, each time from the last end on */
   end(agent: Agent): string[];
@@ -39,11 +41,12 @@ export function createPrompts(): Prompts {
   }
 
   return {
-    begin,
+    begin: (agent, prompt) => void begin(agent, prompt),
     authorOf(agent) {
       const { cli, prompt } = turnOf(agent);
       return { cli, prompt };
     },
+    latest: (cli) => [...turns.values()].findLast((turn) => turn.cli === cli)?.prompt ?? "",
     changed: (agent, path) => void turnOf(agent).files.add(path),
     end(agent) {
       const { files } = turnOf(agent);

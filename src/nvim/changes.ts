@@ -46,7 +46,24 @@ export const changeEvents = {
   changes_undo: ChosenChanges,
   /** The user wants to see what stood there before: answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
+  /** Answered by `history_show`, with what happened below these directories. */
+  history_asked: z.object({ directories: z.array(z.string()) }),
+  /** Answered by `history_diff`. */
+  history_opened: z.object({ id: z.string() }),
+  /** The file has no unsaved changes here. */
+  history_taken_back: z.object({ id: z.string() }),
 } as const;
+
+/** Something that was proposed or written. */
+export interface ShownEntry {
+  id: string;
+  /** Unix seconds. */
+  at: number;
+  cli: string;
+  prompt: string;
+  path: string;
+  kind: "proposed" | "accepted" | "edited" | "rejected" | "written";
+}
 
 /** Node -> Lua, with the parameters. */
 export interface ChangeCalls {
@@ -58,6 +75,10 @@ export interface ChangeCalls {
   change_lines: { path: string; hunks: { id: number; lines: string[] }[] };
   /** A turn has ended in which the agent changed files without a review. */
   turn_changes: { cli: string; files: number; added: number; removed: number };
+  /** The newest first. */
+  history_show: { entries: ShownEntry[] };
+  /** Both texts of an entry, without line breaks; nothing for no file. */
+  history_diff: { entry: ShownEntry; before: string[]; after: string[] };
   /** Answers the files of loaded buffers, absolute. */
   files_open: Record<string, never>;
 }

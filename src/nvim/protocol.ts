@@ -176,6 +176,8 @@ export const results = {
   change_show: Nothing,
   change_lines: Nothing,
   turn_changes: Nothing,
+  history_show: Nothing,
+  history_diff: Nothing,
   files_open: z.object({ paths: list(z.string()) }),
 } as const;
 

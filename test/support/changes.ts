@@ -1,8 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createChangeMemory } from "../../src/agent/change-memory.ts";
-import { type Changes, createChanges } from "../../src/agent/changes.ts";
+import type { Changes } from "../../src/agent/changes.ts";
 import type { Agent, AgentEvent } from "../../src/agent/events.ts";
+import type { History } from "../../src/agent/history.ts";
+import { createTracking } from "../../src/agent/tracking.ts";
 import { createLog } from "../../src/log.ts";
 import { createBridge } from "../../src/nvim/bridge.ts";
 import type { ChangeCalls, ShownChange } from "../../src/nvim/changes.ts";
@@ -14,6 +15,7 @@ export class ChangesHost {
   readonly shown = new Map<string, ShownChange>();
   readonly told: [name: string, params: object][] = [];
   readonly changes: Changes;
+  readonly history: History;
   readonly directory: string;
   #agent: Agent;
 
@@ -30,13 +32,9 @@ export class ChangesHost {
     };
     const log = createLog();
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
-    const memory = createChangeMemory({
-      directory: join(this.directory, "state"),
-      instance: "1",
-      exclude,
-      log,
-    });
-    this.changes = createChanges({ bridge, memory, log });
+    const boot = { stateDirectory: join(this.directory, "state"), instance: "1", exclude };
+    const { changes, history } = createTracking({ bridge, boot, log });
+    [this.changes, this.history] = [changes, history];
     t.teardown(() => this.changes.close());
   }
 

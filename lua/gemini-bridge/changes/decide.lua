@@ -2,6 +2,7 @@
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
+local past = require("gemini-bridge.changes.past")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 
@@ -63,9 +64,13 @@ function M.keep(opts)
   channel.notify("changes_keep", { files = chosen })
 end
 
---- Undoes changes: the file gets back the bytes that it had, and its buffer follows, one undo step later.
+--- Undoes changes: the file gets back the bytes that it had, and its buffer follows, one undo step later. Where the
+--- history is shown, what it shows.
 ---@param opts gemini_bridge.ChangeOptions
 function M.undo(opts)
+  if not opts.path and not opts.all and past.take_back() then
+    return
+  end
   local chosen, problem = choose(opts)
   if not chosen then
     return notify(problem or "", "warn")

@@ -26,6 +26,10 @@ function M.undo(args)
   require("gemini-bridge").undo(chosen_changes(args))
 end
 
+function M.history()
+  require("gemini-bridge").history()
+end
+
 function M.complete(lead)
   local candidates = vim.tbl_map(function(change)
     return change.path

@@ -8,6 +8,7 @@ local look = require("gemini-bridge.changes.look")
 local lost = require("gemini-bridge.review.lost")
 local model = require("gemini-bridge.agent.model")
 local notify = require("gemini-bridge.notify")
+local past = require("gemini-bridge.changes.past")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
 local turns = require("gemini-bridge.agent.turns")
@@ -66,6 +67,8 @@ local calls = {
     params = { cli = "string", files = "number", added = "number", removed = "number" },
     run = changes.turn_ended,
   },
+  history_show = { params = { entries = "table" }, run = past.choose },
+  history_diff = { params = { entry = "table", before = "table", after = "table" }, run = past.show },
   files_open = { params = {}, run = changes.open_files },
 }
 

@@ -1,4 +1,5 @@
-/** What stood in the place of hunks, as text that can be shown. */
+/** Lines of files as text that can be shown. */
+import { splitLines } from "./lines.ts";
 import type { TrackedText } from "./tracked-text.ts";
 
 /** A longer removal is cut: virtual lines cannot be scrolled through. */
@@ -7,9 +8,14 @@ const MAX_LINES = 200;
 /** A longer line is cut (characters). */
 const MAX_LENGTH = 2_000;
 
-/** @returns of each hunk the first lines, without line breaks */
+/** @returns what stood in the place of each hunk: the first lines, without line breaks */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
   return hunks.map(({ id, old }) => ({ id, lines: old.slice(0, MAX_LINES).map(plain) }));
+}
+
+/** @param text with a character for each byte */
+export function shownLines(text: string): string[] {
+  return splitLines(text).map(plain);
 }
 
 /** Bytes that are no UTF-8 are shown as the characters of Latin-1. */

@@ -1,0 +1,142 @@
+/** What was proposed and written, by turn: for a day, also for the next Neovim, and without files that are not shared. */
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import * as z from "zod";
+import type { Log } from "../log.ts";
+import { Refusal } from "../refusal.ts";
+import { readDiskFile, realPath } from "./disk-file.ts";
+import type { Agent } from "./events.ts";
+import type { Author } from "./file-change.ts";
+import { createKeptFiles, prune } from "./kept-files.ts";
+
+const MAX_AGE = 24 * 60 * 60 * 1_000; // milliseconds
+const MAX_SIZE = 32 * 1024 * 1024; // bytes
+
+/** A text has a character for each byte of the file (latin1); null is no file. */
+const Text = z.string().nullable();
+
+const Entry = z.object({
+  id: z.string(),
+  /** Unix milliseconds. */
+  at: z.number(),
+  /** A profile. */
+  cli: z.string(),
+  prompt: z.string(),
+  /** Absolute, without links. */
+  path: z.string(),
+  /** `edited`: accepted with edits of the user's. `written`: without a review. */
+  kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
+  /** Of a file that is shared. */
+  texts: z.object({ before: Text, after: Text }).optional(),
+});
+export type Entry = z.infer<typeof Entry>;
+type Texts = NonNullable<Entry["texts"]>;
+
+export interface History {
+  /** An agent has written a file without a review. What one turn makes of a file is one entry. */
+  wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
+  turnStarted(agent: Agent): void;
+  /** A review of this number shows a proposal. */
+  proposed(review: number, cli: string, filePath: string, newContent: string): Promise<void>;
+  /** The user has decided. @param content nothing for a rejection */
+  decided(review: number, content: string | undefined): void;
+  /** What the user agreed to last for this file is on disk now. */
+  agreed(path: string, texts: Texts): void;
+  /** The newest first. */
+  list(): Promise<Entry[]>;
+  /** @throws {Refusal} when it is not there any more, or has no texts */
+  read(id: string): Promise<Entry & { texts: Texts }>;
+}
+
+export interface HistoryOptions {
+  /** A directory for files that only the user may change. */
+  directory: string;
+  mayKeep: (path: string) => boolean;
+  /** What a CLI works on. */
+  promptOf: (cli: string) => string;
+  log: Log;
+}
+
+export function createHistory({ directory, mayKeep, promptOf, log }: HistoryOptions): History {
+  const all = join(directory, "history");
+  const kept = createKeptFiles(all, log);
+  const ofTurns = new Map<string, Entry>();
+  const ofReviews = new Map<number, { entry: Entry; newContent: string }>();
+  const lastReview = new Map<string, Entry>();
+
+  function save(entry: Entry): Entry {
+    const { texts, ...rest } = entry;
+    kept.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
+    void prune(all, MAX_AGE, MAX_SIZE);
+    return entry;
+  }
+
+  function begin(kind: Entry["kind"], { cli, prompt }: Author, path: string, texts: Texts): Entry {
+    return save({ id: randomUUID(), at: Date.now(), cli, prompt, path, kind, texts });
+  }
+
+  async function list(): Promise<Entry[]> {
+    const found = (await kept.load()).flatMap((value) => Entry.safeParse(value).data ?? []);
+    return found.sort((a, b) => b.at - a.at);
+  }
+
+  return {
+    wrote(agent, author, path, texts) {
+      const key = `${agent.session} ${path}`;
+      const entry = ofTurns.get(key);
+      const goesOn = entry?.texts && entry.texts.after === texts.before;
+      ofTurns.set(
+        key,
+        goesOn
+          ? save({
+              ...entry,
+              at: Date.now(),
+              texts: { before: entry.texts?.before ?? null, after: texts.after },
+            })
+          : begin("written", author, path, texts),
+      );
+    },
+    turnStarted(agent) {
+      for (const key of ofTurns.keys()) if (key.startsWith(`${agent.session} `)) ofTurns.delete(key);
+    },
+    async proposed(review, cli, filePath, newContent) {
+      const path = await realPath(filePath);
+      const before = (await readDiskFile(path)).text ?? null;
+      const entry = begin("proposed", { cli, prompt: promptOf(cli) }, path, {
+        before,
+        after: asOnDisk(newContent, before),
+      });
+      ofReviews.set(review, { entry, newContent });
+      lastReview.set(path, entry);
+    },
+    decided(review, content) {
+      const { entry, newContent } = ofReviews.get(review) ?? {};
+      ofReviews.delete(review);
+      if (!entry?.texts) return;
+      const kind = content === undefined ? "rejected" : content === newContent ? "accepted" : "edited";
+      const after = content === undefined ? entry.texts.after : asOnDisk(content, entry.texts.before);
+      lastReview.set(entry.path, save({ ...entry, kind, texts: { ...entry.texts, after } }));
+    },
+    agreed(path, texts) {
+      const entry = lastReview.get(path);
+      lastReview.delete(path);
+      // The CLI's own prompt may have said yes.
+      if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
+    },
+    list,
+    async read(id) {
+      const entry = (await list()).find((one) => one.id === id);
+      if (!entry?.texts)
+        throw new Refusal("the history has no text of that: the file is not shared, or it is gone");
+      return { ...entry, texts: entry.texts };
+    },
+  };
+}
+
+/** The bytes that a CLI writes for a text: it restores the byte order mark and the line ends of the file. */
+function asOnDisk(content: string, before: string | null): string {
+  const text = Buffer.from(content).toString("latin1");
+  const mark = Buffer.from("\uFEFF").toString("latin1");
+  const marked = before?.startsWith(mark) && !text.startsWith(mark) ? mark + text : text;
+  return before?.includes("\r\n") && !marked.includes("\r\n") ? marked.replaceAll("\n", "\r\n") : marked;
+}

@@ -1,0 +1,68 @@
+/** What was proposed and written: listed, looked at, taken back. */
+import { readFileSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { z } from "zod";
+import { startBridge } from "../support/bridge.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
+
+t.test("an accepted proposal is in the history, opens as a diff and is taken back", async (t) => {
+  const bridge = await startBridge(t, {
+    files: { "a.txt": "one\r\ncaf\u00e9\r\n", "b.txt": "1\n" },
+    args: ["b.txt"],
+  });
+  const { nvim } = bridge;
+  const agent = new HookedAgent(bridge);
+  const client = await bridge.client();
+  await nvim.lua(`vim.ui.select = function(items, opts, choose)
+    vim.g.offered = vim.tbl_map(opts.format_item, items)
+    vim.g.wanted = vim.g.wanted or 1
+    choose(items[vim.g.wanted])
+  end`);
+  await nvim.command("GeminiHistory");
+  await nvim.waitFor(
+    async () => /No CLI has proposed/.test(await nvim.messages()),
+    "that there is nothing yet",
+  );
+
+  await agent.prompt("two, please");
+  await agent.write("b.txt", "1\n2\n");
+  await agent.starts("a.txt");
+  await client.openDiff(nvim.path("a.txt"), "two\ncaf\u00e9\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiAccept");
+  await client.waitForNotification("ide/diffAccepted");
+  writeFileSync(nvim.path("a.txt"), "two\r\ncaf\u00e9\r\n");
+  await agent.ended("a.txt");
+
+  const tabs = "#vim.api.nvim_list_tabpages()";
+  await nvim.input(":GeminiHistory<CR>");
+  await nvim.waitFor(`${tabs} == 2`, "the tab");
+  t.match(await nvim.lua("return vim.g.offered"), [
+    /^\d\d:\d\d:\d\d {2}accepted {2}a\.txt {2}gemini: two, please$/,
+    /written {3}b\.txt {2}gemini: two, please$/,
+  ]);
+  const shown = z.array(z.string()).parse(
+    await nvim.lua(`return vim.tbl_map(function(win)
+      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true)
+      return table.concat(lines, ' ') .. (vim.wo[win].diff and '' or ' no diff')
+    end, vim.api.nvim_tabpage_list_wins(0))`),
+  );
+  t.same(shown, ["one caf\u00e9", "two caf\u00e9"]);
+  await nvim.input(":GeminiUndo<CR>");
+  await nvim.waitFor(
+    () => readFileSync(nvim.path("a.txt"), "utf8").startsWith("one"),
+    "the bytes from before",
+  );
+  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "one\r\ncaf\u00e9\r\n");
+  await nvim.command("tabclose");
+
+  await nvim.lua("vim.g.wanted = 2");
+  await nvim.input(":GeminiHistory<CR>");
+  await nvim.waitFor(`${tabs} == 2`, "the tab");
+  await nvim.input(":GeminiUndo<CR>");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no change to be left");
+  t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "1\n", "what was written without a review, too");
+  await nvim.command("tabclose");
+  await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[2] == nil", "the buffer to follow");
+  t.notMatch(await nvim.messages(), /E\d+:|conflict|got in the way/);
+});

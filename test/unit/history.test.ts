@@ -1,0 +1,116 @@
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { createKeptFiles, prune } from "../../src/agent/kept-files.ts";
+import { hashOfPlain } from "../../src/ide/disk-text.ts";
+import { createLog } from "../../src/log.ts";
+import { ChangesHost } from "../support/changes.ts";
+import { temporary } from "../support/temporary.ts";
+
+/** What the history says, the newest first, without what differs each time. */
+async function entries(host: ChangesHost) {
+  return (await host.history.list()).map(({ kind, prompt, path, texts }) => [
+    kind,
+    prompt,
+    path.slice(host.directory.length + 1),
+    texts && Buffer.from(texts.before ?? "none", "latin1").toString(),
+    texts && Buffer.from(texts.after ?? "none", "latin1").toString(),
+  ]);
+}
+
+async function takeBack(host: ChangesHost, name: string): Promise<void> {
+  const [entry] = (await host.history.list()).filter(({ path }) => path === host.path(name));
+  await host.changes.handlers.history_taken_back({ id: entry?.id ?? "" });
+}
+
+t.test("what is proposed, accepted, edited, rejected and written, by turn", async (t) => {
+  const host = new ChangesHost(t, undefined, ["*.key"]);
+  const tool = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
+  for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) host.write(name, "\uFEFFone\r\ntwo\r\n");
+  await host.tell({ kind: "turn_started", prompt: "first" });
+  await host.edit("a.txt", "1\n");
+  await host.edit("a.txt", "2\n");
+  await host.edit("new.txt", "new\n");
+  await host.edit("secret.key", "secret\n");
+  await host.tell({ kind: "turn_started", prompt: "second" });
+  await host.edit("a.txt", "3\n");
+  await host.history.proposed(1, "gemini", host.path("b.txt"), "one\n");
+  host.history.decided(1, undefined);
+  await host.history.proposed(2, "gemini", host.path("c.txt"), "one\n");
+  host.history.decided(2, "one\nmine\n");
+  await host.tell({ kind: "tool_starting", tool: tool("c.txt") });
+  host.changes.agreed(host.path("c.txt"), [hashOfPlain("one\nmine\n")]);
+  host.write("c.txt", "\uFEFFone\r\nmine\r\n");
+  await host.tell({ kind: "tool_ended", tool: tool("c.txt"), failed: false });
+  await host.history.proposed(3, "gemini", host.path("d.txt"), "three\n");
+  const original = "\uFEFFone\r\ntwo\r\n";
+  const wanted = [
+    ["accepted", "second", "d.txt", original, "\uFEFFthree\r\n"],
+    ["edited", "second", "c.txt", original, "\uFEFFone\r\nmine\r\n"],
+    ["proposed", "second", "d.txt", original, "\uFEFFthree\r\n"],
+    ["rejected", "second", "b.txt", original, "\uFEFFone\r\n"],
+    ["written", "first", "a.txt", original, "2\n"],
+    ["written", "first", "new.txt", "none", "new\n"],
+    ["written", "first", "secret.key", undefined, undefined],
+    ["written", "second", "a.txt", "2\n", "3\n"],
+  ];
+  t.strictSame((await entries(host)).sort(), wanted.slice(1));
+  host.history.decided(3, "three\n");
+  const next = new ChangesHost(t, host.directory, ["*.key"]);
+  await host.history.list(); // when all is on disk
+  t.strictSame(
+    (await entries(next)).sort(),
+    wanted.filter(([kind]) => kind !== "proposed"),
+    "also for the next one",
+  );
+  const directory = host.path("state/history");
+  t.notMatch(
+    readdirSync(directory)
+      .map((name) => readFileSync(join(directory, name), "utf8"))
+      .join(),
+    /secret\\n/,
+  );
+  t.equal(statSync(directory).mode & 0o777, 0o700);
+
+  await takeBack(next, "c.txt");
+  t.equal(String(next.read("c.txt")), original, "an accepted one is taken back");
+  await takeBack(next, "c.txt");
+  await takeBack(next, "secret.key");
+  t.match(next.messages(), [/nothing of it is in .*c\.txt any more/, /has no text of that/]);
+  next.write("a.txt", "mine\n3\nmine, too\n");
+  await takeBack(next, "a.txt");
+  t.equal(String(next.read("a.txt")), "mine\n2\nmine, too\n", "and what has come since stays");
+  next.write("a.txt", "3, edited\n");
+  await takeBack(next, "a.txt");
+  t.match(next.messages().at(-1), /has been edited there since \(conflict\)/);
+});
+
+t.test("what was written is taken back while it is a change, and is none afterwards", async (t) => {
+  const host = new ChangesHost(t);
+  await host.edit("new.txt", "new\n");
+  await takeBack(host, "new.txt");
+  t.throws(() => host.read("new.txt"), { code: "ENOENT" });
+  t.equal(host.change("new.txt"), undefined);
+});
+
+t.test("a day, and a size", async (t) => {
+  const directory = temporary(t);
+  const kept = createKeptFiles(directory, createLog());
+  for (const key of ["a", "b", "c", "d"]) {
+    kept.save(key, { key });
+    await kept.load();
+    const [newest = ""] = readdirSync(directory).filter((name) =>
+      readFileSync(join(directory, name), "utf8").includes(`"${key}"`),
+    );
+    const hours = { a: 25, b: 3, c: 2, d: 1 }[key] ?? 0;
+    utimesSync(join(directory, newest), new Date(), new Date(Date.now() - hours * 3_600_000));
+  }
+  await prune(directory, 24 * 3_600_000, 25);
+  t.strictSame((await kept.load()).map((value) => JSON.stringify(value)).sort(), [
+    '{"key":"c"}',
+    '{"key":"d"}',
+  ]);
+  kept.save("c", "x");
+  kept.remove("c");
+  t.strictSame(await kept.load(), [{ key: "d" }], "the last word counts");
+});
