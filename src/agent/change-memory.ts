@@ -10,17 +10,15 @@ import { splitLines } from "./lines.ts";
 /** What other Neovims have left is removed after so long (milliseconds). */
 const MAX_AGE = 24 * 60 * 60 * 1_000;
 
-/** A file that is known, and the sessions of agents that are about to change it. */
-export interface Remembered {
-  change: FileChange;
-  awaitedBy: readonly string[];
-}
+/** The files that agents are about to change, by their sessions. */
+type Awaited = ReadonlyMap<string, ReadonlySet<string>>;
 
 export interface ChangeMemory {
-  save(remembered: Remembered): void;
+  save(change: FileChange): void;
   forget(path: string): void;
+  await(files: Awaited): void;
   /** What the host before this one has saved. */
-  load(): Promise<Remembered[]>;
+  load(): Promise<{ changes: FileChange[]; awaited: Awaited }>;
   /** Whether the text of a file may be kept: not of one that is excluded from sharing, nor of one that is unknown. */
   mayKeep(path: string): boolean;
   /** May run twice. */
@@ -30,27 +28,29 @@ export interface ChangeMemory {
 const lines = z.string().transform(splitLines);
 
 /** Texts as they are in memory: a character for each byte. */
-const Saved = z.object({
-  change: z.object({
-    path: z.string(),
-    existed: z.boolean(),
-    exists: z.boolean(),
-    mode: z.number().optional(),
-    version: z.string(),
-    fixed: z.string().optional(),
-    touched: z.boolean(),
-    cli: z.string(),
-    prompt: z.string(),
-    text: z.object({
-      lines,
-      lastId: z.number(),
-      hunks: z.array(
-        z.object({ id: z.number(), line: z.number(), count: z.number(), old: lines, conflict: z.boolean() }),
-      ),
-    }),
+const SavedChange = z.object({
+  path: z.string(),
+  existed: z.boolean(),
+  exists: z.boolean(),
+  mode: z.number().optional(),
+  version: z.string(),
+  fixed: z.string().optional(),
+  touched: z.boolean(),
+  cli: z.string(),
+  prompt: z.string(),
+  text: z.object({
+    lines,
+    lastId: z.number(),
+    hunks: z.array(
+      z.object({ id: z.number(), line: z.number(), count: z.number(), old: lines, conflict: z.boolean() }),
+    ),
   }),
-  awaitedBy: z.array(z.string()),
 });
+
+const SavedAwaited = z.object({ awaited: z.array(z.tuple([z.string(), z.array(z.string())])) });
+
+/** No path. */
+const AWAITED = "awaited";
 
 export interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
@@ -77,18 +77,29 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   }
 
   return {
-    save({ change, awaitedBy }) {
+    save(change) {
       if (!mayKeep(change.path)) return kept.remove(change.path);
       const { lines, hunks, lastId } = change.text;
       const joined = hunks.map((hunk) => ({ ...hunk, old: hunk.old.join("") }));
-      const text = { lines: lines.join(""), hunks: joined, lastId };
-      kept.save(change.path, { change: { ...change, text }, awaitedBy });
+      kept.save(change.path, { ...change, text: { lines: lines.join(""), hunks: joined, lastId } });
     },
     forget: kept.remove,
+    await(files) {
+      const awaited = [...files].flatMap(([session, paths]) =>
+        paths.size > 0 ? [[session, [...paths]]] : [],
+      );
+      if (awaited.length > 0) kept.save(AWAITED, { awaited });
+      else kept.remove(AWAITED);
+    },
     async load() {
       await touch(own);
       void prune(all, MAX_AGE);
-      return (await kept.load()).flatMap((value) => Saved.safeParse(value).data ?? []);
+      const saved = await kept.load();
+      const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
+      return {
+        changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
+        awaited: new Map(awaited.map(([session, paths]) => [session, new Set(paths)])),
+      };
     },
     mayKeep,
     close: files.close,

@@ -50,18 +50,13 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
   const isAwaited = (path: string, except?: Agent) =>
     [...awaited].some(([session, paths]) => session !== except?.session && paths.has(path));
 
-  function remember(path: string): void {
-    const change = files.get(path);
-    const awaitedBy = [...awaited].flatMap(([session, paths]) => (paths.has(path) ? [session] : []));
-    if (change) memory.save({ change, awaitedBy });
-    else memory.forget(path);
-  }
-
   /** Forgets what nobody asks for, and has the user's own writing told for as long as there is anything. */
   function tidy(path: string): void {
     const change = files.get(path);
-    if (change && !isChanged(change) && !isAwaited(path)) files.delete(path);
-    remember(path);
+    if (change && !isChanged(change) && !isAwaited(path)) {
+      files.delete(path);
+      memory.forget(path);
+    }
     watch.set(files.keys());
     if (following === files.size > 0) return;
     following = files.size > 0;
@@ -82,21 +77,25 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
     all: () => [...files.values()].filter(isChanged),
     set(change, agent) {
       files.set(change.path, change);
+      memory.save(change);
       tidy(change.path);
       show(change.path, agent);
     },
     await(agent, path) {
       const paths = awaited.get(agent.session) ?? new Set();
       awaited.set(agent.session, paths.add(path));
+      memory.await(awaited);
       tidy(path);
     },
     arrived(agent, path) {
       awaited.get(agent.session)?.delete(path);
+      memory.await(awaited);
       tidy(path);
     },
     abandon(agent) {
       const paths = [...(awaited.get(agent.session) ?? [])];
       awaited.delete(agent.session);
+      memory.await(awaited);
       for (const path of paths) tidy(path);
       return paths;
     },
@@ -108,18 +107,13 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
     },
     async load() {
       const found = await memory.load();
-      for (const { change, awaitedBy } of found) {
+      for (const [session, paths] of found.awaited) awaited.set(session, new Set(paths));
+      for (const change of found.changes) {
         files.set(change.path, change);
-        for (const session of awaitedBy) {
-          const paths = awaited.get(session) ?? new Set();
-          awaited.set(session, paths.add(change.path));
-        }
-      }
-      for (const { change } of found) {
         tidy(change.path);
         show(change.path, undefined);
       }
-      return found.flatMap(({ change }) => (isAwaited(change.path) ? [] : [change]));
+      return found.changes.filter(({ path }) => !isAwaited(path));
     },
     close: watch.close,
   };

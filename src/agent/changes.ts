@@ -1,6 +1,6 @@
 /** The changes that agents make without a review: found around each edit, shown, and kept or undone as the user says. */
 import { setTimeout as delay } from "node:timers/promises";
-import { hashOfPlain } from "../ide/disk-text.ts";
+import { hashOfPlain, readVersion } from "../ide/disk-text.ts";
 import type { Log } from "../log.ts";
 import type { Bridge, EventHandlers } from "../nvim/bridge.ts";
 import type { ChosenChanges, changeEvents } from "../nvim/changes.ts";
@@ -57,9 +57,8 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
 
   /** What the disk holds although no agent is known to have written it, the user has written. */
   async function sync(change: FileChange): Promise<FileChange> {
-    const found = await readDiskFile(change.path);
-    if (found.version === change.version) return change;
-    const next = follow(change, found);
+    if ((await readVersion(change.path)) === change.version) return change;
+    const next = follow(change, await readDiskFile(change.path));
     files.set(next);
     return next;
   }
@@ -72,7 +71,9 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
   /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
   async function lookAgain(): Promise<void> {
     if (looks.size > 0) return;
-    for (const change of files.all()) if (!files.isAwaited(change.path)) await sync(change);
+    const quiet = files.all().filter(({ path }) => !files.isAwaited(path));
+    const versions = await Promise.all(quiet.map(({ path }) => readVersion(path)));
+    for (const change of quiet.filter(({ version }, i) => version !== versions[i])) await sync(change);
   }
 
   async function starting(agent: Agent, filePath: string): Promise<void> {

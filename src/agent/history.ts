@@ -11,6 +11,8 @@ import { createKeptFiles, prune } from "./kept-files.ts";
 
 const MAX_AGE = 24 * 60 * 60 * 1_000; // milliseconds
 const MAX_SIZE = 32 * 1024 * 1024; // bytes
+/** What is too much is removed so long after the last thing came (milliseconds): a turn may bring a lot. */
+const PRUNE_AFTER = 5_000;
 
 /** A text has a character for each byte of the file (latin1); null is no file. */
 const Text = z.string().nullable();
@@ -63,11 +65,13 @@ export function createHistory({ directory, mayKeep, promptOf, log }: HistoryOpti
   const ofTurns = new Map<string, Entry>();
   const ofReviews = new Map<number, { entry: Entry; newContent: string }>();
   const lastReview = new Map<string, Entry>();
+  let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
     const { texts, ...rest } = entry;
     kept.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
-    void prune(all, MAX_AGE, MAX_SIZE);
+    clearTimeout(pruning);
+    pruning = setTimeout(() => void prune(all, MAX_AGE, MAX_SIZE), PRUNE_AFTER).unref();
     return entry;
   }
 

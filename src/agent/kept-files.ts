@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import type { Log } from "../log.ts";
 
 export interface KeptFiles {
@@ -14,7 +15,7 @@ export interface KeptFiles {
 
 /** @param directory is made when it is needed */
 export function createKeptFiles(directory: string, log: Log): KeptFiles {
-  /** Serialized as late as that, so that what changes again at once costs nothing. */
+  /** Serialized as late as that, so that what changes again at once costs nothing. Nothing: to be removed. */
   const due = new Map<string, unknown>();
   /** Until nothing is due. */
   let writing: Promise<void> | undefined;
@@ -31,6 +32,7 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
   }
 
   async function write(): Promise<void> {
+    await setImmediate(); // an agent may wait for whoever saves
     for (const [key, value] of due) {
       due.delete(key); // what is saved from now on is due again, which this loop sees
       await put(key, value).catch((error: unknown) => log.warn("not kept for a later host:", error));
