@@ -6,7 +6,7 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
-RUN_TS = node --import @tapjs/typescript/import
+RUN_TS = node --import ./scripts/typescript.mjs
 
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)

@@ -1,7 +1,7 @@
 /**
  * What the context costs inside Neovim: one CursorMoved with the plugin against one with an empty Lua autocommand, in
  * the same run, and one snapshot. Prints a table; measures, and asserts nothing.
- * usage: node --import @tapjs/typescript/import bench/context.ts [Neovim ...]
+ * usage: node --import ./scripts/typescript.mjs bench/context.ts [Neovim ...]
  */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";

@@ -1,0 +1,24 @@
+// Lets Node 20, which reads no TypeScript by itself, run it: `node --import ./scripts/typescript.mjs file.ts`.
+// Types are taken off and nothing is checked; `make typecheck` does that.
+import { readFile } from "node:fs/promises";
+import { register } from "node:module";
+import { fileURLToPath } from "node:url";
+import { isMainThread } from "node:worker_threads";
+import { transform } from "esbuild";
+
+if (isMainThread) register(import.meta.url);
+
+/** A loader hook: https://nodejs.org/docs/latest-v20.x/api/module.html#loadurl-context-nextload */
+export async function load(url, context, nextLoad) {
+  if (!url.startsWith("file:") || !url.endsWith(".ts")) return nextLoad(url, context);
+  const sourcefile = fileURLToPath(url);
+  const { code } = await transform(await readFile(sourcefile, "utf8"), {
+    loader: "ts",
+    format: "esm",
+    target: "node20",
+    sourcemap: "inline",
+    sourcefile,
+    tsconfigRaw: { compilerOptions: { verbatimModuleSyntax: true } },
+  });
+  return { format: "module", source: code, shortCircuit: true };
+}
