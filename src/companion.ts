@@ -1,7 +1,7 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
 import { createActivity } from "./agent/activity.ts";
 import { createAgentClients } from "./agent/clients.ts";
-import { asksBefore } from "./agent/gate.ts";
+import { asksBefore, isGated } from "./agent/gate.ts";
 import { createHooksRoute } from "./agent/route.ts";
 import { createTracking } from "./agent/tracking.ts";
 import { BUILD } from "./build.ts";
@@ -17,7 +17,7 @@ import { CLI_NAME } from "./ide/wire.ts";
 import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
-import { Refusal } from "./refusal.ts";
+import { sentence } from "./refusal.ts";
 import { createReviews } from "./reviews.ts";
 import { createSurroundings } from "./surroundings.ts";
 import { createTerminals } from "./terminals.ts";
@@ -138,19 +138,19 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       .on("ended", terminals.forget)
       .on("ended", activity.gone)
       .on("ended", reportClients);
-    if (boot.memory)
-      log.info(`goes on after a crash: ${memory.sessions.length} sessions, ${memory.diffs.length} reviews`);
+    const { sessions: known, diffs } = memory;
+    if (boot.memory) log.info(`goes on after a crash: ${known.length} sessions, ${diffs.length} reviews`);
     await sessions.restore(memory.sessions);
     signal.throwIfAborted();
 
-    const editor = createEditorEndpoint({ bridge, log, version, boot, report, remember });
+    let gate = boot.gate;
+    const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate) };
+    const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
     disposals.push(editor.close);
     await editor.sessions.restore(memory.editorSessions);
     signal.throwIfAborted();
 
-    const { bodyLimit } = boot.server;
     const { port, tokens } = boot;
-    let gate = boot.gate;
     const hooks = createHooksRoute({
       listeners: [activity.listener, changes.listener],
       asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
@@ -158,7 +158,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     });
     const routes = [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks];
     const endpoint = await listen(
-      { routes, log, bodyLimit },
+      { routes, log, bodyLimit: boot.server.bodyLimit },
       profiles.map(({ name }) => name),
       { port, tokens },
     );
@@ -247,9 +247,4 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     dispatch: bridge.dispatch,
     log,
   };
-}
-
-/** What the user is told of an error; the rest is in the log. */
-function sentence(error: unknown): string {
-  return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
 }

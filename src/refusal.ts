@@ -2,3 +2,8 @@
 export class Refusal extends Error {
   override readonly name: string = "Refusal";
 }
+
+/** What the user is told of an error; the rest is in the log. */
+export function sentence(error: unknown): string {
+  return error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
+}

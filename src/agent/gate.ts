@@ -12,5 +12,10 @@ export async function asksBefore(
   isConnected: () => Promise<boolean>,
 ): Promise<boolean> {
   if (event.kind !== "tool_starting" || !event.canAsk || event.tool.kind !== "edit") return false;
-  return (setting.clis[event.agent.cli] ?? setting.all) && isConnected();
+  return isGated(event.agent.cli, setting) && isConnected();
+}
+
+/** Whether a CLI's edits are all to be reviewed. */
+export function isGated(cli: string, { clis, all }: EventPayload<"gate">): boolean {
+  return clis[cli] ?? all;
 }

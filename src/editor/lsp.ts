@@ -9,7 +9,7 @@ const Position = z.object({
   line: z.number().int().nonnegative(),
   character: z.number().int().nonnegative(),
 });
-const Range = z.object({ start: Position, end: Position });
+export const Range = z.object({ start: Position, end: Position });
 
 const Location = z.object({ uri: z.string(), range: Range });
 const LocationLink = z
@@ -25,7 +25,7 @@ export interface Place {
 }
 
 /** @returns the path of a URI of a file on this machine */
-function pathOf(uri: string): string | undefined {
+export function pathOf(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
   } catch {

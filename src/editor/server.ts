@@ -1,11 +1,13 @@
 /** The MCP server `neovim`: what only the editor knows, for the model. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { SessionInfo } from "../http/session.ts";
 import type { Sdk, Session, Sessions } from "../http/sessions.ts";
 import { createFiles } from "../ide/files.ts";
 import type { Log } from "../log.ts";
 import type { Bridge, EventHandlers } from "../nvim/bridge.ts";
 import type { Boot } from "../nvim/protocol.ts";
 import { Refusal } from "../refusal.ts";
+import { editsAs, type Following } from "./as-agent.ts";
 import { createAsking } from "./ask.ts";
 import { createNews } from "./news.ts";
 import { register } from "./register.ts";
@@ -24,11 +26,18 @@ export interface EditorServerOptions {
   bridge: Pick<Bridge, "call" | "tell">;
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
+  following: Following;
   /** Told of each call how many there have been. */
   called: (calls: number) => void;
 }
 
-export function createEditorServer({ bridge, log, boot, called }: EditorServerOptions): EditorServer {
+export function createEditorServer({
+  bridge,
+  log,
+  boot,
+  following,
+  called,
+}: EditorServerOptions): EditorServer {
   const { limits } = boot.tools;
   const asking = createAsking(bridge, limits.timeout);
   const news = createNews(bridge);
@@ -41,13 +50,14 @@ export function createEditorServer({ bridge, log, boot, called }: EditorServerOp
    * Runs what a client has asked for.
    * @throws {Refusal} and nothing else: what went wrong inside is the log's, not the model's
    */
-  async function run<T>(what: string, from: string, act: (scene: Scene) => Promise<T>): Promise<T> {
+  async function run<T>(what: string, info: SessionInfo, act: (scene: Scene) => Promise<T>): Promise<T> {
+    const from = `${info.credential} ${info.id.slice(0, 8)}`;
     const started = performance.now();
     calls += 1;
     called(calls);
     try {
       const workspace = openWorkspace(await asking.consent(), files);
-      const result = await act({ ask: asking.ask, limits, workspace });
+      const result = await act({ ask: asking.ask, limits, workspace, edit: editsAs(info, following) });
       log.info(`${what} for ${from}: ${Math.round(performance.now() - started)} ms`);
       return result;
     } catch (error) {
@@ -61,11 +71,10 @@ export function createEditorServer({ bridge, log, boot, called }: EditorServerOp
   }
 
   function created(server: McpServer, session: Session, sdk: Sdk): void {
-    const from = `${session.info.credential} ${session.info.id.slice(0, 8)}`;
     const choice = { offered: boot.tools.offered, prompts: boot.prompts };
     news.follow(
       session,
-      register(server, sdk, choice, (what, act) => run(what, from, act)),
+      register(server, sdk, choice, (what, act) => run(what, session.info, act)),
     );
   }
 

@@ -20,6 +20,11 @@ export interface Scene {
   ask: Ask;
   workspace: Workspace;
   limits: Limits;
+  /**
+   * Runs what changes these files, and has it count as the CLI's own doing: it is listed, kept and undone like that.
+   * @throws {Refusal} where the user reviews every edit
+   */
+  edit<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
 }
 
 export interface Answer {

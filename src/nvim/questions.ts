@@ -84,10 +84,33 @@ export const answers = {
   }),
   open_file: z.object({ shown: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
+  /** `tick` tells this text from a later one; the diagnostics are the language server's own. */
+  edit_context: z.object({
+    tick: z.number().int(),
+    tabSize: z.number().int(),
+    insertSpaces: z.boolean(),
+    diagnostics: list(z.unknown()),
+  }),
+  /** So many files were changed and written; `problem` is why the next one was not. */
+  apply_edits: z.object({ done: z.number().int(), problem: z.string().optional() }),
+  tell_written: z.unknown(),
 } as const;
 
 export type QuestionName = keyof typeof answers;
 export type AnswerTo<N extends QuestionName> = z.infer<(typeof answers)[N]>;
+
+/** What is to become of a file: text edits of the language server protocol. */
+export interface FileEdits {
+  path: string;
+  tick?: number | undefined;
+  edits: { range: { start: Position; end: Position }; newText: string }[];
+}
+
+/** As in the language server protocol, in its server's encoding. */
+interface Position {
+  line: number;
+  character: number;
+}
 
 /** Each question's parameters. `timeout` is milliseconds. */
 export interface Questions {
@@ -114,5 +137,10 @@ export interface Questions {
   quickfix: { limit: number };
   /** Shows a file in an ordinary window; the focus stays. */
   open_file: { path: string; line?: number | undefined };
+  edit_context: { path: string; line?: number | undefined };
+  /** Changes no file when one of them has unsaved changes, or another text than its `tick` stands for. */
+  apply_edits: { files: readonly FileEdits[]; encoding: string };
+  /** Nobody has been told yet that these were written. */
+  tell_written: { paths: readonly string[] };
   set_quickfix: { title: string; items: { path: string; line: number; text: string }[] };
 }

@@ -1,7 +1,9 @@
 /** All tools for the model, in the order in which they are listed. */
 import type { Tool } from "../tool.ts";
+import { applyCodeAction, codeActions } from "./actions.ts";
 import { buffers, readBufferTool, selection } from "./buffers.ts";
 import { diagnostics } from "./diagnostics.ts";
+import { format, rename } from "./edit.ts";
 import { definition, hover, implementations, references } from "./language.ts";
 import { symbols, workspaceSymbols } from "./symbols.ts";
 import { openFile, quickfix } from "./view.ts";
@@ -19,4 +21,8 @@ export const TOOLS: readonly Tool[] = [
   selection,
   openFile,
   quickfix,
+  rename,
+  codeActions,
+  applyCodeAction,
+  format,
 ];

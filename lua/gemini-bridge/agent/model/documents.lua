@@ -118,23 +118,30 @@ local function await(buf, params, is_new, answer)
   end)
 end
 
+--- The buffer of a file, read where it is not open. Raises a sentence when it cannot be. Only when it is safe.
+---@param path string Absolute.
+---@return integer buf
+function M.load(path)
+  local buf = disk.buffer(path) or read(path)
+  if hidden[buf] then
+    keep(buf)
+  end
+  return buf
+end
+
 ---@param params { path: string, method: string, line?: integer, timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
-  local buf = disk.buffer(params.path)
-  if buf then
-    if hidden[buf] then
-      keep(buf)
-    end
-    return await(buf, params, false, answer)
+  if disk.buffer(params.path) then
+    return await(M.load(params.path), params, false, answer)
   end
   safely.run(function()
-    local ok, result = pcall(read, params.path)
-    if not ok then
-      return answer(nil, tostring(result))
+    local ok, result = pcall(M.load, params.path)
+    if ok then
+      await(result, params, true, answer)
+    else
+      answer(nil, tostring(result))
     end
-    keep(result)
-    await(result, params, true, answer)
   end)
 end
 

@@ -2,6 +2,7 @@
 --- servers is answered by a later event.
 local changed = require("gemini-bridge.agent.model.changed")
 local documents = require("gemini-bridge.agent.model.documents")
+local edits = require("gemini-bridge.agent.model.edits")
 local problems = require("gemini-bridge.agent.model.problems")
 local servers = require("gemini-bridge.agent.model.servers")
 local settle = require("gemini-bridge.agent.model.settle")
@@ -31,6 +32,9 @@ local questions = {
   quickfix = show.quickfix,
   open_file = show.open_file,
   set_quickfix = show.set_quickfix,
+  edit_context = edits.context,
+  apply_edits = edits.apply,
+  tell_written = edits.tell_written,
 }
 
 --- What the user lets the model see.

@@ -1,0 +1,96 @@
+--- Carries out what a language server proposes: in buffers, each with one undo, and on disk.
+local disk = require("gemini-bridge.disk.path")
+local documents = require("gemini-bridge.agent.model.documents")
+local safely = require("gemini-bridge.editor.safely")
+
+local M = {}
+
+---@class gemini_bridge.FileEdits
+---@field path string Absolute.
+---@field tick? integer The buffer's changedtick that the edits belong to, where it is known.
+---@field edits table[] Text edits of the language server protocol.
+
+--- What a server is told beside the place: how the buffer is indented, and what is wrong on a line.
+---@param params { path: string, line?: integer }
+---@param answer gemini_bridge.Answer
+function M.context(params, answer)
+  local buf = disk.buffer(params.path)
+  if not buf then
+    return answer(nil, "the file was closed meanwhile")
+  end
+  local diagnostics = {}
+  for _, one in ipairs(params.line and vim.diagnostic.get(buf, { lnum = params.line - 1 }) or {}) do
+    diagnostics[#diagnostics + 1] = vim.tbl_get(one, "user_data", "lsp")
+  end
+  answer({
+    tick = vim.api.nvim_buf_get_changedtick(buf),
+    tabSize = vim.lsp.util.get_effective_tabstop(buf),
+    insertSpaces = vim.bo[buf].expandtab,
+    diagnostics = diagnostics,
+  })
+end
+
+--- Raises a sentence when a file must not be edited now.
+---@param file gemini_bridge.FileEdits
+---@return integer buf
+local function check(file)
+  local buf = documents.load(file.path)
+  local name = disk.display(file.path)
+  if vim.bo[buf].modified then
+    error(("%s has unsaved changes: ask the user to write or to drop them"):format(name), 0)
+  elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
+    error(("%s cannot be changed in Neovim"):format(name), 0)
+  elseif file.tick and file.tick ~= vim.api.nvim_buf_get_changedtick(buf) then
+    error(("%s has changed meanwhile: ask again"):format(name), 0)
+  end
+  return buf
+end
+
+---@param buf integer
+---@param edits table[]
+---@param encoding string
+local function edit(buf, edits, encoding)
+  vim.lsp.util.apply_text_edits(edits, buf, encoding)
+  vim.api.nvim_buf_call(buf, function()
+    -- What the user's autocommands do with a file that they write is no part of these edits.
+    vim.cmd("silent noautocmd keepalt keepjumps lockmarks write!")
+  end)
+end
+
+--- All files are looked at before the first is changed.
+---@param params { files: gemini_bridge.FileEdits[], encoding: string }
+---@param answer gemini_bridge.Answer
+function M.apply(params, answer)
+  safely.run(function()
+    local bufs, done = {}, 0
+    local ok, problem = pcall(function()
+      for i, file in ipairs(params.files) do
+        bufs[i] = check(file)
+      end
+      for i, file in ipairs(params.files) do
+        edit(bufs[i], file.edits, params.encoding)
+        done = i
+      end
+    end)
+    if ok or done > 0 then
+      answer({ done = done, problem = not ok and tostring(problem) or nil })
+    else
+      answer(nil, tostring(problem))
+    end
+  end)
+end
+
+--- Says that files were written: to language servers, and to what the user has set up.
+---@param params { paths: string[] }
+---@param answer gemini_bridge.Answer
+function M.tell_written(params, answer)
+  for _, path in ipairs(params.paths) do
+    local buf = disk.buffer(path)
+    if buf then
+      pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
+    end
+  end
+  answer(vim.empty_dict())
+end
+
+return M

@@ -1,0 +1,97 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { z } from "zod";
+import { startBridge } from "../support/bridge.ts";
+import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+
+const FILES = {
+  "greet.js": "function greet(name) {\n  return name;   \n}\n",
+  "main.js": "greet('Ada');\r\nconst x = BAD;\r\n",
+  "other.js": "greet('Bob');\n",
+};
+
+t.test("tools that edit", async (t) => {
+  const bridge = await startBridge(t, {
+    files: FILES,
+    args: ["main.js", "greet.js"],
+    init: languageServer(),
+  });
+  const { nvim } = bridge;
+  const client = await connectEditorClient(t, bridge);
+  const { text, refusal } = client;
+  const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
+  const lines = (name: string) =>
+    nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr(...), 0, -1, true)", name);
+  const Changes = z.preprocess(
+    (value) => (Array.isArray(value) ? value : []),
+    z.array(z.object({ path: z.string(), cli: z.string() })),
+  );
+  const changes = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
+  const undoAll = async () => {
+    await nvim.command("GeminiUndo! all");
+    await nvim.waitFor(async () => (await changes()).length === 0, "everything to be undone");
+  };
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
+
+  await t.test("rename over several files, each with one undo, listed and undone", async (t) => {
+    t.match(
+      await text("rename", rename),
+      /^3 files changed and written\.\n(greet|main|other)\.js: 1 edit\n.*: 1 edit\n.*: 1 edit$/,
+    );
+    t.equal(onDisk("greet.js"), FILES["greet.js"].replace("greet", "welcome"));
+    t.equal(onDisk("main.js"), FILES["main.js"].replace("greet", "welcome"), "line ends stay");
+    t.equal(onDisk("other.js"), "welcome('Bob');\n", "a file that is not open, too");
+    await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
+    t.ok((await changes()).every(({ cli }) => cli === "gemini"));
+    t.equal(await nvim.lua("return vim.bo.modified"), false);
+    await nvim.command("silent undo");
+    t.same(await lines("main.js"), ["greet('Ada');", "const x = BAD;"], "one undo takes it back");
+    await nvim.command("silent redo");
+    await undoAll();
+    for (const [name, content] of Object.entries(FILES)) t.equal(onDisk(name), content, name);
+  });
+
+  await t.test("format", async (t) => {
+    t.match(await text("format", { path: "greet.js" }), "1 file changed and written.\ngreet.js: 1 edit");
+    t.equal(onDisk("greet.js"), FILES["greet.js"].replace("   \n", "\n"));
+    t.equal(await text("format", { path: "greet.js" }), "There is nothing to change.");
+    await undoAll();
+  });
+
+  await t.test("code actions", async (t) => {
+    await text("diagnostics", { path: "main.js", settle: true });
+    const listed = await text("code_actions", { path: "main.js", line: 2 });
+    t.match(listed, /^1 code action\n\d+: Make it good \[quickfix\]$/);
+    const id = Number(/^(\d+):/m.exec(listed)?.[1]);
+    t.match(await text("apply_code_action", { id }), "main.js: 1 edit");
+    t.equal(onDisk("main.js"), FILES["main.js"].replace("BAD", "GOOD"));
+    t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: ask again");
+    t.match(await refusal("apply_code_action", { id: id + 1 }), "There is no code action");
+    await undoAll();
+  });
+
+  await t.test("nothing is half done, and nothing of the user's is lost", async (t) => {
+    await nvim.input(":buffer greet.js<CR>ggOunsaved<Esc>");
+    t.match(await refusal("rename", rename), "greet.js has unsaved changes: ask the user");
+    t.equal(onDisk("main.js"), FILES["main.js"]);
+    t.equal(onDisk("greet.js"), FILES["greet.js"]);
+    await nvim.input(":edit!<CR>");
+    writeFileSync(nvim.path(".geminiignore"), "other.js\n");
+    t.match(await refusal("rename", rename), "other.js is kept back");
+    t.equal(onDisk("main.js"), FILES["main.js"]);
+    writeFileSync(nvim.path(".geminiignore"), "");
+    await nvim.command("GeminiGate on");
+    t.match(await refusal("rename", rename), "reviews every edit");
+    await nvim.command("GeminiGate off");
+  });
+});
+
+t.test("edits of a server that lies", async (t) => {
+  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
+  const client = await connectEditorClient(t, bridge);
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
+  t.match(await client.refusal("rename", rename), "The language server wants to make, move or delete files");
+  t.match(await client.refusal("format", { path: "main.js" }), "no edits that can be made");
+  t.match(await client.text("code_actions", { path: "main.js", line: 1 }), "0 code actions");
+  t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), FILES["main.js"]);
+});
