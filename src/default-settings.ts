@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { geminiHooks, quoted, qwenHooks } from "./agent/hooks.ts";
 import { editorSettings } from "./editor/settings.ts";
-import type { Profile } from "./ide/profiles.ts";
+import { isExecutable, type Profile } from "./ide/profiles.ts";
 import type { RawSettings } from "./ide/system-defaults.ts";
 
 /** Connects a CLI as soon as it starts, and answers its question whether it should. */
@@ -19,5 +19,7 @@ export function defaultSettings(
 ): RawSettings[] {
   const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}) }[profile.like];
   const extension = dirname(dirname(hookScript));
-  return [CONNECT, hooks(quoted(hookScript)), editorSettings(profile, extension, trust)];
+  // The CLIs run hooks in bash, and complain of each that fails.
+  const parts = isExecutable("bash") ? [hooks(quoted(hookScript))] : [];
+  return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }

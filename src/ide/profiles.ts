@@ -157,7 +157,8 @@ export function readFileName(
   return groups && { pid: number(groups["pid"]), port: number(groups["port"]) };
 }
 
-function isExecutable(program: string): boolean {
+/** Whether a program can be run: a path, or a name on PATH. */
+export function isExecutable(program: string): boolean {
   const paths = isAbsolute(program)
     ? [program]
     : (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, program));

@@ -16,6 +16,7 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
 import t, { type Test } from "tap";
+import { defaultSettings } from "../../src/default-settings.ts";
 import { GEMINI } from "../../src/ide/profiles.ts";
 import { type RawSettings, writeSystemDefaults } from "../../src/ide/system-defaults.ts";
 
@@ -58,6 +59,22 @@ t.test("the file is the user's alone, and goes with its disposal", async (t) => 
   remove();
   t.same(readdirSync(join(home, "state/gemini-bridge")), []);
   remove();
+});
+
+t.test("without bash there are no hooks, which would all fail", async (t) => {
+  const hooks = () =>
+    defaultSettings(
+      { like: "gemini", env: "GEMINI_CLI_IDE_" },
+      "/plugin/extension/hooks/hook.sh",
+      false,
+    ).filter((part) => "hooks" in part);
+  t.equal(hooks().length, 1);
+  const path = process.env["PATH"];
+  t.teardown(() => {
+    process.env["PATH"] = path;
+  });
+  process.env["PATH"] = "/nowhere";
+  t.equal(hooks().length, 0);
 });
 
 t.test("without a part there is no file, and no directory", async (t) => {
