@@ -2,6 +2,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Sdk } from "../http/sessions.ts";
 import type { EventPayload } from "../nvim/protocol.ts";
+import { count } from "./format.ts";
 import type { Answer, Scene } from "./tool.ts";
 import { describeSelection, listBuffers, readBuffer } from "./tools/buffers.ts";
 import { describe, openPaths } from "./tools/diagnostics.ts";
@@ -36,7 +37,23 @@ const RESOURCES: readonly Resource[] = [
     description: "Where the user is, and what they have selected",
     read: describeSelection,
   },
+  {
+    name: "changes",
+    title: "Changes",
+    description: "The files that were changed without a review and that the user has not kept yet",
+    read: describeChanges,
+  },
 ];
+
+async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
+  const { changes } = await ask("changes", {});
+  const shared = await workspace.shared(changes.map(({ path }) => path));
+  const shown = changes.filter(({ path }) => shared.has(path));
+  const lines = shown.map(
+    ({ path, status, added, removed }) => `${workspace.name(path)} ${status} +${added} -${removed}`,
+  );
+  return { text: [`${count(shown.length, "file")} changed and not kept yet`, ...lines].join("\n") };
+}
 
 const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;

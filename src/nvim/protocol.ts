@@ -70,7 +70,7 @@ export const events = {
     error: z.string().optional(),
   }),
   /** Of what the model may have seen; `text` is that of buffers. */
-  model_changed: z.object({ what: list(z.enum(["buffers", "diagnostics", "quickfix", "text"])) }),
+  model_changed: z.object({ what: list(z.enum(["buffers", "changes", "diagnostics", "quickfix", "text"])) }),
   /** For the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
   /** The CLI in the terminal of this name says that it waits for a prompt. */

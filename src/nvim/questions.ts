@@ -82,6 +82,17 @@ export const answers = {
     total: z.number().int(),
     items: list(z.object({ path: z.string(), line: z.number().int(), text: z.string() })),
   }),
+  /** Files that CLIs changed without a review. `added` and `removed` are lines. */
+  changes: z.object({
+    changes: list(
+      z.object({
+        path: z.string(),
+        status: z.enum(["modified", "added", "deleted"]),
+        added: z.number().int(),
+        removed: z.number().int(),
+      }),
+    ),
+  }),
   open_file: z.object({ shown: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
   /** `tick` tells this text from a later one; the diagnostics are the language server's own. */
@@ -135,6 +146,7 @@ export interface Questions {
   /** Waits until the language servers have caught up with what is on disk. */
   settle: { paths: readonly string[]; timeout: number };
   quickfix: { limit: number };
+  changes: Record<string, never>;
   /** Shows a file in an ordinary window; the focus stays. */
   open_file: { path: string; line?: number | undefined };
   edit_context: { path: string; line?: number | undefined };

@@ -20,6 +20,9 @@ t.test("Gemini CLI in Neovim's terminal", async (t) => {
   });
   const model = await startModel(t);
   const cli = await startCliInNvim(t, nvim, { model });
+  // What the server says of itself, and its prompts, the CLI takes only when it has answered before the CLI is up.
+  await cli.slash("/mcp reload");
+  await cli.waitForScreen(/neovim .*Ready/, 20_000);
 
   await t.test("calls a tool that only reads without a question", async (t) => {
     model.say(

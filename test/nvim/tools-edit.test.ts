@@ -44,6 +44,11 @@ t.test("tools that edit", async (t) => {
     await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
     t.ok((await changes()).every(({ cli }) => cli === "gemini"));
     t.equal(await nvim.lua("return vim.bo.modified"), false);
+    const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
+    t.match(
+      told && "text" in told && told.text,
+      /^3 files changed and not kept yet\n.*main\.js modified \+1 -1/s,
+    );
     await nvim.command("silent undo");
     t.same(await lines("main.js"), ["greet('Ada');", "const x = BAD;"], "one undo takes it back");
     await nvim.command("silent redo");

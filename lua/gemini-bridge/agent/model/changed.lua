@@ -8,7 +8,7 @@ local group ---@type integer?
 ---@type table<string, true>
 local changed = {}
 
----@param what "buffers"|"diagnostics"|"quickfix"|"text"
+---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"text"
 local function note(what)
   if next(changed) == nil then
     vim.schedule(function()
@@ -22,8 +22,10 @@ local function note(what)
   changed[what] = true
 end
 
+--- "Gemini…" is an event of the plugin's own.
 ---@type table<string, string[]>
 local EVENTS = {
+  changes = { "GeminiChanged" },
   buffers = { "BufAdd", "BufDelete", "BufWipeout", "BufFilePost" },
   diagnostics = { "DiagnosticChanged" },
   quickfix = { "QuickFixCmdPost" },
@@ -42,8 +44,10 @@ function M.watch(params)
   end
   group = vim.api.nvim_create_augroup("gemini-bridge.agent.model.changed", {})
   for what, events in pairs(EVENTS) do
-    vim.api.nvim_create_autocmd(events, {
+    local is_own = vim.startswith(events[1], "Gemini")
+    vim.api.nvim_create_autocmd(is_own and "User" or events, {
       group = group,
+      pattern = is_own and events or nil,
       callback = function()
         note(what)
       end,

@@ -19,6 +19,11 @@ local function list_servers(params, answer)
   answer({ servers = servers.describe(servers.knowing(params.method)) })
 end
 
+---@param answer gemini_bridge.Answer
+local function list_changes(_, answer)
+  answer({ changes = require("gemini-bridge.changes.look").list() })
+end
+
 ---@type table<string, fun(params: table, answer: gemini_bridge.Answer)>
 local questions = {
   buffers = opened.buffers,
@@ -30,6 +35,7 @@ local questions = {
   request = servers.request,
   settle = settle.ask,
   quickfix = show.quickfix,
+  changes = list_changes,
   open_file = show.open_file,
   set_quickfix = show.set_quickfix,
   edit_context = edits.context,
