@@ -1,0 +1,116 @@
+/** What the real CLI changes without a review: found, and undone byte for byte. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { geminiHooks } from "../../src/agent/hooks.ts";
+import { startCliInNvim } from "../support/cli.ts";
+import { startModel, type Turn } from "../support/model.ts";
+import { root, startNvim } from "../support/nvim.ts";
+
+const settings = JSON.parse(JSON.stringify(geminiHooks(`"${root}/extension/hooks/hook.sh"`)));
+
+const FILES = {
+  "crlf.txt": Buffer.from("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\n"),
+  "bom.txt": Buffer.from("\uFEFFone\ntwo"),
+  "latin1.txt": Buffer.from("caf\xe9\nna\xefve\n", "latin1"),
+  "long.txt": Buffer.from(`first\n${"a line of some length\n".repeat(95_000)}last\n`),
+  "gone.txt": Buffer.from("going\n"),
+};
+
+const Changes = z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int() }));
+
+async function start(t: Test, args: string) {
+  const nvim = await startNvim(t, { files: FILES, args: ["crlf.txt"] });
+  const git = (...words: string[]) => execFileSync("git", words, { cwd: nvim.dirs.workspace });
+  git("init", "-q");
+  git("add", "-A");
+  git("-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "first");
+  const model = await startModel(t);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  const cli = await startCliInNvim(t, nvim, { model, args, settings });
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
+  const write = (name: string, content: string): Turn => [
+    { functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } } },
+  ];
+  const replace = (name: string, old_string: string, new_string: string): Turn => [
+    {
+      functionCall: {
+        name: "replace",
+        args: { file_path: nvim.path(name), instruction: "Do it.", old_string, new_string },
+      },
+    },
+  ];
+  const changes = async () => {
+    const found = await nvim.lua("return require('gemini-bridge').changes()");
+    const list = Array.isArray(found) ? Changes.parse(found) : [];
+    return list.map(
+      ({ path, status, hunks }) => `${path.slice(nvim.dirs.workspace.length + 1)} ${status} ${hunks}`,
+    );
+  };
+  return { nvim, model, cli, write, replace, changes };
+}
+
+t.test("YOLO: a turn of many edits", async (t) => {
+  const { nvim, model, cli, write, replace, changes } = await start(t, "--yolo");
+  const read = (name: string) => readFileSync(nvim.path(name));
+  model.say(
+    replace("crlf.txt", "two", "zwei"),
+    replace("crlf.txt", "five", "fünf"),
+    write("bom.txt", "one\ntwo\nthree\n"),
+    replace("latin1.txt", "na", "NA"),
+    replace("long.txt", "last\n", "the last\n"),
+    write("new.txt", "new\n"),
+    [{ functionCall: { name: "run_shell_command", args: { command: "rm gone.txt" } } }],
+    [{ text: "All is done." }],
+  );
+  await cli.type("Change everything.");
+  await cli.waitForScreen(/All is done\./, 40_000);
+  await nvim.waitFor(async () => (await changes()).length === 6, "six changes");
+  t.same(
+    (await changes()).filter((change) => !change.startsWith("latin1.txt")),
+    [
+      "crlf.txt modified 2",
+      "bom.txt modified 1",
+      "long.txt modified 1",
+      "new.txt added 1",
+      "gone.txt deleted 1",
+    ],
+  );
+  await nvim.waitFor(
+    async () => /gemini changed 6 files .*see :GeminiChanges/.test(await nvim.messages()),
+    "the line at the end of the turn",
+  );
+  await nvim.command("5GeminiUndo");
+  await nvim.waitFor(() => read("crlf.txt").includes("five"), "the hunk to be undone");
+  t.equal(String(read("crlf.txt")), "one\r\nzwei\r\nthree\r\nfour\r\nfive\r\nsix\r\n");
+  await nvim.command(`GeminiUndo ${nvim.path("new.txt")}`);
+  await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+  for (const [name, bytes] of Object.entries(FILES)) t.ok(read(name).equals(bytes), name);
+});
+
+t.test("auto-edit: what is reviewed is no change, what is not is one", async (t) => {
+  const { nvim, model, cli, write, changes } = await start(t, "--approval-mode auto_edit");
+  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+  await nvim.command("GeminiGate on");
+  model.say(write("crlf.txt", "one\ntwo\n"), [{ text: "It is two." }]);
+  await cli.type("Write two.");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  await nvim.command("GeminiAccept");
+  await cli.waitForScreen(/It is two\./, 20_000);
+  t.equal(read("crlf.txt"), "one\r\ntwo\r\n");
+  t.same(await changes(), []);
+
+  await nvim.command("GeminiGate off");
+  model.say(write("crlf.txt", "one\n2\n"), write("crlf.txt", "one\n2\n3\n"), [{ text: "It is three." }]);
+  await cli.type("Write three.");
+  await cli.waitForScreen(/It is three\./, 20_000);
+  t.equal(read("crlf.txt"), "one\r\n2\r\n3\r\n");
+  await nvim.waitFor(async () => (await changes()).length === 1, "the one that was not asked about");
+  await nvim.command(`GeminiUndo ${nvim.path("crlf.txt")}`);
+  await nvim.waitFor(async () => (await changes()).length === 0, "it to be undone");
+  t.equal(read("crlf.txt"), "one\r\ntwo\r\n", "and no more than that");
+});
