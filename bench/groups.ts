@@ -1,4 +1,5 @@
 /** The groups of rows, in the order of the table. */
+import { changeRows } from "./rows/changes.ts";
 import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";
 import { hookRows } from "./rows/hooks.ts";
@@ -21,6 +22,7 @@ export const groups: Readonly<Record<string, Group>> = {
   broadcast: broadcastRows,
   diffs: diffRows,
   hooks: hookRows,
+  changes: changeRows,
   resources: resourceRows,
   sizes: sizeRows,
 };

@@ -1,0 +1,109 @@
+/** What changes without a review cost: their marks in the editor, and the host's work before and after an edit. */
+import { writeFileSync } from "node:fs";
+import * as z from "zod";
+import type { ShownChange } from "../../src/nvim/changes.ts";
+import { readDiscovery } from "../../test/support/client.ts";
+import { summarize, takeTurns, time } from "../stats.ts";
+import { type Subject, startBridge, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const LINES = 10_000;
+const HUNKS = 500;
+const EDITS = 200;
+
+/** Milliseconds of the host's call that shows a change. */
+const SHOW = `
+local change = ...
+local start = vim.uv.hrtime()
+require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+const MARK = `
+local namespace = vim.api.nvim_create_namespace('bench')
+vim.api.nvim_buf_clear_namespace(0, namespace, 0, -1)
+local start = vim.uv.hrtime()
+for i = 1, ... do vim.api.nvim_buf_set_extmark(0, namespace, i * 20 - 20, 0, { sign_text = '+' }) end
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+export async function changeRows(subject: Subject): Promise<Row[]> {
+  return within(async (scope) => {
+    const files = { "a.txt": "a line\n".repeat(LINES) };
+    const { nvim } = await startBridge(scope, subject, { files, args: ["a.txt"] });
+    const [file] = readDiscovery(nvim.dirs.tmp);
+    if (!file) throw new Error("no discovery file");
+    const hunks = Array.from({ length: HUNKS }, (_, i) => ({
+      id: i + 1,
+      line: i * 20 + 1,
+      count: 2,
+      removed: 1,
+      conflict: false,
+    }));
+    const path = nvim.path("a.txt");
+    const change: ShownChange = {
+      path,
+      status: "modified",
+      added: 2 * HUNKS,
+      removed: HUNKS,
+      hunks,
+      cli: "gemini",
+      prompt: "",
+    };
+    const milliseconds = async (code: string, argument: unknown) =>
+      z.number().parse(await nvim.lua(code, argument));
+    const [shown, floor] = await takeTurns(15, [
+      () => milliseconds(SHOW, change),
+      () => milliseconds(MARK, HUNKS),
+    ]);
+
+    let moment = 0;
+    const hook = async (hook_event_name: string, name: string) => {
+      const body = {
+        session_id: "bench",
+        cwd: nvim.dirs.workspace,
+        hook_event_name,
+        timestamp: new Date(moment++),
+        tool_name: "write_file",
+        tool_input: { file_path: nvim.path(name) },
+        tool_response: {},
+        notification_type: "none",
+      };
+      await fetch(`http://127.0.0.1:${file.port}/hook`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${file.content.authToken}`, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      });
+    };
+    const edit = (before: string, after: string) => {
+      let count = 0;
+      return async () => {
+        const name = `${before}${count++}.txt`;
+        writeFileSync(nvim.path(name), "a line\n".repeat(100));
+        const wait = await time(() => hook(before, name));
+        writeFileSync(nvim.path(name), "a line\n".repeat(101));
+        return wait + (await time(() => hook(after, name)));
+      };
+    };
+    // One that tells of no edit is answered as soon as it is parsed.
+    const [edits, others] = await takeTurns(EDITS, [
+      edit("BeforeTool", "AfterTool"),
+      edit("Notification", "Notification"),
+    ]);
+    return [
+      {
+        name: `${HUNKS} hunks marked in ${LINES} lines`,
+        unit: "ms",
+        figure: summarize(shown),
+        floor: summarize(floor),
+      },
+      {
+        name: `an edit of a turn of ${EDITS}, seen before and after`,
+        unit: "ms",
+        figure: summarize(edits),
+        floor: summarize(others),
+        goal: { more: 10 },
+      },
+    ];
+  });
+}
