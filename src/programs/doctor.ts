@@ -7,7 +7,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import { processesOf, readProcessTable } from "../cli/processes/table.ts";
 import { Facts } from "./doctor/contract.ts";
-import { examine, hasErrors, programOf, renderText } from "./doctor/report.ts";
+import { examine, hasErrors, programsOf, renderText } from "./doctor/report.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
   pid       process id of a running CLI to look at
@@ -35,7 +35,7 @@ async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
   const table = await readProcessTable();
   if (list) {
-    const running = processesOf(table, programOf(facts));
+    const running = programsOf(facts).flatMap((program) => processesOf(table, program));
     process.stdout.write(running.map((cli) => `${cli.pid} ${cli.command}\n`).join(""));
     return 0;
   }

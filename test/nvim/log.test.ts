@@ -40,7 +40,7 @@ t.test("the log says what has happened, without a token or a text", async (t) =>
   );
   for (const said of [
     /INFO \[\d+\] listening on port \d+/,
-    new RegExp(`the discovery file was written: '${path}'`),
+    new RegExp(`the discovery files were written: \\[\\s*'${path}'`),
     /DEBUG \[\d+\] connection \d+ opened/,
     /INFO \[\d+\] session [\w-]{8} of 'a client' '0\.61\.0'/,
     /session [\w-]{8}: its event stream is open/,

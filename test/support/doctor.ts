@@ -34,7 +34,8 @@ export async function startClient(
   return Outcome.parse(JSON.parse(readFileSync(result, "utf8")));
 }
 
-const TITLES = /^(?=Installation|Bridge|Editors|Running CLIs|A CLI started|Gemini CLI, process)/m;
+const TITLES =
+  /^(?=Installation|Bridge|Editors|Running CLIs|A CLI started|Qwen Code started|Gemini CLI, process|Qwen Code, process)/m;
 
 /** A report's sections by their names: each finding in a line, with its advice behind an arrow. */
 export function sectionsOf(text: string): Record<string, string> {

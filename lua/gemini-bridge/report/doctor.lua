@@ -59,6 +59,15 @@ local function facts()
     pid = vim.fn.getpid(),
     cwd = vim.fn.getcwd(),
     cmd = require("gemini-bridge.terminal.launch").command(),
+    clis = filled(vim.tbl_map(function(cli)
+      return {
+        name = cli.name,
+        like = cli.like,
+        label = cli.label,
+        directory = cli.directory,
+        cmd = require("gemini-bridge.terminal.launch").command(cli.name),
+      }
+    end, require("gemini-bridge.config.clis").all())),
     isStale = build.state() == "stale",
     terminals = filled(terminals()),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
@@ -69,10 +78,15 @@ local function facts()
       connection = bridge.connection,
       port = bridge.port,
       pid = bridge.pid,
-      discoveryFile = (bridge.discoveryFiles or {})[1],
+      discoveryFiles = filled(bridge.discoveryFiles or {}),
       workspace = filled(bridge.workspace),
       clients = filled(vim.tbl_map(function(client)
-        return { name = client.name, version = client.version }
+        return {
+          name = client.name,
+          label = client.label,
+          version = client.version,
+          interrupted = client.interrupted,
+        }
       end, bridge.clients)),
     },
   }

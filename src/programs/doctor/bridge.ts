@@ -1,4 +1,5 @@
 /** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { BUILD } from "../../build.ts";
 import { temporaryDirectory } from "../../cli/cli.ts";
@@ -11,8 +12,6 @@ import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
 import { type Findings, section } from "./section.ts";
 
-/** Gemini CLI and its kin give the name of a class of theirs as their own. */
-
 export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): Promise<Section> {
   const findings = section("Bridge");
   const here = announcedEditors(temporaryDirectory(process.env));
@@ -24,15 +23,19 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   }
   checkHost(findings, bridge);
   await checkListener(findings, bridge);
-  const own = announcedEditors(directoryOf(bridge)).find(({ path }) => path === bridge.discoveryFile);
+  const own = announcedEditors(directoryOf(bridge)).find(({ path }) => path === bridge.discoveryFiles[0]);
   if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
-  else findings.error(`${bridge.discoveryFile} is gone: no CLI finds this Neovim`, ":GeminiRestart");
+  else findings.error(`${bridge.discoveryFiles[0]} is gone: no CLI finds this Neovim`, ":GeminiRestart");
+  for (const path of bridge.discoveryFiles.slice(1)) {
+    if (existsSync(path)) findings.ok(`Another CLI finds this Neovim by ${path}`);
+    else findings.error(`${path} is gone`, ":GeminiStart");
+  }
   checkEnvironment(findings, bridge);
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
     findings.warn(`${file} ${reason}: nothing below its folder is shared`, "mend it, or remove it");
-  for (const { name, version, interrupted } of bridge.clients) {
-    const client = `${name === CLI_NAME ? "Gemini CLI" : name} ${version}`;
+  for (const { name, label, version, interrupted } of bridge.clients) {
+    const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
       findings.warn(`${client} says "Disconnected" since the host is another`, "/ide enable in it");
     else findings.ok(`Connected: ${client}`);
@@ -45,8 +48,8 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
 }
 
 /** The temporary directory in which a bridge announces itself. */
-export function directoryOf({ discoveryFile }: Bridge): string {
-  return dirname(dirname(dirname(discoveryFile)));
+export function directoryOf({ discoveryFiles: [first = ""] }: Bridge): string {
+  return dirname(dirname(dirname(first)));
 }
 
 function checkHost(findings: Findings, { pid, build }: Bridge): void {

@@ -12,10 +12,18 @@ const Bridge = z.object({
   port: z.int().default(0),
   /** The host's process. */
   pid: z.int().default(0),
-  discoveryFile: z.string().default(""),
+  /** The first is Gemini CLI's, unless that is switched off. */
+  discoveryFiles: z.array(z.string()).default([]),
   workspace: z.array(z.string()).default([]),
   clients: z
-    .array(z.object({ name: z.string(), version: z.string(), interrupted: z.boolean().default(false) }))
+    .array(
+      z.object({
+        name: z.string(),
+        label: z.string(),
+        version: z.string(),
+        interrupted: z.boolean().default(false),
+      }),
+    )
     .default([]),
   /** What the running host was built from. */
   build: z.string().optional(),
@@ -37,6 +45,18 @@ const RemotePlugin = z.object({
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
+/** A CLI of the option `clis`, see lua/gemini-bridge/config/clis.lua. */
+const Cli = z.object({
+  name: z.string(),
+  like: z.enum(["gemini", "qwen", "llxprt"]),
+  label: z.string().optional(),
+  /** Where it looks for editors, where the user has said so. */
+  directory: z.string().optional(),
+  /** The command line of `:Gemini cli=…`. */
+  cmd: z.array(z.string()).min(1),
+});
+export type Cli = z.infer<typeof Cli>;
+
 /** The Neovim that asks. Its environment is the doctor's own. */
 export const Facts = z.object({
   version: z.string(),
@@ -45,6 +65,7 @@ export const Facts = z.object({
   cwd: z.string(),
   /** The command line of the CLI in Neovim's terminals. */
   cmd: z.array(z.string()).min(1),
+  clis: z.array(Cli).default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
   /** The end of what its terminals show, each with the program's process. */

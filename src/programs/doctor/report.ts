@@ -7,12 +7,15 @@ import { checkBridge } from "./bridge.ts";
 import type { Facts, Item, Report } from "./contract.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
+import { checkStartableQwen } from "./qwen.ts";
 import { checkRunning, listRunning } from "./running.ts";
 import { checkStartable } from "./startable.ts";
 
-/** The name under which CLIs run. */
-export function programOf(facts: Facts | undefined): string {
-  return basename(facts?.cmd[0] ?? "gemini");
+/** The names under which CLIs run. */
+export function programsOf(facts: Facts | undefined): string[] {
+  if (!facts) return ["gemini", "qwen", "llxprt"];
+  const commands = [facts.cmd, ...facts.clis.map(({ cmd }) => cmd)];
+  return [...new Set(commands.map(([program = ""]) => basename(program)))];
 }
 
 /**
@@ -25,16 +28,21 @@ export async function examine(
   pid: number | undefined,
 ): Promise<Report> {
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
-  const asker = { bridge: facts?.bridge, command, terminals: facts?.terminals ?? [] };
+  const clis = facts?.clis ?? [];
+  const asker = { bridge: facts?.bridge, command, clis, terminals: facts?.terminals ?? [] };
   const temporary = temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
     checkInstallation(facts, table),
     facts ? checkBridge(facts, table) : checkEditors(announcedEditors(temporary), temporary),
-    listRunning(table, programOf(facts), asker),
+    listRunning(table, programsOf(facts), asker),
     checkStartable(facts, table),
   ];
-  return { sections: await Promise.all(sections) };
+  const others = clis.filter(({ like }) => like === "qwen");
+  const startable = others
+    .map((cli) => facts && checkStartableQwen(cli, facts))
+    .filter((one) => one !== undefined);
+  return { sections: [...(await Promise.all(sections)), ...startable] };
 }
 
 const MARKS: Record<Item["level"], string> = {

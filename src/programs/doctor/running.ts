@@ -1,4 +1,5 @@
 /** The CLIs that run on this machine: a list, and one of them in detail. */
+import { basename } from "node:path";
 import { temporaryDirectory, type Variables } from "../../cli/cli.ts";
 import { announcedEditors, idePidOf } from "../../cli/find-editor.ts";
 import { readFlags } from "../../cli/flags.ts";
@@ -11,6 +12,7 @@ import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
+import { checkQwen, nameOf } from "./qwen.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
 
@@ -19,6 +21,7 @@ export interface Asker {
   readonly bridge: Bridge | undefined;
   /** The command that asks about one CLI, without its process id. */
   readonly command: string;
+  readonly clis: Facts["clis"];
   /** What is to be seen of CLIs, by their processes or one above. */
   readonly terminals: Facts["terminals"];
 }
@@ -27,10 +30,14 @@ const UNSEEN =
   'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says ' +
   '"auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back';
 
-/** @param program the CLI's name */
-export async function listRunning(table: ProcessTable, program: string, asker: Asker): Promise<Section> {
+/** @param programs the CLIs' names */
+export async function listRunning(
+  table: ProcessTable,
+  programs: readonly string[],
+  asker: Asker,
+): Promise<Section> {
   const findings = section("Running CLIs");
-  const running = processesOf(table, program);
+  const running = programs.flatMap((program) => processesOf(table, program));
   if (running.length === 0) findings.info("none");
   for (const { pid, command } of running) {
     const editor = await connectedTo(table, pid, process.env, asker);
@@ -45,8 +52,12 @@ export async function listRunning(table: ProcessTable, program: string, asker: A
 }
 
 export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
-  const findings = section(`Gemini CLI, process ${pid}`);
   const found = table.get(pid);
+  const qwen = asker.clis.find(
+    ({ like, cmd }) =>
+      like === "qwen" && processesOf(table, basename(cmd[0] ?? "")).some((each) => each.pid === pid),
+  );
+  const findings = section(`${qwen ? nameOf(qwen) : "Gemini CLI"}, process ${pid}`);
   if (!found) {
     findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
     return findings;
@@ -61,10 +72,14 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     findings.error("Its environment cannot be read", "ask as the user who runs it");
     return findings;
   }
-  checkRelease(findings, releaseOfCommand(words));
+  if (!qwen) checkRelease(findings, releaseOfCommand(words));
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`It is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker);
+  if (qwen) {
+    checkQwen(findings, { cli: qwen, env, cwd, words }, asker.bridge);
+    return findings;
+  }
   // The flag is no more than this variable.
   const trusting = readFlags(words).trusts ? { ...env, GEMINI_CLI_TRUST_WORKSPACE: "true" } : env;
   const settings = readSettings(trusting, cwd);

@@ -1,0 +1,54 @@
+/** What the doctor says of Qwen Code: its own settings, files and traps. */
+import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { examine, isRunning } from "../support/doctor.ts";
+import { startNvim } from "../support/nvim.ts";
+
+const SETTINGS = ".qwen/settings.json";
+
+async function start(t: Test, settings: object) {
+  const nvim = await startNvim(t, {
+    files: { [`../home/${SETTINGS}`]: JSON.stringify(settings) },
+    init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH",
+  });
+  mkdirSync(join(nvim.dirs.home, "bin"));
+  writeFileSync(join(nvim.dirs.home, "bin/qwen"), "#!/usr/bin/env node\nprocess.stdin.resume();\n");
+  chmodSync(join(nvim.dirs.home, "bin/qwen"), 0o755);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  const report = async (pid?: number) => Object.values(await examine(nvim, pid)).join("\n");
+  return { nvim, report };
+}
+
+t.test("one that :Gemini would start", async (t) => {
+  const { nvim, report } = await start(t, { tools: { approvalMode: "yolo" } });
+  const said = await report();
+  t.match(said, /Qwen Code started by :Gemini cli=qwen/);
+  t.match(said, /OK.*IDE mode is on in .*-qwen\.json/, "it connects without a question");
+  t.match(said, /OK.*asks before it writes/, "whatever its settings say");
+  const directory = join(nvim.dirs.home, ".qwen/ide");
+  t.match(said, new RegExp(`OK.*finds this Neovim by ${directory}/\\d+\\.lock`));
+  writeFileSync(join(nvim.dirs.home, SETTINGS), '{ "ide": { "enabled": false } // off\n}');
+  t.match(await report(), /ERROR.*IDE mode is off in .*\.qwen\/settings\.json.*\n?.*\/ide enable/);
+  writeFileSync(join(nvim.dirs.home, SETTINGS), "{ broken");
+  t.match(await report(), /ERROR.*settings\.json is no JSON object/);
+  for (const name of readdirSync(directory)) {
+    rmSync(join(directory, name));
+    mkdirSync(join(directory, name)); // so that it does not come back
+  }
+});
+
+t.test("one that the user started", async (t) => {
+  const { nvim, report } = await start(t, { ide: { enabled: true }, tools: { approvalMode: "auto-edit" } });
+  const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'qwen' }))";
+  const pid = z.int().parse(await nvim.lua(run));
+  const listed = `vim.list_contains(require('gemini-bridge.report.doctor').running(), '${pid}')`;
+  await nvim.waitFor(listed, "it to be Node", 10_000);
+  const said = await report(pid);
+  t.match(said, /Qwen Code, process \d+/);
+  t.match(said, /is not connected to this Neovim/);
+  t.match(said, /OK.*IDE mode is on in .*\.qwen\/settings\.json/);
+  t.match(said, /WARNING.*asks nobody in mode auto-edit, so that no diff opens \(.*settings\.json\)/);
+});
