@@ -198,6 +198,15 @@ t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t)
   t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
 });
 
+t.test("old lines above the first line are scrolled to", async (t) => {
+  const { nvim, agent, signs } = await start(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
+  await agent.write("a.txt", "one\n3\n");
+  await signs(t, "1-1 ┃", "signs");
+  await nvim.lua("vim.keymap.set('n', 'go', '<Plug>(gemini-old-lines)')");
+  await nvim.input("go");
+  await nvim.waitFor("vim.fn.winsaveview().topfill == 2", "both of them to be seen");
+});
+
 t.test("a host that is killed in the midst of a turn takes nothing along", async (t) => {
   const { bridge, nvim, agent, read, changes, signs } = await start(t, {
     files: { "a.txt": "1\n2\n3\n", "b.txt": "1\n" },

@@ -1,6 +1,7 @@
 --- Marks of changes in buffers. Each hunk is one mark over its lines, which moves with them while the user types.
 local path = require("gemini-bridge.disk.path")
 local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -113,6 +114,19 @@ function M.list(buf)
     :totable()
 end
 
+--- Scrolls to what is above the first line, which Neovim does not show by itself.
+---@param buf integer
+---@param count integer Virtual lines there.
+local function reveal_top(buf, count)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local view = window.view(win)
+    if view.topline == 1 then
+      view.topfill = math.min(count, math.max(vim.api.nvim_win_get_height(win) - 2, 0))
+      window.set_view(win, view)
+    end
+  end
+end
+
 --- Shows what stood there before, as virtual lines.
 ---@param buf integer
 ---@param lines table<integer, string[]> By id of the hunk.
@@ -131,6 +145,9 @@ function M.show_old(buf, lines)
         virt_lines = shown,
         virt_lines_above = hunk.count > 0 or hunk.line == 0,
       })
+      if placed_hunk.first == 1 and (hunk.count > 0 or hunk.line == 0) then
+        reveal_top(buf, #shown)
+      end
     end
   end
 end
