@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -5,11 +6,11 @@ import { connectEditorClient, languageServer } from "../support/editor-client.ts
 
 const PLACE = { path: "main.js", line: 1, symbol: "greet" };
 const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
-const TIMEOUT = "require('gemini-bridge').setup({ tools = { timeout = 400 } })";
 
 /** The editor with a language server that behaves like this. */
-async function start(t: Parameters<typeof startBridge>[0], mode: string) {
-  const init = `${TIMEOUT}\n${languageServer(mode)}`;
+async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "") {
+  const setup = `require('gemini-bridge').setup({ tools = { timeout = 400, ${options} } })`;
+  const init = `${setup}\n${languageServer(mode)}`;
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
@@ -26,7 +27,12 @@ t.test("a language server that does not answer", async (t) => {
 });
 
 t.test("a language server that crashes", async (t) => {
-  const { client } = await start(t, "crashing");
+  const { client } = await start(t, "crashing", "offered = { 'hover' }");
+  t.same(
+    (await client.mcp.listTools()).tools.map(({ name }) => name),
+    ["hover"],
+    "no more is offered than the option says",
+  );
   t.match(
     await client.text("hover", PLACE),
     /the language server test ended without an answer|No language server/,
@@ -65,6 +71,14 @@ t.test("arguments of any kind", async (t) => {
   );
   t.match(await client.text("hover", PLACE), "about **greet**");
   t.equal((await bridge.status()).state, "running");
+});
+
+t.test("an answer is cut, and says so", async (t) => {
+  const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
+  writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
+  t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
+  await bridge.nvim.command("edit many.js");
+  t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
 });
 
 t.test("a client that goes in the middle of a call", async (t) => {
