@@ -214,9 +214,9 @@ t.test("what fails at once can be read", async (t) => {
   await nvim.command("Gemini");
   await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);
   const [, pane] = panes(tmux);
-  await t.resolves(
-    waitFor(() => tmux("capture-pane", "-p", "-t", pane?.id ?? "").includes("broken"), "its words"),
-  );
+  // tmux scrolls the pane by a line to say that it is dead.
+  const shown = () => tmux("capture-pane", "-p", "-S", "-", "-t", pane?.id ?? "");
+  await t.resolves(waitFor(() => shown().includes("broken"), "its words"));
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() == nil", "its end");
   t.equal(panes(tmux).length, 2, "it stays");
 });
