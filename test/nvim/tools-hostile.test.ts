@@ -92,4 +92,9 @@ t.test("a client that goes in the middle of a call", async (t) => {
   t.equal(await call, "gone");
   const next = await connectEditorClient(t, bridge);
   t.match(await next.text("buffers"), "1 file open");
+
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  t.match(await next.text("buffers"), "1 file open", "its session goes on after a crash of the host");
 });
