@@ -11,7 +11,7 @@ RUN_TS = node --import ./scripts/typescript.mjs
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps build lint format typecheck test compat demo try screenshot bench notices fuzz soak doc doc-check clean
+.PHONY: help deps build lint format typecheck test quick compat demo try screenshot bench notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ typecheck: deps ## check the types
 test: lint typecheck doc-check build $(APART) ## check, build and test, on each Neovim and Node
 	@node scripts/test.mjs
 
+quick: build ## the tests that the changed files touch, on one Neovim
+	@node scripts/quick.mjs
+
 compat: build .compat/node_modules/.package-lock.json ## test the bridge with releases of the CLI, old and new
 	tap --reporter=tap test/compat/compat.test.ts
 
@@ -94,4 +97,4 @@ doc-check: ## check that the documentation agrees with the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 
 clean: ## remove all that is generated, the downloaded Neovims and Nodes too
-	rm -rf dist .tap .nvim .compat .nodes node_modules
+	rm -rf dist .tap .nvim .compat .qwen .nodes node_modules
