@@ -46,11 +46,12 @@ typecheck: deps ## check the types
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Another CLI of the protocol, run beside Gemini CLI.
+# Another CLI of the protocol, run beside Gemini CLI. Not by `npm ci`: optional packages of its own, which are not
+# wanted, are missing from registries and so from the lock file.
 .qwen/node_modules/.package-lock.json: test/qwen/package-lock.json
 	mkdir -p .qwen
 	cp test/qwen/package.json test/qwen/package-lock.json .qwen
-	cd .qwen && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
+	cd .qwen && npm install --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # Releases of Node, on which the host is tested.
