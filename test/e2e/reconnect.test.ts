@@ -1,4 +1,5 @@
 /** After a crash or a restart of the bridge the CLI in Neovim's terminal is connected again. */
+import { setTimeout } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import type { Nvim } from "../support/nvim.ts";
@@ -33,7 +34,7 @@ t.test("by itself, again and again", async (t) => {
   const { nvim, gemini } = await start(t);
   for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
     await replaceHost(nvim, replace);
-    await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 20_000);
+    await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
     t.match(await gemini.slash("/ide status"), /Connected to Neovim/);
   }
 });
@@ -52,7 +53,7 @@ t.test("not while something is typed", async (t) => {
   await gemini.waitForScreen(/> half a thought/);
   t.notMatch((await gemini.screen()).join("\n"), /ide enable/, "nothing was put into it");
   await gemini.press("\x7f".repeat(20));
-  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 20_000);
+  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 40_000);
 });
 
 t.test("or by the user, who is told", async (t) => {
@@ -66,8 +67,18 @@ t.test("or by the user, who is told", async (t) => {
     "the notice",
     15_000,
   );
+  // Before it has found the new host, its failure to find the old one would end the next connection, too.
+  await nvim.waitFor(
+    "(require('gemini-bridge').status().clients[1] or {}).interrupted",
+    "the CLI to be back",
+    20_000,
+  );
   await gemini.press("/ide enable");
   await gemini.waitForScreen(/> \/ide enable/);
-  await gemini.press("\x1b[F\r"); // after a key Enter is no line break
-  await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 20_000);
+  const isConnected = async () => {
+    await gemini.press("\x1b[F\r"); // after a key Enter is no line break; the list of completions may take the first
+    await setTimeout(500);
+    return nvim.lua(`return #${CLIENTS} == 1`);
+  };
+  await nvim.waitFor(async () => (await isConnected()) === true, "a new session", 20_000);
 });

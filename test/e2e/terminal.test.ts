@@ -29,7 +29,7 @@ t.test("the real CLI in the terminal of :Gemini", async (t) => {
     t.notMatch(await nvim.messages(), /ide enable/, "nothing to remind of");
     t.match(
       await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
-      /Clients {5}CLI \d+\.\d+\.\d+, connected for \d+ s/,
+      /Clients {5}Gemini CLI \d+\.\d+\.\d+, connected for \d+ s/,
       ":GeminiStatus knows it",
     );
   });

@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import { createContext } from "../../src/ide/context.ts";
 import { createFiles } from "../../src/ide/files.ts";
 import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
-import { workspacePaths } from "../../src/ide/workspace.ts";
+import { canBeJoined, workspacePaths } from "../../src/ide/workspace.ts";
 import type { Snapshot } from "../../src/nvim/protocol.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -139,10 +139,10 @@ t.test("the workspace: what is open, the roots above, what cannot be listed", as
       path("x:y"),
     ]),
     {
-      open: [path("repo/a/b"), path("tree/c"), path("plain")],
-      listed: [path("repo/a/b"), path("tree/c"), path("plain"), path("repo"), path("tree")],
-      refused: [path("x:y")],
+      open: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y")],
+      listed: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y"), path("repo"), path("tree")],
     },
   );
-  t.same(await workspacePaths([path("repo")]), { open: [path("repo")], listed: [path("repo")], refused: [] });
+  t.same(await workspacePaths([path("repo")]), { open: [path("repo")], listed: [path("repo")] });
+  t.same([path("plain"), path("x:y")].map(canBeJoined), [true, false]);
 });

@@ -3,6 +3,7 @@
 local clis = require("gemini-bridge.config.clis")
 local notify = require("gemini-bridge.notify")
 local screens = require("gemini-bridge.send.screens")
+local status = require("gemini-bridge.bridge.status")
 local terminals = require("gemini-bridge.terminal.terminals")
 
 --- How often its screen is looked at, and how long: somebody may have to log in, or an answer to end (milliseconds).
@@ -15,6 +16,9 @@ local PAUSE, REPEAT = 300, 2000
 local LOOKS = 4000
 --- So long the command may take to be shown (milliseconds).
 local SHOWN = 30000
+
+--- So long a connection may take, and so often it is asked for (milliseconds).
+local ANSWER, TRIES = 4000, 3
 
 --- Gemini CLI 0.61.0, without blanks and borders: its question, of which Esc gets rid.
 local QUESTION = "DoyouwanttoconnectNeovimtoGeminiCLI?"
@@ -41,7 +45,7 @@ end
 local function type_into(buf, drawing, is_asked, done)
   local begin, channel = vim.uv.now() + (is_asked and 0 or LOOKS), vim.bo[buf].channel
   local deadline = begin + TIMEOUT
-  local asked_at, typed_at, shown_since ---@type integer?, integer?, integer?
+  local asked_at, typed_at, shown_since, entered_at ---@type integer?, integer?, integer?, integer?
   local function look()
     if not vim.api.nvim_buf_is_valid(buf) or vim.fn.jobwait({ channel }, 0)[1] ~= -1 then
       return
@@ -58,9 +62,14 @@ local function type_into(buf, drawing, is_asked, done)
       vim.fn.chansend(channel, "\27")
     elseif typed_at then
       shown_since = is_command(reading) and (shown_since or now) or nil
-      if shown_since and now - shown_since >= PAUSE then
-        vim.fn.chansend(channel, "\r")
+      if entered_at and not shown_since then
         return done(true)
+      elseif
+        shown_since and now - math.max(shown_since + PAUSE, entered_at or 0) >= (entered_at and REPEAT or 0)
+      then
+        -- Its list of completions may take the first one.
+        entered_at = now
+        vim.fn.chansend(channel, "\r")
       end
     elseif (asked_at or not is_asked and now >= begin) and is_idle and reading.state == "empty" then
       typed_at, deadline = now, now + SHOWN
@@ -69,6 +78,15 @@ local function type_into(buf, drawing, is_asked, done)
     vim.defer_fn(look, INTERVAL)
   end
   look()
+end
+
+--- How many of a CLI's clients do not say "Disconnected".
+---@param cli string
+---@return integer
+local function connected(cli)
+  return #vim.tbl_filter(function(client)
+    return client.cli == cli and not client.interrupted
+  end, status.get().clients)
 end
 
 vim.api.nvim_create_autocmd("User", {
@@ -81,10 +99,22 @@ vim.api.nvim_create_autocmd("User", {
     if not (args.data.types and terminal and terminal.buf and drawing) then
       return notify(args.data.hint)
     end
-    type_into(terminal.buf, drawing, args.data.isAsked, function(ok)
-      if not ok then
-        notify(args.data.hint)
-      end
-    end)
+    --- Types, and once more when nobody has connected after it: the CLI may have taken another failure for this one's.
+    ---@param is_asked boolean
+    ---@param tries integer
+    local function connect(is_asked, tries)
+      local before = connected(terminal.cli)
+      type_into(terminal.buf, drawing, is_asked, function(ok)
+        if not ok then
+          return notify(args.data.hint)
+        end
+        vim.defer_fn(function()
+          if connected(terminal.cli) <= before and tries > 1 and terminals.get(terminal.name) == terminal then
+            connect(false, tries - 1)
+          end
+        end, ANSWER)
+      end)
+    end
+    connect(args.data.isAsked, TRIES)
   end,
 })

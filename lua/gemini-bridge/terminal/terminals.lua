@@ -69,9 +69,13 @@ vim.api.nvim_create_autocmd("User", {
   pattern = "GeminiDisconnected",
   callback = function(args)
     -- One that leaves while the host runs has lost nothing.
-    local terminal = status.get().state ~= "running" and M.get(args.data.terminal)
-    if terminal and not args.data.interrupted then
-      terminal.lost = true
+    if status.get().state == "running" or args.data.interrupted then
+      return
+    end
+    -- Which one it runs in may not be known yet: any of this CLI's, then.
+    local name, cli = args.data.terminal, args.data.cli
+    for _, terminal in ipairs(terminals) do
+      terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
     end
   end,
 })
