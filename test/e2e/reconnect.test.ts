@@ -15,6 +15,12 @@ async function start(t: Test, init = "") {
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
   await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect", 15_000);
+  // Until it has seen the answer to its first questions it takes the end of a host for none of its own.
+  await nvim.waitFor(
+    async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
+    "the CLI to say so",
+    15_000,
+  );
   return { nvim, gemini };
 }
 
