@@ -3,6 +3,7 @@ import fc from "fast-check";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+import { fuzz } from "../support/fuzz.ts";
 
 const PLACE = { path: "main.js", line: 1, symbol: "greet" };
 const FILES = { "main.js": "greet();\n", "secret.env": "x\n" };
@@ -67,7 +68,7 @@ t.test("arguments of any kind", async (t) => {
       const { content } = await client.call(name, given);
       return content.length > 0 && !JSON.stringify(content).includes("failed to answer");
     }),
-    { numRuns: 150 },
+    fuzz(t, "arguments of tools", 150),
   );
   t.match(await client.text("hover", PLACE), "about **greet**");
   t.equal((await bridge.status()).state, "running");
