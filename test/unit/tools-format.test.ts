@@ -2,6 +2,7 @@ import fc from "fast-check";
 import t from "tap";
 import { beginning, count, cutOff, oneLine, tally } from "../../src/editor/format.ts";
 import { decode, encode, findSymbol, hoverText, placesOf, symbolsOf } from "../../src/editor/lsp.ts";
+import { fuzz } from "../support/fuzz.ts";
 
 t.test("lists read well", async (t) => {
   t.equal(count(1, "error"), "1 error");
@@ -18,6 +19,7 @@ t.test("no text is two entries, or longer than asked", async () => {
       const [first = ""] = beginning(text, units).split("\n(cut off");
       return !/[\r\n]/.test(line) && line.length <= units + 1 && first.length <= units;
     }),
+    fuzz(t, "lines of answers", 200),
   );
 });
 
@@ -36,6 +38,7 @@ t.test("a symbol is found as a word, or not at all", async (t) => {
         return found !== undefined && found >= 0 && found < (before + symbol).length + 1;
       },
     ),
+    fuzz(t, "symbols in lines", 200),
   );
 });
 
@@ -49,6 +52,7 @@ t.test("positions come back in every encoding", async (t) => {
           decode(before + after, encode(before + after, before.length, encoding), encoding) === before.length,
       ),
     ),
+    fuzz(t, "positions in lines", 200),
   );
 });
 
@@ -73,5 +77,6 @@ t.test("what is no answer of a language server is left out", async (t) => {
       symbolsOf(value, "/a");
       return typeof hoverText(value) === "string";
     }),
+    fuzz(t, "edits of texts", 200),
   );
 });
