@@ -22,7 +22,10 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   );
   await cli.type("Please greet more formally.");
   await cli.waitForScreen(/Apply this change\?/);
-  await nvim.waitFor(async () => (await bridge.status()).diffs.length === 1, "the review");
+  // It is shown before the CLI has its answer, without which the CLI would not listen; this is known after that.
+  const answered =
+    "((require('gemini-bridge.bridge.decisions').memory() or {}).diffs[1] or {}).baseline ~= nil";
+  await nvim.waitFor(answered, "the review");
 
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
