@@ -5,8 +5,8 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiHooks } from "../../src/agent/hooks.ts";
-import { type Cli, startCliInNvim } from "../support/cli.ts";
-import { geminiIn, SETTINGS, startWithGemini } from "../support/gemini.ts";
+import { type Cli, SETTINGS, startCliInNvim } from "../support/cli.ts";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 

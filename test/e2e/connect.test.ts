@@ -3,8 +3,8 @@ import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
-import { z } from "zod";
-import { Cli } from "../support/cli.ts";
+import type { Cli } from "../support/cli.ts";
+import { geminiIn } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 
@@ -42,21 +42,10 @@ async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> 
   return { nvim, model };
 }
 
-const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
-
 /** Types `:Gemini` and gives the CLI in its terminal. */
 async function open(nvim: Nvim, command = "Gemini"): Promise<Cli> {
   await nvim.type(`:${command}\r`);
-  const terminal = `(function()
-    local terminal = require('gemini-bridge.terminal.terminals').last()
-    if not (terminal and terminal.pid) then return end
-    local win = vim.fn.win_findbuf(terminal.buf)[1]
-    return {
-      win = win, buf = terminal.buf, job = vim.bo[terminal.buf].channel, shell = terminal.pid,
-      height = vim.api.nvim_win_get_height(win),
-    }
-  end)()`;
-  return new Cli(nvim, Terminal.parse(await nvim.waitFor(terminal, "the terminal", 10_000)));
+  return geminiIn(nvim);
 }
 
 /** All that the CLI has shown. */

@@ -3,10 +3,12 @@ import { existsSync, readdirSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import type { Cli } from "../support/cli.ts";
-import type { Nvim } from "../support/nvim.ts";
-import { type OwnTerminalOptions, ownCli, startWithGemini } from "../support/own-terminal.ts";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import type { Nvim, NvimOptions } from "../support/nvim.ts";
 
 t.setTimeout(240_000);
+
+const FILES = { "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n" };
 
 const EDIT = "\x07"; // Ctrl-G
 
@@ -26,11 +28,11 @@ const isEditing = "vim.fn.expand('%:t') == 'buffer.txt' and vim.api.nvim_get_mod
 const isTyping = "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'";
 
 /** Neovim with the focus in the CLI, which listens. */
-async function start(t: Test, options?: OwnTerminalOptions): Promise<{ nvim: Nvim; cli: Cli }> {
-  const { nvim } = await startWithGemini(t, options);
+async function start(t: Test, options: NvimOptions = {}): Promise<{ nvim: Nvim; cli: Cli }> {
+  const { nvim } = await startWithGemini(t, { ...options, files: { ...FILES, ...options.files } });
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");
-  const cli = await ownCli(nvim);
+  const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Type your message/, 60_000);
   await nvim.waitFor(isTyping, "the focus in the CLI");
   await nvim.waitFor("#require('gemini-bridge').shared().files == 1", "it to connect", 20_000);
@@ -113,7 +115,7 @@ t.test("the editor that the user sets for terminals is the user's", async (t) =>
 });
 
 t.test("without the focus in a terminal the window opens behind it", async (t) => {
-  const { nvim } = await startWithGemini(t);
+  const { nvim } = await startWithGemini(t, { files: FILES });
   await nvim.command("edit greet.js");
   const editor = z
     .string()

@@ -1,12 +1,14 @@
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import type { Cli } from "../support/cli.ts";
+import { type Cli, SETTINGS } from "../support/cli.ts";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import type { Model, Turn } from "../support/model.ts";
 import type { Nvim } from "../support/nvim.ts";
-import { type OwnTerminalOptions, ownCli, startWithGemini } from "../support/own-terminal.ts";
 
 t.setTimeout(300_000);
+
+const FILES = { "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n" };
 
 const CHANGE: Turn = [
   { functionCall: { name: "write_file", args: { file_path: "greet.js", content: "const bye = 1;\n" } } },
@@ -15,13 +17,13 @@ const CHANGE: Turn = [
 /** Neovim in greet.js, and the CLI beside it with its question about a change open. */
 async function withQuestion(
   t: Test,
-  options?: OwnTerminalOptions,
+  files: Readonly<Record<string, string>> = {},
 ): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
-  const { nvim, model } = await startWithGemini(t, options);
+  const { nvim, model } = await startWithGemini(t, { files: { ...FILES, ...files } });
   model.say(CHANGE);
   await nvim.command("edit greet.js");
   await nvim.input(":GeminiSend! change it<CR>");
-  const cli = await ownCli(nvim);
+  const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Apply this change\?[\s\S]*● 1\. Allow once/, 60_000);
   return { nvim, model, cli };
 }
@@ -93,7 +95,12 @@ t.test("prompts are taken back", async (t) => {
 });
 
 t.test("a question above the prompt is one, too", async (t) => {
-  const { nvim, cli } = await withQuestion(t, { ui: { collapseDrawerDuringApproval: false } });
+  const { nvim, cli } = await withQuestion(t, {
+    "../home/.gemini/settings.json": JSON.stringify({
+      ...SETTINGS,
+      ui: { collapseDrawerDuringApproval: false },
+    }),
+  });
   await waitForPrompt(nvim, cli, ">Typeyourmessage");
   await nvim.input(":GeminiSend! --text later<CR>");
   await waitForReason(nvim, /question/);
@@ -106,10 +113,10 @@ t.test("a question above the prompt is one, too", async (t) => {
 });
 
 t.test("what the user has typed stays the user's", async (t) => {
-  const { nvim, model } = await startWithGemini(t);
+  const { nvim, model } = await startWithGemini(t, { files: FILES });
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");
-  const cli = await ownCli(nvim);
+  const cli = await geminiIn(nvim);
   await waitForPrompt(nvim, cli, ">Typeyourmessage");
   const streamed = () => model.requests.filter(({ action }) => action === "streamGenerateContent").length;
 

@@ -23,7 +23,7 @@ export interface CliOptions {
 }
 
 /** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
-const SETTINGS = {
+export const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
   general: { enableAutoUpdate: false },

@@ -1,17 +1,9 @@
 import { delimiter, dirname, join } from "node:path";
 import { z } from "zod";
-import { Cli } from "./cli.ts";
+import { Cli, SETTINGS } from "./cli.ts";
 import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
-
-/** Nothing is asked or phoned at start-up; IDE mode is on. */
-export const SETTINGS = {
-  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
-  ide: { enabled: true, hasSeenNudge: true },
-  general: { enableAutoUpdate: false },
-  privacy: { usageStatisticsEnabled: false },
-};
 
 /** A Neovim in which `gemini` can be run, with nothing but what a user would set; the proxy leads nowhere. */
 export async function startWithGemini(

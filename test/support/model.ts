@@ -65,6 +65,22 @@ export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> 
     return parts.map((part) => part.text ?? JSON.stringify(part)).join("\n");
   }
 
+  const port = await serve(t, answer);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    requests,
+    say: (...more) => void turns.push(...more),
+    promptText,
+    editorContexts: () =>
+      [...promptText().matchAll(/^```json\n(.*?)\n```$/gms)].map(([, block = ""]) => JSON.parse(block)),
+  };
+}
+
+/** Serves on loopback what a model answers, until the end of the test. @returns the port */
+export async function serve(
+  t: Scope,
+  answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+): Promise<number> {
   const server = createServer((request, response) => {
     answer(request, response).catch((error: unknown) => response.writeHead(400).end(String(error)));
   });
@@ -76,15 +92,7 @@ export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> 
   });
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error(`not a TCP address: ${address}`);
-
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    requests,
-    say: (...more) => void turns.push(...more),
-    promptText,
-    editorContexts: () =>
-      [...promptText().matchAll(/^```json\n(.*?)\n```$/gms)].map(([, block = ""]) => JSON.parse(block)),
-  };
+  return address.port;
 }
 
 function reply(parts: Turn): object {

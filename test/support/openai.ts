@@ -1,8 +1,7 @@
-import { once } from "node:events";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
-import { SCRIPT_ENDED, type Turn } from "./model.ts";
+import { SCRIPT_ENDED, serve, type Turn } from "./model.ts";
 import type { Scope } from "./scope.ts";
 
 const Body = z.looseObject({
@@ -67,19 +66,9 @@ export async function startOpenAiModel(t: Scope): Promise<OpenAiModel> {
     response.end("data: [DONE]\n\n");
   }
 
-  const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => response.writeHead(400).end(String(error)));
-  });
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  t.teardown(async () => {
-    const closed = once(server.close(), "close");
-    server.closeAllConnections();
-    await closed;
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error(`not a TCP address: ${address}`);
+  const port = await serve(t, answer);
   return {
-    url: `http://127.0.0.1:${address.port}/v1`,
+    url: `http://127.0.0.1:${port}/v1`,
     say: (...more) => void turns.push(...more),
     promptText: () => last,
   };

@@ -1,23 +1,17 @@
 import { dirname, join } from "node:path";
 import type { Test } from "tap";
+import { SETTINGS } from "./cli.ts";
 import { geminiEnv } from "./gemini.ts";
 import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import { type OpenAiModel, startOpenAiModel } from "./openai.ts";
 
 /** Nothing is asked or phoned at start-up; of the editor and of how it asks for leave nothing is said. */
-const SETTINGS = {
+const QWEN_SETTINGS = {
   $version: 4,
   security: { auth: { selectedType: "openai" }, folderTrust: { enabled: false } },
   ui: { enableFollowupSuggestions: false },
   memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false },
-  general: { enableAutoUpdate: false },
-  privacy: { usageStatisticsEnabled: false },
-};
-
-const GEMINI_SETTINGS = {
-  security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
-  ide: { enabled: true, hasSeenNudge: true },
   general: { enableAutoUpdate: false },
   privacy: { usageStatisticsEnabled: false },
 };
@@ -33,8 +27,8 @@ export async function startWithQwen(
   const nvim = await startNvim(t, {
     ...options,
     files: {
-      "../home/.qwen/settings.json": JSON.stringify(SETTINGS),
-      "../home/.gemini/settings.json": JSON.stringify(GEMINI_SETTINGS),
+      "../home/.qwen/settings.json": JSON.stringify(QWEN_SETTINGS),
+      "../home/.gemini/settings.json": JSON.stringify(SETTINGS),
       ...options.files,
     },
     env: {
