@@ -76,8 +76,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
 
     const sessions = createSessions({ version, log, ...boot.server });
-    const labelOf = ({ credential }: Pick<SessionInfo, "credential">) =>
-      profiles.find(({ name }) => name === credential)?.label ?? credential;
+    const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
     const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
     const terminals = createTerminals({
       sessions,
@@ -98,7 +97,11 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       bridge,
       log,
       sessions,
-      nameOf: ({ id, info }) => ({ client: terminals.nameOf(id) ?? info.name, label: labelOf(info) }),
+      nameOf: ({ id, info }) => ({
+        client: terminals.nameOf(id) ?? info.name,
+        label: labelOf(info.credential),
+      }),
+      labelOf,
       lastId: boot.lastDiffId,
       earlier: memory.diffs,
       decided: activity.decided,
@@ -117,7 +120,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const client = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
       id,
       cli,
-      label: labelOf({ credential: cli }),
+      label: labelOf(cli),
       name,
       version,
       connectedAt,
@@ -144,37 +147,29 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
 
     let gate = boot.gate;
-    const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate) };
+    const { propose } = reviews;
+    const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate), propose };
     const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
     disposals.push(editor.close);
     await editor.sessions.restore(memory.editorSessions);
     signal.throwIfAborted();
 
-    const { port, tokens } = boot;
     const hooks = createHooksRoute({
       listeners: [activity.listener, changes.listener],
       asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
       log,
     });
     const routes = [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks];
-    const endpoint = await listen(
+    const address = await listen(
       { routes, log, bodyLimit: boot.server.bodyLimit },
       profiles.map(({ name }) => name),
-      { port, tokens },
-    );
-    disposals.push(endpoint.close);
-    signal.throwIfAborted();
-    log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
-
-    const workspace = createWorkspacePublisher({
-      bridge,
-      log,
-      address: endpoint,
-      profiles,
       boot,
-      report,
-      signal,
-    });
+    );
+    disposals.push(address.close);
+    signal.throwIfAborted();
+    log.info(`listening on port ${address.port} for process ${boot.idePid}`);
+
+    const workspace = createWorkspacePublisher({ bridge, log, address, profiles, boot, report, signal });
     disposals.push(workspace.remove);
     await workspace.publish(boot.workspace.directories);
     void prepare();
@@ -185,7 +180,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...changes.handlers,
         ...terminals.handlers,
         ...editor.handlers,
-        ...createSurroundings({ bridge, report, port: endpoint.port, connect: boot.connect }),
+        ...createSurroundings({ bridge, report, port: address.port, connect: boot.connect }),
         context: context.snapshot,
         terminal_ready: ({ terminal }) => activity.ready(terminal),
         gate: (setting) => {

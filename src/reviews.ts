@@ -14,6 +14,7 @@ import { createStaleness } from "./ide/staleness.ts";
 import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import { Refusal } from "./refusal.ts";
+import { createReviewOutcomes, type ReviewOutcome } from "./review-outcomes.ts";
 
 /** The session of reviews that this bridge opens by itself. */
 const OWN = "";
@@ -24,6 +25,12 @@ const DISK_PATIENCE = 1_000;
 export interface Reviews {
   /** What the tools do for this session. */
   tools(session: Session): DiffTools;
+  /**
+   * Opens a review for which no CLI waits: what the user accepts is written here.
+   * @returns its outcome, as soon as there is one
+   * @throws {Refusal} when it cannot be shown
+   */
+  propose(cli: string, filePath: string, newContent: string): Promise<ReviewOutcome>;
   /** Closes the reviews of a session that is gone. */
   abandon(session: Session): void;
   /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
@@ -31,6 +38,10 @@ export interface Reviews {
   /** Stops looking at the disk. May run twice. */
   close(): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
+}
+
+interface Shown {
+  outcome: Promise<ReviewOutcome>;
 }
 
 interface Names {
@@ -44,6 +55,8 @@ export interface ReviewsOptions {
   sessions: Pick<Sessions, "get">;
   /** What the user is told of the client that asks, and which CLI it is. */
   nameOf: (session: Session) => Names;
+  /** What the user knows a CLI as. */
+  labelOf: (cli: string) => string;
   /** The highest review id that is taken. */
   lastId: number;
   /** Reviews of a host before this one. */
@@ -61,6 +74,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, sessions, remember } = options;
   const closing = new AbortController();
   const records = createReviewRecords(options.lastId, options.earlier);
+  const outcomes = createReviewOutcomes();
   const staleness = createStaleness({
     bridge,
     log,
@@ -101,6 +115,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         ? await write(filePath, content)
         : ((await session?.deliver(notification)) ?? false);
     move(review, delivered ? "delivered" : "lost");
+    outcomes.decided(id, content, delivered);
     log.info(`the decision on review ${id} was ${review.state}`);
     settle(id, delivered, filePath);
   }
@@ -141,6 +156,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     try {
       const { content } = await bridge.call("diff_close", { id: review.id, reason });
       move(review, "closed");
+      outcomes.closed(review.id, reason === "written");
       return content;
     } catch (error) {
       if (review.state === "closing") move(review, reason === "disconnected" ? "closed" : "open");
@@ -148,9 +164,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<void> {
+  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
     const earlier = records.find(sessionId, filePath);
     const review = earlier ?? records.add(sessionId, filePath, names.label);
+    const outcome = outcomes.expect(review.id, newContent);
     const original = readDiskText(filePath);
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(review.id, cli, filePath, newContent);
@@ -162,18 +179,22 @@ export function createReviews(options: ReviewsOptions): Reviews {
       await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
     } catch (error) {
       // The user was quicker, and decided on the earlier text.
-      if (earlier && review.state !== "open" && sessions.get(sessionId))
+      if (earlier && review.state !== "open" && (sessionId === OWN || sessions.get(sessionId)))
         return show(sessionId, filePath, newContent, names);
       // A text that could not be replaced leaves the review as it was.
       if (!earlier) move(review, "closed");
+      outcomes.closed(review.id, false);
       throw error;
     }
     if (review.state === "open") void staleness.begin(review, original, newContent);
+    return { outcome };
   }
 
   return {
     tools: (session) => ({
-      openDiff: ({ filePath, newContent }) => show(session.id, filePath, newContent, options.nameOf(session)),
+      async openDiff({ filePath, newContent }) {
+        await show(session.id, filePath, newContent, options.nameOf(session));
+      },
       async closeDiff(filePath) {
         const review = records.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
@@ -185,6 +206,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
         return content;
       },
     }),
+    async propose(cli, filePath, newContent) {
+      const label = options.labelOf(cli);
+      return (await show(OWN, filePath, newContent, { client: label, label })).outcome;
+    },
     abandon(session) {
       for (const review of records.ofSession(session.id)) {
         if (review.state !== "open") continue;
@@ -202,6 +227,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     close() {
       closing.abort();
       staleness.close();
+      outcomes.close();
     },
     handlers: {
       diff_accepted: ({ id, content }) => decide(id, content),

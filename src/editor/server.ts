@@ -57,7 +57,7 @@ export function createEditorServer({
     called(calls);
     try {
       const workspace = openWorkspace(await asking.consent(), files);
-      const result = await act({ ask: asking.ask, limits, workspace, edit: editsAs(info, following) });
+      const result = await act({ ask: asking.ask, limits, workspace, editing: editsAs(info, following) });
       log.info(`${what} for ${from}: ${Math.round(performance.now() - started)} ms`);
       return result;
     } catch (error) {

@@ -2,6 +2,7 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import type { Editing } from "./as-agent.ts";
 import type { Ask } from "./ask.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
@@ -20,11 +21,7 @@ export interface Scene {
   ask: Ask;
   workspace: Workspace;
   limits: Limits;
-  /**
-   * Runs what changes these files, and has it count as the CLI's own doing: it is listed, kept and undone like that.
-   * @throws {Refusal} where the user reviews every edit
-   */
-  edit<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
+  editing: Editing;
 }
 
 export interface Answer {

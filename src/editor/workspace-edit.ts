@@ -4,6 +4,7 @@ import type { FileEdits, Server } from "../nvim/questions.ts";
 import { Refusal } from "../refusal.ts";
 import { count } from "./format.ts";
 import { pathOf, Range } from "./lsp.ts";
+import { reviewEdits } from "./review-edits.ts";
 import type { Answer, Scene } from "./tool.ts";
 
 const TextEdit = z.object({ range: Range, newText: z.string() });
@@ -43,16 +44,17 @@ export async function workspaceEdits(result: unknown, { workspace }: Scene): Pro
   return [...files.values()].filter(({ edits }) => edits.length > 0);
 }
 
-/** Makes the edits, which count as the CLI's own. */
+/** Makes the edits, which count as the CLI's own; where the user reviews every edit, what they accept of them. */
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
   scene: Scene,
 ): Promise<Answer> {
-  const { ask, workspace } = scene;
+  const { ask, workspace, editing } = scene;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
+  if (editing.isGated) return reviewEdits(files, encoding, scene);
   const paths = files.map(({ path }) => path);
-  const { done, problem } = await scene.edit(paths, () => ask("apply_edits", { files, encoding }));
+  const { done, problem } = await editing.follow(paths, () => ask("apply_edits", { files, encoding }));
   const changed = files.slice(0, done);
   await ask("tell_written", { paths: changed.map(({ path }) => path) });
   const lines = changed.map(({ path, edits }) => `${workspace.name(path)}: ${count(edits.length, "edit")}`);

@@ -102,6 +102,8 @@ export const answers = {
     insertSpaces: z.boolean(),
     diagnostics: list(z.unknown()),
   }),
+  /** What the files would hold. */
+  preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
   /** So many files were changed and written; `problem` is why the next one was not. */
   apply_edits: z.object({ done: z.number().int(), problem: z.string().optional() }),
   tell_written: z.unknown(),
@@ -150,6 +152,8 @@ export interface Questions {
   /** Shows a file in an ordinary window; the focus stays. */
   open_file: { path: string; line?: number | undefined };
   edit_context: { path: string; line?: number | undefined };
+  /** Like `apply_edits`, and changes nothing. */
+  preview_edits: { files: readonly FileEdits[]; encoding: string };
   /** Changes no file when one of them has unsaved changes, or another text than its `tick` stands for. */
   apply_edits: { files: readonly FileEdits[]; encoding: string };
   /** Nobody has been told yet that these were written. */

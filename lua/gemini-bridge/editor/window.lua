@@ -89,9 +89,18 @@ function M.is_closing(win)
   return closing[win] == true
 end
 
+--- Language servers are told of the last changes first: Neovim 0.10 reads them when the text is gone (E315).
+---@param buf integer
+local function detach_servers(buf)
+  for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients({ bufnr = buf }) or {}) do
+    pcall(vim.lsp.buf_detach_client, buf, client.id)
+  end
+end
+
 --- Deletes a buffer, also when an autocommand fails at that. May run twice.
 ---@param buf integer
 function M.delete_buffer(buf)
+  detach_servers(buf)
   if vim.api.nvim_buf_is_valid(buf) then
     pcall(vim.api.nvim_buf_delete, buf, { force = true })
   end

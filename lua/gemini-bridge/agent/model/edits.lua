@@ -2,6 +2,7 @@
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.agent.model.documents")
 local safely = require("gemini-bridge.editor.safely")
+local text = require("gemini-bridge.review.text")
 
 local M = {}
 
@@ -54,6 +55,46 @@ local function edit(buf, edits, encoding)
   vim.api.nvim_buf_call(buf, function()
     -- What the user's autocommands do with a file that they write is no part of these edits.
     vim.cmd("silent noautocmd keepalt keepjumps lockmarks write!")
+  end)
+end
+
+--- The bytes that a file would hold. Raises a sentence for those that cannot travel.
+---@param file gemini_bridge.FileEdits
+---@param encoding string
+---@return string
+local function preview(file, encoding)
+  local buf = check(file)
+  local options = vim.bo[buf]
+  local scratch = vim.api.nvim_create_buf(false, true)
+  local ok, result = pcall(function()
+    vim.api.nvim_buf_set_lines(scratch, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+    for _, name in ipairs({ "fileformat", "endofline", "bomb" }) do
+      vim.bo[scratch][name] = options[name]
+    end
+    vim.lsp.util.apply_text_edits(file.edits, scratch, encoding)
+    return text.read(scratch)
+  end)
+  vim.api.nvim_buf_delete(scratch, { force = true })
+  local is_utf8 = options.fileencoding == "" or options.fileencoding == "utf-8"
+  if ok and not (is_utf8 and disk.is_utf8(result)) then
+    error(("%s is not UTF-8: its change cannot be reviewed"):format(disk.display(file.path)), 0)
+  end
+  return ok and result or error(result, 0)
+end
+
+--- What files would hold after edits. Nothing changes.
+---@param params { files: gemini_bridge.FileEdits[], encoding: string }
+---@param answer gemini_bridge.Answer
+function M.preview(params, answer)
+  safely.run(function()
+    local ok, result = pcall(vim.tbl_map, function(file)
+      return { path = file.path, content = preview(file, params.encoding) }
+    end, params.files)
+    if ok then
+      answer({ texts = result })
+    else
+      answer(nil, tostring(result))
+    end
   end)
 end
 

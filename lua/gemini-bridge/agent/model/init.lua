@@ -39,6 +39,7 @@ local questions = {
   open_file = show.open_file,
   set_quickfix = show.set_quickfix,
   edit_context = edits.context,
+  preview_edits = edits.preview,
   apply_edits = edits.apply,
   tell_written = edits.tell_written,
 }

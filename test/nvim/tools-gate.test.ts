@@ -1,0 +1,105 @@
+/** With the gate on, what the editing tools would make of a file is reviewed before it is made. */
+import { readFileSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+
+const FILES = {
+  "greet.js": "function greet(name) {\n  return name;   \n}\n",
+  "main.js": "\uFEFFgreet('Ada');\r\nconst x = BAD;\r\n",
+  "other.js": "greet('Bob');",
+  "old.js": Buffer.from("greet('J\xfcrg');\n", "latin1"),
+};
+const ALL = ["greet.js", "main.js", "other.js"] as const;
+const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
+
+t.test("the gate", async (t) => {
+  const { "old.js": old, ...files } = FILES;
+  const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer() });
+  const { nvim } = bridge;
+  const client = await connectEditorClient(t, bridge);
+  const { text } = client;
+  const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
+  const pending = async () => (await bridge.status()).diffs.map(({ filePath }) => filePath);
+  const waitForReviews = (count: number) =>
+    nvim.waitFor(async () => (await pending()).length === count, `${count} reviews`);
+  const written = (name: string, content: string) =>
+    nvim.waitFor(() => onDisk(name) === content, `${name} to be written`);
+  const renamed = (name: (typeof ALL)[number]) => files[name].replace("greet", "welcome");
+  await nvim.command("GeminiGate on");
+
+  await t.test("a rename is a review for each file, and each decision counts", async (t) => {
+    const answer = client.call("rename", rename);
+    await waitForReviews(3);
+    for (const name of ALL) t.equal(onDisk(name), files[name], "nothing is written before");
+    await nvim.command("GeminiAccept main.js");
+    await nvim.command("GeminiReject greet.js");
+    await waitForReviews(1);
+    await nvim.command("GeminiReview");
+    await nvim.input("GA // mine<Esc>:GeminiAccept<CR>");
+    const { content, structuredContent, isError } = await answer;
+    t.notOk(isError);
+    const [said] = content;
+    t.match(
+      said?.type === "text" && said.text,
+      /^The user reviews every edit: 2 of 3 files changed and written\.\n/,
+    );
+    t.match(said?.type === "text" && said.text, "greet.js: rejected, leave it as it is");
+    const { files: told } = structuredContent as { files: { path: string; outcome: string }[] };
+    t.same(
+      told.sort((a, b) => (a.path < b.path ? -1 : 1)),
+      [
+        { path: "greet.js", outcome: "rejected" },
+        { path: "main.js", outcome: "accepted" },
+        { path: "other.js", outcome: "edited" },
+      ],
+    );
+    t.equal(onDisk("main.js"), renamed("main.js"), "byte order mark and line ends stay");
+    t.equal(onDisk("other.js"), `${renamed("other.js")} // mine`, "no line end is added");
+    t.equal(onDisk("greet.js"), files["greet.js"]);
+    t.same(await nvim.lua("return require('gemini-bridge').changes()"), [], "what was reviewed is no change");
+  });
+
+  await t.test("a second call replaces the text, and the first is told", async (t) => {
+    for (const name of ALL) writeFileSync(nvim.path(name), files[name]);
+    await text("diagnostics", { path: "greet.js", settle: true });
+    const first = text("format", { path: "greet.js" });
+    await waitForReviews(1);
+    const second = text("format", { path: "greet.js" });
+    t.match(await first, "greet.js: not decided: a later call proposes something else");
+    await nvim.command("GeminiAccept");
+    t.match(await second, "1 of 1 file changed and written.\ngreet.js: accepted");
+    t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
+    t.same(
+      await nvim.lua(
+        "return vim.tbl_filter(function(buf) return vim.fn.bufname(buf):find('^gemini:') end, vim.api.nvim_list_bufs())",
+      ),
+      [],
+      "no proposal is left, although a language server was to be told of its last change",
+    );
+  });
+
+  await t.test("a client that goes, and a host that crashes, lose nothing", async () => {
+    await text("diagnostics", { path: "main.js", settle: true });
+    const listed = await text("code_actions", { path: "main.js", line: 2 });
+    const leaving = await connectEditorClient(t, bridge);
+    const call = leaving
+      .call("apply_code_action", { id: Number(/^(\d+):/m.exec(listed)?.[1]) })
+      .catch(() => {});
+    await waitForReviews(1);
+    await leaving.mcp.close();
+    await call;
+    const host = await bridge.host();
+    process.kill(host, "SIGKILL");
+    await bridge.nextHost(host);
+    await waitForReviews(1);
+    await nvim.command("GeminiAccept");
+    await written("main.js", files["main.js"].replace("BAD", "GOOD"));
+  });
+
+  await t.test("what cannot travel as it is, is refused", async (t) => {
+    writeFileSync(nvim.path("old.js"), old);
+    t.match(await client.refusal("rename", { ...rename, path: "other.js" }), "old.js is not UTF-8");
+    t.same(await pending(), [], "and no other file is shown");
+  });
+});

@@ -1,0 +1,32 @@
+import t from "tap";
+import type { Ask } from "../../src/editor/ask.ts";
+import { reviewEdits } from "../../src/editor/review-edits.ts";
+import { Refusal } from "../../src/refusal.ts";
+
+const ask = (async () => ({ texts: [{ path: "/w/a.js", content: "a" }] })) as unknown as Ask;
+const workspace = {
+  file: async (path: string) => path,
+  shared: async (paths: readonly string[]) => new Set(paths),
+  name: (path: string) => path.slice(3),
+};
+const files = [{ path: "/w/a.js", edits: [] }];
+
+function review(propose: () => Promise<"accepted">, patience?: number) {
+  const editing = { isGated: true, propose, follow: () => Promise.reject(new Error("nothing is followed")) };
+  return reviewEdits(files, "utf-16", { ask, editing, workspace }, patience);
+}
+
+t.test("a user who takes longer than the client waits", async (t) => {
+  const { text, structured } = await review(() => new Promise(() => {}), 1);
+  t.match(text, "0 of 1 file changed and written.\na.js: not decided yet: the review stays open");
+  t.same(structured, { files: [{ path: "a.js", outcome: "open" }] });
+});
+
+t.test("what cannot be shown is said of its file", async (t) => {
+  const { text } = await review(() => Promise.reject(new Refusal("a.js is a directory")));
+  t.match(text, "a.js: not changed: a.js is a directory");
+  await t.rejects(
+    review(() => Promise.reject(new Error("inside"))),
+    /inside/,
+  );
+});
