@@ -1,5 +1,5 @@
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -10,6 +10,7 @@ import { type AgentListener, createHooksRoute } from "../../src/agent/route.ts";
 import { createLog } from "../../src/log.ts";
 import { root } from "../support/nvim.ts";
 import { ask, startServer, TOKEN } from "../support/server.ts";
+import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
@@ -54,6 +55,17 @@ async function run(env: Record<string, string | undefined>, body: string, script
   return { out, err, code };
 }
 
+/** A directory with these commands, and no others on the path. */
+function commands(t: Test, ...names: string[]) {
+  const directory = temporary(t);
+  for (const name of names)
+    symlinkSync(
+      execFileSync("sh", ["-c", `command -v ${name}`], { encoding: "utf8" }).trim(),
+      join(directory, name),
+    );
+  return { directory, env: { PATH: directory } };
+}
+
 const SILENT = { out: "", err: "", code: 0 };
 const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_SERVER_PORT: String(port),
@@ -73,10 +85,34 @@ t.test("the hook of a CLI tells, and has an edit asked about", async (t) => {
   const { out, ...rest } = await run(env, input("BeforeTool", WRITE));
   t.match(JSON.parse(out), { decision: "ask" });
   t.same(rest, { err: "", code: 0 });
-  const large = tool("write_file", { file_path: "/b", content: "x\n".repeat(1_000_000) });
-  t.same(await run(env, input("AfterTool", large)), SILENT, "megabytes");
-  t.match(events.at(-1), { kind: "tool_ended", tool: { filePath: "/b" } });
-  t.equal(events.length, 4);
+  t.equal(events.length, 3);
+});
+
+t.test("megabytes, with curl and without", async (t) => {
+  const { port, events } = await start(t, { asks: async () => true });
+  const { env: few } = commands(t, "bash", "cat", "dd");
+  const home = commands(t).directory;
+  writeFileSync(join(home, ".curlrc"), `verbose\noutput = "${join(home, "output")}"\n`);
+  const env = { ...variables(port), HOME: home, http_proxy: "http://127.0.0.1:1" };
+  for (const [what, more] of [["curl", {}] as const, ["none", few] as const])
+    for (const size of [100_000, 524_288, 6_400_000]) {
+      const large = tool("write_file", { file_path: `/${size}`, content: `${"ü\n".repeat(size / 4)}ü` });
+      const { out, ...rest } = await run({ ...env, ...more }, input("BeforeTool", large));
+      t.same(rest, { err: "", code: 0 }, `${what}, ${size}`);
+      t.match(JSON.parse(out), { decision: "ask" });
+      t.match(events.at(-1), {
+        kind: "tool_starting",
+        tool: { filePath: `/${size}` },
+        agent: { pid: process.pid },
+      });
+      t.same(
+        await run({ ...env, ...more, GEMINI_CLI_IDE_SERVER_PORT: "1" }, input("AfterTool", large)),
+        SILENT,
+      );
+      t.same(await run({ ...variables(port, "another"), ...more }, input("AfterTool", large)), SILENT);
+    }
+  t.equal(events.length, 6);
+  t.same(readdirSync(home), [".curlrc"], "the user's settings of curl are for others");
 });
 
 t.test("a hook is silent whatever happens", async (t) => {
@@ -123,8 +159,9 @@ t.test("the token is in no list of processes", async (t) => {
     },
   });
   await run(variables(port), input("BeforeTool", WRITE));
-  t.match(seen, [/hook\.sh/]);
-  t.notMatch(seen[0], TOKEN);
+  await run(variables(port), input("BeforeTool", { ...WRITE, more: "x".repeat(1_000_000) }));
+  t.match(seen, [/hook\.sh/, /curl/]);
+  t.notMatch(seen.join(), TOKEN);
 });
 
 t.test("what the agent waits for", async (t) => {
