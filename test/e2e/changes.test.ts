@@ -114,3 +114,35 @@ t.test("auto-edit: what is reviewed is no change, what is not is one", async (t)
   await nvim.waitFor(async () => (await changes()).length === 0, "it to be undone");
   t.equal(read("crlf.txt"), "one\r\ntwo\r\n", "and no more than that");
 });
+
+t.test("Allow for this session: reviews while connected, changes from then on", async (t) => {
+  const { nvim, model, cli, write, changes } = await start(t, "");
+  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+  const allow = async () => {
+    await cli.waitForScreen(/2\. Allow for this session/, 20_000);
+    await cli.press("2");
+  };
+  model.say(write("gone.txt", "one\n"), [{ text: "It is one." }]);
+  await cli.type("Write one.");
+  await allow();
+  await cli.waitForScreen(/It is one\./, 20_000);
+  model.say(write("gone.txt", "two\n"), [{ text: "It is two." }]);
+  await cli.type("Write two.");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the CLI to ask again", 20_000);
+  await nvim.command("GeminiAccept");
+  await cli.waitForScreen(/It is two\./, 20_000);
+  t.equal(read("gone.txt"), "two\n");
+  t.same(await changes(), [], "what was reviewed is no change");
+
+  t.match(await cli.slash("/ide disable"), /disabled|disconnected/i);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the CLI to be gone", 10_000);
+  model.say(write("gone.txt", "three\n"), write("gone.txt", "four\n"), [{ text: "It is four." }]);
+  await cli.type("Write three.");
+  await allow();
+  await cli.waitForScreen(/It is four\./, 20_000);
+  t.equal(read("gone.txt"), "four\n");
+  await nvim.waitFor(async () => (await changes()).length === 1, "the change that nobody was asked about");
+  await nvim.command(`GeminiUndo ${nvim.path("gone.txt")}`);
+  await nvim.waitFor(async () => (await changes()).length === 0, "it to be undone");
+  t.equal(read("gone.txt"), "two\n");
+});
