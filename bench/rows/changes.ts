@@ -48,6 +48,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       removed: HUNKS,
       hunks,
       cli: "gemini",
+      turn: 1,
       prompt: "",
     };
     const milliseconds = async (code: string, argument: unknown) =>

@@ -99,8 +99,14 @@ end
 ---@field status "modified"|"added"|"deleted"
 ---@field added integer Lines.
 ---@field removed integer Lines.
----@field hunks integer
+---@field hunks integer How many.
+---@field ranges gemini_bridge.ChangedRange[] Where they are.
 ---@field cli string Profile of the CLI that changed it last.
+
+---@class gemini_bridge.ChangedRange
+---@field first integer Line of the file on disk, 1-based; of a removal the line above it.
+---@field last integer
+---@field conflict boolean The user has edited it since, so that it cannot be undone.
 
 --- The files that CLIs changed without a review, until that is kept or undone.
 ---@return gemini_bridge.ChangedFile[]
@@ -120,9 +126,11 @@ function M.undo(opts)
   require("gemini-bridge.changes.decide").undo(opts or {})
 end
 
---- Lets the user choose from what CLIs proposed and wrote, and shows it.
+--- What CLIs proposed and wrote since yesterday in the directories that are open, by turn, the newest first. Asks the
+--- host, for a second at most.
+---@return gemini_bridge.HistoryTurn[]? turns nil when there is no host, or it does not answer.
 function M.history()
-  require("gemini-bridge.changes.past").open()
+  return require("gemini-bridge.changes.past").list()
 end
 
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.

@@ -37,6 +37,7 @@ const SavedChange = z.object({
   fixed: z.string().optional(),
   touched: z.boolean(),
   cli: z.string(),
+  turn: z.number(),
   prompt: z.string(),
   text: z.object({
     lines,

@@ -27,12 +27,13 @@ export interface FileChange {
   readonly fixed?: string | undefined;
   /** only that an agent has written it. */
   readonly touched: boolean;
-  /** Whose the last change was: a profile, and the prompt of its turn. */
+  /** Whose the last change was: a profile, when its turn began (Unix milliseconds), and with which prompt. */
   readonly cli: string;
+  readonly turn: number;
   readonly prompt: string;
 }
 
-export type Author = Pick<FileChange, "cli" | "prompt">;
+export type Author = Pick<FileChange, "cli" | "turn" | "prompt">;
 
 /** A file as it is before an agent may change it. */
 export function beginChange(path: string, found: DiskFile, author: Author, fixed = unfit(found)): FileChange {
@@ -77,8 +78,8 @@ export function follow(change: FileChange, found: DiskFile, author?: Author): Fi
   return { ...next, text: editedByUser(change.text, lines) };
 }
 
-function authorOf({ cli, prompt }: FileChange): Author {
-  return { cli, prompt };
+function authorOf({ cli, turn, prompt }: Author): Author {
+  return { cli, turn, prompt };
 }
 
 export function isChanged({ existed, exists, text, fixed, touched }: FileChange): boolean {
@@ -114,7 +115,7 @@ export function textOf({ exists, text }: FileChange): string | undefined {
 }
 
 export function shown(change: FileChange): ShownChange {
-  const { path, existed, exists, cli, prompt, fixed, text } = change;
+  const { path, existed, exists, cli, turn, prompt, fixed, text } = change;
   const isAdded = !existed && exists && reference(text).length === 0;
   return {
     path,
@@ -129,6 +130,7 @@ export function shown(change: FileChange): ShownChange {
       conflict,
     })),
     cli,
+    turn,
     prompt,
     fixed,
   };

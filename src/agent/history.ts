@@ -23,6 +23,8 @@ const Entry = z.object({
   at: z.number(),
   /** A profile. */
   cli: z.string(),
+  /** When its turn began (Unix milliseconds; 0 where no hook has told of it), and with which prompt. */
+  turn: z.number(),
   prompt: z.string(),
   /** Absolute, without links. */
   path: z.string(),
@@ -55,11 +57,11 @@ export interface HistoryOptions {
   directory: string;
   mayKeep: (path: string) => boolean;
   /** What a CLI works on. */
-  promptOf: (cli: string) => string;
+  authorOf: (cli: string) => Author;
   log: Log;
 }
 
-export function createHistory({ directory, mayKeep, promptOf, log }: HistoryOptions): History {
+export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOptions): History {
   const all = join(directory, "history");
   const kept = createKeptFiles(all, log);
   const ofTurns = new Map<string, Entry>();
@@ -75,8 +77,8 @@ export function createHistory({ directory, mayKeep, promptOf, log }: HistoryOpti
     return entry;
   }
 
-  function begin(kind: Entry["kind"], { cli, prompt }: Author, path: string, texts: Texts): Entry {
-    return save({ id: randomUUID(), at: Date.now(), cli, prompt, path, kind, texts });
+  function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string, texts: Texts): Entry {
+    return save({ id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind, texts });
   }
 
   async function list(): Promise<Entry[]> {
@@ -106,7 +108,7 @@ export function createHistory({ directory, mayKeep, promptOf, log }: HistoryOpti
     async proposed(review, cli, filePath, newContent) {
       const path = await realPath(filePath);
       const before = (await readDiskFile(path)).text ?? null;
-      const entry = begin("proposed", { cli, prompt: promptOf(cli) }, path, {
+      const entry = begin("proposed", authorOf(cli), path, {
         before,
         after: asOnDisk(newContent, before),
       });

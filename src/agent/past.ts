@@ -20,12 +20,12 @@ export interface PastOptions {
 
 export function createPast({ bridge, history, inTurn, restored }: PastOptions): Handlers {
   return {
-    history_asked: ({ directories }) =>
+    history_asked: ({ id, directories }) =>
       inTurn(async () => {
         const isBelow = (path: string) =>
           directories.some((directory) => `${path}/`.startsWith(`${directory.replace(/\/$/, "")}/`));
         const entries = (await history.list()).filter(({ path }) => isBelow(path)).map(shown);
-        bridge.tell("history_show", { entries });
+        bridge.tell("history_show", { id, entries });
       }),
     history_opened: ({ id }) =>
       inTurn(async () => {
@@ -36,11 +36,12 @@ export function createPast({ bridge, history, inTurn, restored }: PastOptions): 
       }),
     history_taken_back: ({ id }) =>
       inTurn(async () => {
-        const { path, texts, cli, prompt } = await history.read(id);
+        const { path, texts, cli, turn, prompt } = await history.read(id);
+        const author = { cli, turn, prompt };
         const found = await readDiskFile(path);
         // What has come since is the user's here, whoever it was.
-        const begun = beginChange(path, fileOf(texts.before), { cli, prompt });
-        const change = follow(follow(begun, fileOf(texts.after), { cli, prompt }), found);
+        const begun = beginChange(path, fileOf(texts.before), author);
+        const change = follow(follow(begun, fileOf(texts.after), author), found);
         if (change.fixed !== undefined) throw new Refusal(`${path} cannot be changed back: ${change.fixed}`);
         if (!isChanged(change)) throw new Refusal(`nothing of it is in ${path} any more`);
         const next = undone(change);
@@ -60,6 +61,6 @@ function fileOf(text: string | null) {
     : { kind: "file" as const, text, version: `history ${text.length}` };
 }
 
-function shown({ id, at, cli, prompt, path, kind }: Entry): ShownEntry {
-  return { id, at: Math.floor(at / 1_000), cli, prompt, path, kind };
+function shown({ id, at, cli, turn, prompt, path, kind }: Entry): ShownEntry {
+  return { id, at: Math.floor(at / 1_000), cli, turn, prompt, path, kind };
 }

@@ -15,8 +15,8 @@ interface Turn extends Author {
 export interface Prompts {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
-  /** What the agents of a profile were told last. */
-  latest(cli: string): string;
+  /** The last turn of a profile's agents. */
+  latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   /** @returns the files that were changed in this turn, each time from the last end on */
   end(agent: Agent): string[];
@@ -31,7 +31,8 @@ export function createPrompts(): Prompts {
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    const turn = { cli: agent.cli, prompt: shorten(prompt), files: new Set<string>() };
+    const files = new Set<string>();
+    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), files };
     turns.set(agent.session, turn);
     for (const session of turns.keys()) {
       if (turns.size <= MAX_AGENTS) break;
@@ -43,10 +44,16 @@ export function createPrompts(): Prompts {
   return {
     begin: (agent, prompt) => void begin(agent, prompt),
     authorOf(agent) {
-      const { cli, prompt } = turnOf(agent);
-      return { cli, prompt };
+      const { cli, turn, prompt } = turnOf(agent);
+      return { cli, turn, prompt };
     },
-    latest: (cli) => [...turns.values()].findLast((turn) => turn.cli === cli)?.prompt ?? "",
+    latest(cli) {
+      const { turn, prompt } = [...turns.values()].findLast((one) => one.cli === cli) ?? {
+        turn: 0,
+        prompt: "",
+      };
+      return { cli, turn, prompt };
+    },
     changed: (agent, path) => void turnOf(agent).files.add(path),
     end(agent) {
       const { files } = turnOf(agent);

@@ -20,6 +20,6 @@ export function createTracking({ bridge, boot, log }: TrackingOptions): {
   const { stateDirectory: directory, instance, exclude } = boot;
   const memory = createChangeMemory({ directory, instance, exclude, log });
   const prompts = createPrompts();
-  const history = createHistory({ directory, mayKeep: memory.mayKeep, promptOf: prompts.latest, log });
+  const history = createHistory({ directory, mayKeep: memory.mayKeep, authorOf: prompts.latest, log });
   return { changes: createChanges({ bridge, memory, prompts, history, log }), history };
 }

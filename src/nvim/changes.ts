@@ -26,6 +26,8 @@ export interface ShownChange {
   hunks: ShownHunk[];
   /** The profile of the CLI that changed it last, and the prompt that made it do so, as far as known. */
   cli: string;
+  /** When that turn began (Unix milliseconds). */
+  turn: number;
   prompt: string;
   /** Why it cannot be undone. */
   fixed?: string | undefined;
@@ -46,8 +48,8 @@ export const changeEvents = {
   changes_undo: ChosenChanges,
   /** The user wants to see what stood there before: answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
-  /** Answered by `history_show`, with what happened below these directories. */
-  history_asked: z.object({ directories: z.array(z.string()) }),
+  /** Answered by `history_show` with the same id, and what happened below these directories. */
+  history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
   /** The file has no unsaved changes here. */
@@ -60,6 +62,8 @@ export interface ShownEntry {
   /** Unix seconds. */
   at: number;
   cli: string;
+  /** When its turn began (Unix milliseconds; 0 where no hook has told of it), and with which prompt. */
+  turn: number;
   prompt: string;
   path: string;
   kind: "proposed" | "accepted" | "edited" | "rejected" | "written";
@@ -76,7 +80,7 @@ export interface ChangeCalls {
   /** A turn has ended in which the agent changed files without a review. */
   turn_changes: { cli: string; files: number; added: number; removed: number };
   /** The newest first. */
-  history_show: { entries: ShownEntry[] };
+  history_show: { id: number; entries: ShownEntry[] };
   /** Both texts of an entry, without line breaks; nothing for no file. */
   history_diff: { entry: ShownEntry; before: string[]; after: string[] };
   /** Answers the files of loaded buffers, absolute. */

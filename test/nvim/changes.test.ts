@@ -15,6 +15,10 @@ const Changes = z.preprocess(
       added: z.int(),
       removed: z.int(),
       hunks: z.int(),
+      ranges: z.preprocess(
+        (list) => (Array.isArray(list) ? list : []),
+        z.array(z.object({ first: z.int(), last: z.int(), conflict: z.boolean() })),
+      ),
       cli: z.string(),
     }),
   ),
@@ -68,8 +72,13 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   await agent.write("a.txt", "one\n2\n3\n3a\n3b\n4\n6\n");
   await signs(t, "1-1 ┃, 4-5 ┃, 6-6 ▁", "signs");
   t.equal(await lines(), "one 2 3 3a 3b 4 6", "the buffer has followed");
+  const ranges = [
+    { first: 1, last: 1, conflict: false },
+    { first: 4, last: 5, conflict: false },
+    { first: 6, last: 6, conflict: false },
+  ];
   t.strictSame(await changes(), [
-    { path: nvim.path("a.txt"), status: "modified", added: 3, removed: 2, hunks: 3, cli: "gemini" },
+    { path: nvim.path("a.txt"), status: "modified", added: 3, removed: 2, hunks: 3, ranges, cli: "gemini" },
   ]);
   t.same(await nvim.lua("return vim.g.seen"), Array(2).fill(`gemini ${nvim.path("a.txt")}`));
   await agent.done();

@@ -5,6 +5,15 @@ import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
 
+const Turns = z.array(
+  z.object({
+    cli: z.string(),
+    prompt: z.string(),
+    at: z.int(),
+    entries: z.array(z.object({ path: z.string(), kind: z.string(), at: z.int() })),
+  }),
+);
+
 t.test("an accepted proposal is in the history, opens as a diff and is taken back", async (t) => {
   const bridge = await startBridge(t, {
     files: { "a.txt": "one\r\ncaf\u00e9\r\n", "b.txt": "1\n" },
@@ -65,4 +74,39 @@ t.test("an accepted proposal is in the history, opens as a diff and is taken bac
   await nvim.command("tabclose");
   await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[2] == nil", "the buffer to follow");
   t.notMatch(await nvim.messages(), /E\d+:|conflict|got in the way/);
+});
+
+t.test("as a value, by turn, also after a crash of the host", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "1\n" } });
+  const { nvim } = bridge;
+  const agent = new HookedAgent(bridge);
+  const history = async () => Turns.parse(await nvim.lua("return require('gemini-bridge').history()"));
+  t.same(await nvim.lua("return require('gemini-bridge').history()"), []);
+  await agent.prompt("go on");
+  await agent.write("a.txt", "1\n2\n");
+  await agent.write("b.txt", "1\n");
+  await agent.prompt("go on");
+  await agent.write("a.txt", "1\n2\n3\n");
+  const client = await bridge.client();
+  await agent.starts("c.txt");
+  await client.openDiff(nvim.path("c.txt"), "1\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiReject");
+  await client.waitForNotification("ide/diffRejected");
+  const before = await history();
+  const names = before.map(({ prompt, cli, entries }) => [
+    `${cli}: ${prompt}`,
+    ...entries.map(({ kind, path }) => `${kind} ${path.slice(nvim.dirs.workspace.length + 1)}`).sort(),
+  ]);
+  t.same(names, [
+    ["gemini: go on", "rejected c.txt", "written a.txt"],
+    ["gemini: go on", "written a.txt", "written b.txt"],
+  ]);
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  t.same(await history(), before);
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });

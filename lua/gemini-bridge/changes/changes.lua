@@ -16,6 +16,7 @@ local M = {}
 ---@field removed integer Lines.
 ---@field hunks gemini_bridge.ChangeHunk[]
 ---@field cli string Profile of the CLI that changed it last.
+---@field turn integer When that turn began (Unix milliseconds).
 ---@field prompt string What made it do so, as far as known.
 ---@field fixed? string Why it cannot be undone.
 

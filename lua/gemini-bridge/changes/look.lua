@@ -7,6 +7,13 @@ local signs = require("gemini-bridge.changes.signs")
 
 local M = {}
 
+---@param hunk gemini_bridge.ChangeHunk
+---@return gemini_bridge.ChangedRange
+local function range_of(hunk)
+  local first = math.max(hunk.line, 1)
+  return { first = first, last = math.max(hunk.line + hunk.count - 1, first), conflict = hunk.conflict }
+end
+
 --- The changed files as scripts see them.
 ---@return gemini_bridge.ChangedFile[]
 function M.list()
@@ -17,6 +24,7 @@ function M.list()
       added = change.added,
       removed = change.removed,
       hunks = #change.hunks,
+      ranges = vim.tbl_map(range_of, change.hunks),
       cli = change.cli,
     }
   end, changes.all())
@@ -51,7 +59,7 @@ end
 local function by_turn()
   local turns, listed = {}, {}
   for _, change in ipairs(changes.all()) do
-    local key = change.cli .. "\0" .. change.prompt
+    local key = change.cli .. change.turn
     if not turns[key] then
       turns[key] = {}
       listed[#listed + 1] = turns[key]

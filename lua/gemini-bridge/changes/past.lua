@@ -10,19 +10,76 @@ local M = {}
 ---@field id string
 ---@field at integer Unix seconds.
 ---@field cli string
+---@field turn integer When its turn began (Unix milliseconds); 0 where no hook has told of it.
 ---@field prompt string
 ---@field path string
 ---@field kind "proposed"|"accepted"|"edited"|"rejected"|"written"
 
---- Asks for the list.
-function M.open()
-  if not channel.is_open() then
-    return notify("The bridge does not run: :GeminiStart", "warn")
+---@class gemini_bridge.HistoryTurn
+---@field cli string Name of its profile.
+---@field prompt string As far as known.
+---@field at integer When something of it came last (Unix seconds).
+---@field entries { path: string, kind: string, at: integer }[] The newest first; kinds are those of the entries.
+
+--- So long the host is waited for (milliseconds).
+local PATIENCE = 1000
+
+--- Who waits for an answer, by the number of the question.
+local asked = {} ---@type table<integer, fun(entries: gemini_bridge.HistoryEntry[])>
+local last_question = 0
+
+--- Asks the host.
+---@param take fun(entries: gemini_bridge.HistoryEntry[])
+---@return integer? question nil when there is no host.
+local function ask(take)
+  local directories = require("gemini-bridge.context.workspace").get().directories
+  last_question = last_question + 1
+  if channel.notify("history_asked", { id = last_question, directories = directories }) then
+    asked[last_question] = take
+    return last_question
   end
-  channel.notify(
-    "history_asked",
-    { directories = require("gemini-bridge.context.workspace").get().directories }
-  )
+end
+
+--- The host's answer.
+---@param params { id: integer, entries: gemini_bridge.HistoryEntry[] }
+function M.answered(params)
+  local take = asked[params.id]
+  asked[params.id] = nil
+  if take then
+    take(params.entries)
+  end
+end
+
+---@param entries gemini_bridge.HistoryEntry[]
+---@return gemini_bridge.HistoryTurn[]
+local function by_turn(entries)
+  local turns, known = {}, {}
+  for _, entry in ipairs(entries) do
+    local key = entry.cli .. entry.turn
+    if not known[key] then
+      known[key] = { cli = entry.cli, prompt = entry.prompt, at = entry.at, entries = {} }
+      turns[#turns + 1] = known[key]
+    end
+    table.insert(known[key].entries, { path = entry.path, kind = entry.kind, at = entry.at })
+  end
+  return turns
+end
+
+--- What CLIs did, by turn, the newest first.
+---@return gemini_bridge.HistoryTurn[]? turns nil when there is no host, or it does not answer.
+function M.list()
+  local found
+  local question = ask(function(entries)
+    found = entries
+  end)
+  if not question then
+    return nil
+  end
+  vim.wait(PATIENCE, function()
+    return found ~= nil
+  end, 5)
+  asked[question] = nil
+  return found and by_turn(found)
 end
 
 ---@param entry gemini_bridge.HistoryEntry
@@ -37,19 +94,26 @@ local function line(entry)
   )
 end
 
---- The host's answer: the user chooses. Not in the host's call, which waits for its end.
----@param params { entries: gemini_bridge.HistoryEntry[] }
-function M.choose(params)
-  if #params.entries == 0 then
+--- The user chooses. Not in the host's call, which waits for its end.
+---@param entries gemini_bridge.HistoryEntry[]
+local function choose(entries)
+  if #entries == 0 then
     return notify("No CLI has proposed or written anything here since yesterday")
   end
   vim.schedule(function()
-    vim.ui.select(params.entries, { prompt = "What CLIs did", format_item = line }, function(entry)
+    vim.ui.select(entries, { prompt = "What CLIs did", format_item = line }, function(entry)
       if entry then
         channel.notify("history_opened", { id = entry.id })
       end
     end)
   end)
+end
+
+--- Lets the user choose from the list, and shows what they choose.
+function M.open()
+  if not ask(choose) then
+    notify("The bridge does not run: :GeminiStart", "warn")
+  end
 end
 
 ---@param entry gemini_bridge.HistoryEntry

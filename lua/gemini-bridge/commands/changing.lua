@@ -27,7 +27,7 @@ function M.undo(args)
 end
 
 function M.history()
-  require("gemini-bridge").history()
+  require("gemini-bridge.changes.past").open()
 end
 
 function M.complete(lead)

@@ -67,7 +67,7 @@ local calls = {
     params = { cli = "string", files = "number", added = "number", removed = "number" },
     run = changes.turn_ended,
   },
-  history_show = { params = { entries = "table" }, run = past.choose },
+  history_show = { params = { id = "number", entries = "table" }, run = past.answered },
   history_diff = { params = { entry = "table", before = "table", after = "table" }, run = past.show },
   files_open = { params = {}, run = changes.open_files },
 }
