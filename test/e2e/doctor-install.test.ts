@@ -7,6 +7,7 @@ import { readProcessTable } from "../../src/cli/processes/table.ts";
 import { examine, isRunning, startClient } from "../support/doctor.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 async function startBridge(nvim: Nvim): Promise<void> {
   await nvim.command("GeminiStart");
@@ -14,7 +15,7 @@ async function startBridge(nvim: Nvim): Promise<void> {
 }
 
 t.test("without the Node part", async (t) => {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   const nvim = await startNvim(t, { init: useCopy(copy) });
   t.match((await examine(nvim))["Installation"], /ERROR The Node part is not built yet -> :GeminiBuild/);
   t.same(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"), []);
@@ -29,7 +30,7 @@ t.test("without Node", async (t) => {
       /ERROR The doctor failed: SyntaxError: of another world -> run `\S+\/other \S+\/doctor\.cjs` in a shell/,
     ],
   ];
-  const bin = join(t.testdir(), "bin");
+  const bin = join(makeDirectory(t), "bin");
   mkdirSync(bin);
   writeFileSync(join(bin, "old"), "#!/bin/sh\necho v18.19.0\n", { mode: 0o755 });
   const other =
@@ -47,7 +48,7 @@ t.test("without Node", async (t) => {
 
 /** A copy of the plugin that can be built. */
 function buildable(t: Test): { copy: string; build: () => void } {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   const build = () => {
     execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: copy, stdio: "ignore" });

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 type Programs = Record<string, { link: string } | { script: string }>;
 
@@ -12,7 +13,7 @@ async function startBeside(
   programs?: Programs,
   env: Record<string, string> = {},
 ): Promise<{ nvim: Nvim; copy: string }> {
-  const home = t.testdir();
+  const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   const bin = join(home, "bin");
   mkdirSync(bin);

@@ -5,13 +5,14 @@ import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 const QUESTION = /gemini-bridge is not built yet\. Build it now\?/;
 const isRunning = "require('gemini-bridge').status().state == 'running'";
 
 /** A Neovim of 80 columns beside a copy of the plugin that has its packages, as in a developer's clone, and no bundle. */
 async function startBeside(t: Test, init: string, options: NvimOptions = {}): Promise<Nvim> {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
   return startNvim(t, { tui: { columns: 80, lines: 24 }, init: `${useCopy(copy)}\n${init}`, ...options });
@@ -101,7 +102,7 @@ t.test("without npm there is no question, but a reason", async (t) => {
 });
 
 t.test("a failed build of vim.pack is one notice", async (t) => {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init: useCopy(copy) });
   // As vim.pack of Neovim 0.12 does it, in which this event is new.
@@ -123,13 +124,13 @@ t.test("a failed build of vim.pack is one notice", async (t) => {
 });
 
 t.test("build.lua runs the Node of the option", async (t) => {
-  const home = t.testdir({ bin: {}, node: {} });
+  const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
   const node = join(home, "node/node");
+  mkdirSync(join(home, "node"));
   symlinkSync(process.execPath, node);
-  mkdirSync(join(home, "node"), { recursive: true });
   symlinkSync(join(dirname(process.execPath), "npm"), join(home, "node/npm"));
   const nvim = await startNvim(t, {
     init: `${useCopy(copy)}\nrequire("gemini-bridge").setup({ node = ${JSON.stringify(node)} })`,
@@ -140,7 +141,7 @@ t.test("build.lua runs the Node of the option", async (t) => {
 });
 
 t.test("after an update a bridge that runs is offered to be started anew, once", async (t) => {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
   const build = () => execFileSync(process.execPath, ["scripts/build.mjs"], { cwd: copy });

@@ -1,11 +1,12 @@
-import { appendFileSync, rmSync, symlinkSync, utimesSync } from "node:fs";
+import { appendFileSync, mkdirSync, rmSync, symlinkSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 t.test("the first use, and an update without a build", async (t) => {
-  const home = t.testdir();
+  const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   // As in a developer's clone: the packages are there, only the bundle is missing.
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -51,10 +52,11 @@ t.test("the first use, and an update without a build", async (t) => {
 });
 
 t.test("a Node that is not on PATH builds and runs", async (t) => {
-  const home = t.testdir({ bin: {}, node: {} });
+  const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   const node = join(home, "node/node");
+  mkdirSync(join(home, "node"));
   symlinkSync(process.execPath, node);
   symlinkSync(join(process.execPath, "../npm"), join(home, "node/npm"));
   const nvim = await startNvim(t, {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { plantRepository } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 /** An installation with npm takes 7 s, on a slow network more. */
 const PATIENCE = 120_000;
@@ -45,7 +46,7 @@ async function waitForBuild(nvim: Nvim): Promise<void> {
 }
 
 t.test("the plugin's own ways to install", async (t) => {
-  const url = plantRepository(join(t.testdir(), "gemini-bridge.nvim"));
+  const url = plantRepository(join(makeDirectory(t), "gemini-bridge.nvim"));
   const probe = await startNvim(t);
   const hasPack = (await probe.lua("return vim.pack ~= nil")) === true;
 
@@ -101,7 +102,7 @@ for (const [name, variable, init] of managers) {
     continue;
   }
   t.test(name, async (t) => {
-    const url = plantRepository(join(t.testdir(), "gemini-bridge.nvim"));
+    const url = plantRepository(join(makeDirectory(t), "gemini-bridge.nvim"));
     const code = init(source, way(name, url), url);
     const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${code}\nend)`, env });
     await nvim.waitFor("pcall(require, 'gemini-bridge.host.build')", "the clone", PATIENCE);

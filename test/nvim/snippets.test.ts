@@ -5,6 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 const help = readFileSync(join(root, "doc/gemini-bridge.txt"), "utf8");
 
@@ -24,7 +25,7 @@ end`;
 
 /** A Neovim with a copy of the plugin, which a snippet may build. */
 async function startBeside(t: Test): Promise<{ nvim: Nvim; copy: string }> {
-  const copy = copyPlugin(join(t.testdir(), "gemini-bridge.nvim"));
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
   return { nvim: await startNvim(t, { init: `${useCopy(copy)}\n${OTHERS}` }), copy };

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import t from "tap";
 import { nvimBinary } from "../support/nvim.ts";
 import { Reviewer } from "../support/review.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "d/e.txt": "one\n", "b.txt": "b\n" };
 const TEXT = (name: string) =>
@@ -57,7 +58,7 @@ t.test("a watched directory that is replaced by another stays watched", async (t
 
 if (process.platform === "linux") {
   t.test("where the system has no room for a watch, files are polled", async (t) => {
-    const limited = join(t.testdir(), "nvim");
+    const limited = join(makeDirectory(t), "nvim");
     writeFileSync(
       limited,
       `#!/bin/sh

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { root } from "./nvim.ts";
+import { makeDirectory } from "./sandbox.ts";
 
 /**
  * Runs the official MCP suite against a server of ours.
@@ -15,7 +16,17 @@ export async function runConformance(
   const url = `http://127.0.0.1:${port}/mcp`;
   const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
   const preload = join(root, "test/conformance/preload.mjs");
-  const command = ["--import", preload, suite, "server", "--url", url, "--output-dir", t.testdir(), ...args];
+  const command = [
+    "--import",
+    preload,
+    suite,
+    "server",
+    "--url",
+    url,
+    "--output-dir",
+    makeDirectory(t),
+    ...args,
+  ];
   const { PATH = "" } = process.env;
   const child = spawn("env", ["-i", `PATH=${PATH}`, `TOKEN=${token}`, process.execPath, ...command], {
     stdio: ["ignore", "pipe", "inherit"],

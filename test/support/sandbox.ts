@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
+import type { Scope } from "./scope.ts";
 
 /** Folders of one test, all below `base`, as real paths. */
 export type Dirs = Readonly<Record<(typeof names)[number] | "base", string>>;
@@ -26,6 +27,13 @@ export function makeDirs(below = tmpdir()): Dirs {
     run: dir("run"),
     workspace: dir("workspace"),
   };
+}
+
+/** A directory of a test's own, as a real path; gone when the test ends. */
+export function makeDirectory(t: Scope): string {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
+  t.teardown(() => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 }));
+  return directory;
 }
 
 /** Removes the folders, also when a process that is just ending still writes into them. */

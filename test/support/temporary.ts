@@ -1,19 +1,17 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { chmodSync } from "node:fs";
 import type { Announcement } from "../../src/ide/wire.ts";
+import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 
 /** A temporary directory that `os.tmpdir()` answers for the time of a test. */
 export function temporary(t: Scope): string {
   const before = process.env["TMPDIR"];
-  const directory = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
+  const directory = makeDirectory(t);
   process.env["TMPDIR"] = directory;
   t.teardown(() => {
     if (before === undefined) delete process.env["TMPDIR"];
     else process.env["TMPDIR"] = before;
-    chmodSync(directory, 0o700);
-    rmSync(directory, { recursive: true, force: true });
+    chmodSync(directory, 0o700); // a test may have closed it
   });
   return directory;
 }

@@ -1,0 +1,55 @@
+// Bundles the tests for a run of theirs: a file that has its libraries in it starts in a third of the time.
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { build } from "esbuild";
+
+/** Where a module is remains what it was. */
+const places = {
+  name: "places",
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, ({ path }) => {
+      const contents = readFileSync(path, "utf8")
+        .replaceAll("import.meta.dirname", JSON.stringify(dirname(path)))
+        .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(path).href));
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
+/**
+ * @param {string} root of the repository
+ * @param {string[]} files relative to it
+ * @returns what a file became, and how all of it goes away
+ */
+export async function bundleTests(root, files) {
+  mkdirSync(join(root, ".tap"), { recursive: true });
+  const outdir = mkdtempSync(join(root, ".tap", "tests-"));
+  const remove = () => rmSync(outdir, { recursive: true, force: true });
+  try {
+    await build({
+      absWorkingDir: root,
+      entryPoints: files,
+      outdir,
+      outbase: root,
+      bundle: true,
+      splitting: true,
+      format: "esm",
+      platform: "node",
+      target: "node20",
+      outExtension: { ".js": ".mjs" },
+      sourcemap: "linked",
+      // The one is a program, the other loads files that lie beside it.
+      external: ["esbuild", "@google/*"],
+      banner: {
+        js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);`,
+      },
+      plugins: [places],
+      logLevel: "warning",
+    });
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return { path: (file) => join(outdir, file.replace(/\.ts$/, ".mjs")), remove };
+}
