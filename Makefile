@@ -11,7 +11,7 @@ RUN_TS = node --import ./scripts/typescript.mjs
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps build lint format typecheck test quick compat demo try screenshot bench notices fuzz soak doc doc-check clean
+.PHONY: help deps build lint format typecheck test quick compat demo try screenshot bench package version notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,7 @@ lint: deps ## check format and style
 	stylua --check $(LUA)
 	luacheck --quiet $(LUA)
 	node scripts/check-modules.mjs
+	node scripts/version.mjs --check
 
 format: deps ## format all sources
 	biome check --write
@@ -82,6 +83,12 @@ screenshot: build ## make the README's pictures anew, from real runs
 bench: build ## measure
 	$(RUN_TS) bench/index.ts
 
+package: build ## make a release: package/gemini-bridge.nvim and the archive of it
+	node scripts/package.mjs
+
+version: deps ## make VERSION=1.2.3 the next release's
+	node scripts/version.mjs "$(VERSION)"
+
 notices: build ## write the licences of what the bundle holds to THIRD_PARTY_NOTICES
 	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES
 
@@ -98,4 +105,4 @@ doc-check: ## check that the documentation agrees with the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 
 clean: ## remove all that is generated, the downloaded Neovims and Nodes too
-	rm -rf dist .tap .nvim .compat .qwen .nodes node_modules
+	rm -rf dist package .tap .nvim .compat .qwen .nodes node_modules

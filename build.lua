@@ -2,6 +2,9 @@
 -- yields show progress; others by `dofile`. See |gemini-bridge-install|.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 -- By path: while it is being installed the plugin is not on 'runtimepath'.
+if dofile(directory .. "/lua/gemini-bridge/host/bundle.lua").state() == "current" then
+  return
+end
 local build = dofile(directory .. "/lua/gemini-bridge/host/build.lua")
 
 --- A build that takes longer has hung (milliseconds).

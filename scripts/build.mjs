@@ -9,7 +9,6 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -30,7 +29,7 @@ const programs = {
   neovim: join(root, "src/programs/neovim.ts"),
 };
 
-/** What the bundle is made of, as one hash: lua/gemini-bridge/host/build.lua asks it whether the bundle is stale. */
+/** What the bundle is made of, as one hash: lua/gemini-bridge/host/bundle.lua asks it whether the bundle is stale. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
@@ -109,11 +108,10 @@ const { offer } = createRequire(import.meta.url)(outfile);
 replace(join(outdir, "neovim.json"), JSON.stringify(await offer()));
 writeFileSync(join(outdir, "sources.sha256"), sources);
 writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages({ outputs }, root)));
-for (const file of readdirSync(outdir)) {
-  if (file.endsWith(".cache") && !file.includes(name)) rmSync(join(outdir, file));
-}
 try {
-  execFileSync(process.execPath, [join(root, "scripts/cache.cjs")], { stdio: "inherit" });
+  execFileSync(process.execPath, [join(root, "rplugin/node/gemini-bridge/make-cache.js")], {
+    stdio: "inherit",
+  });
 } catch {
   console.error("build: no code cache was made; the bridge starts later without it");
 }

@@ -53,7 +53,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const disposals: (() => unknown)[] = [];
   const stopping = new AbortController();
   const { signal } = stopping;
-  let status: Status = { state: "starting", build: BUILD, workspace: [], clients: [] };
+  let status: Status = { state: "starting", version, build: BUILD, workspace: [], clients: [] };
   let memory: Memory = { sessions: [], editorSessions: [], diffs: [] };
 
   function report(change: Partial<Status>): void {

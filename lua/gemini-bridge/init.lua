@@ -55,6 +55,7 @@ function M.status()
   local now = require("gemini-bridge.bridge.status").get()
   return {
     state = now.state,
+    version = now.version,
     port = now.port,
     pid = now.pid,
     discovery_file = (now.discoveryFiles or {})[1],

@@ -51,6 +51,8 @@ export interface Editors {
 /** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
 export interface Status {
   state: "starting" | "running" | "stopping" | "stopped";
+  /** The plugin's own. */
+  version?: string;
   /** What the host was built from, so that one that outlives an update is known. */
   build?: string;
   port?: number;

@@ -33,7 +33,7 @@ async function startCopy(t: Test) {
       mounted = mount("--bind", dist, dist);
       return mounted && mount("-o", "remount,bind,ro", dist);
     },
-    state: () => nvim.lua("return require('gemini-bridge.host.build').state()"),
+    state: () => nvim.lua("return require('gemini-bridge.host.bundle').state()"),
   };
 }
 

@@ -137,7 +137,7 @@ t.test("build.lua runs the Node of the option", async (t) => {
     env: { PATH: join(home, "bin") },
   });
   await nvim.lua("dofile(...)", join(copy, "build.lua"));
-  t.equal(await nvim.lua("return require('gemini-bridge.host.build').problem()"), null);
+  t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null);
 });
 
 t.test("after an update a bridge that runs is offered to be started anew, once", async (t) => {

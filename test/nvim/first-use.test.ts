@@ -30,7 +30,7 @@ t.test("the first use, and an update without a build", async (t) => {
   const later = Date.now() / 1000 + 10;
   utimesSync(source, later, later);
   t.equal(
-    await nvim.lua("return require('gemini-bridge.host.build').state()"),
+    await nvim.lua("return require('gemini-bridge.host.bundle').state()"),
     "current",
     "only its time changed",
   );

@@ -1,78 +1,62 @@
+/** A release, installed as the README says, where there is no npm. */
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
-import { plantRepository } from "../support/plugin.ts";
+import { FORGET, reachesRunning, way } from "../support/install.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { plantRelease } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** An installation with npm takes 7 s, on a slow network more. */
-const PATIENCE = 120_000;
-t.setTimeout(5 * PATIENCE);
+/** A clone of a repository on disk, also on a busy machine (milliseconds). */
+const PATIENCE = 30_000;
 
-const readme = readFileSync(join(root, "README.md"), "utf8");
-
-/** The code block of one of the README's ways to install, which clones `url` instead of the published repository. */
-function way(heading: string, url: string): string {
-  const section = readme.slice(readme.indexOf(`\n### ${heading}`));
-  const block = /^```(?:lua|sh)\n([\s\S]*?)^```/m.exec(section)?.[1];
-  if (block === undefined) throw new Error(`the README has no block for ${heading}`);
-  const replaced = block.replace(/"(https:\/\/github\.com\/)?<owner>\/gemini-bridge\.nvim"/, `"${url}"`);
-  if (replaced === block) throw new Error(`${heading} names no repository`);
-  return replaced;
+/** A PATH on which there is Node, git and what a system has, and no npm. */
+function withoutNpm(t: Test): string {
+  const bin = makeDirectory(t);
+  symlinkSync(process.execPath, join(bin, "node"));
+  for (const folder of (process.env["PATH"] ?? "").split(":").filter(existsSync)) {
+    for (const name of readdirSync(folder)) {
+      const isTaken = existsSync(join(bin, name)) || /^(node|npm|npx|corepack|pnpm|yarn)/.test(name);
+      if (!isTaken && folder !== dirname(process.execPath)) symlinkSync(join(folder, name), join(bin, name));
+    }
+  }
+  return bin;
 }
 
-/** Not the checkout but only what gets installed may be found. */
-const FORGET = `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
-
-/** npm's own cache, or each Neovim's empty HOME would have all packages downloaded anew. */
-const env = { npm_config_cache: process.env["npm_config_cache"] ?? join(homedir(), ".npm") };
-
-const isRunning = "require('gemini-bridge').status().state == 'running'";
-
-async function reachesRunning(t: Test, nvim: Nvim, directory: RegExp): Promise<void> {
-  t.match(await nvim.lua("return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)"), [
-    directory,
-  ]);
-  await nvim.input(":GeminiStart<CR>");
-  await nvim.waitFor(isRunning, "the bridge to run", 20_000);
-  t.notMatch(await nvim.messages(), /Error|E\d+:/);
+/** The plugin's folder, and what came to be in it that a release does not have. */
+async function additions(nvim: Nvim): Promise<string> {
+  const [file] = (await nvim.lua(
+    "return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)",
+  )) as string[];
+  const folder = dirname(dirname(dirname(String(file))));
+  return execFileSync("git", ["status", "--porcelain"], { cwd: folder, encoding: "utf8" });
 }
 
-async function waitForBuild(nvim: Nvim): Promise<void> {
-  const isBuilt = "require('gemini-bridge.host.build').problem() == nil";
-  await nvim.waitFor(isBuilt, "the build", PATIENCE);
-}
+t.test("a release is installed without npm", async (t) => {
+  const url = plantRelease(t);
+  const env = { PATH: withoutNpm(t) };
+  const probe = await startNvim(t, { env });
+  t.equal(await probe.lua("return vim.fn.executable('npm')"), 0);
 
-t.test("the plugin's own ways to install", async (t) => {
-  const url = plantRepository(join(makeDirectory(t), "gemini-bridge.nvim"));
-  const probe = await startNvim(t);
-  const hasPack = (await probe.lua("return vim.pack ~= nil")) === true;
-
-  // One installation for each Neovim: what is special about one of them, else what serves both.
-  if (hasPack) {
-    await t.test("vim.pack", async (t) => {
-      const block = way("vim.pack", url).replace(" })\n", " }, { confirm = false })\n");
-      const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${block}end)`, env });
-      await nvim.waitFor("pcall(require, 'gemini-bridge.host.build')", "the clone", PATIENCE);
-      await waitForBuild(nvim);
-      await reachesRunning(t, nvim, /site\/pack\/core\/opt\/gemini-bridge\.nvim/);
-    });
+  // One way for each Neovim: what is special about one of them, else what serves both.
+  if ((await probe.lua("return vim.pack ~= nil")) === true) {
+    const confirmed = way("vim.pack", url).replace(/\n\}\)\s*$/, "\n}, { confirm = false })\n");
+    const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${confirmed}end)`, env });
+    await nvim.waitFor("vim.fn.exists(':GeminiStart') == 2", "the clone", PATIENCE);
+    await reachesRunning(t, nvim, /site\/pack\/core\/opt\/gemini-bridge\.nvim/);
+    t.equal(await additions(nvim), "");
     return;
   }
-  await t.test("by hand", async (t) => {
-    const nvim = await startNvim(t, { init: FORGET, env });
-    const shellEnv = { PATH: process.env["PATH"], HOME: nvim.dirs.home, XDG_DATA_HOME: nvim.dirs.data };
-    execFileSync("sh", ["-ec", way("By hand", url)], { env: shellEnv, stdio: "pipe" });
-    // A plugin is found at the next start; `packloadall` is the same without it.
-    await nvim.command("packloadall!");
-    await nvim.command("helptags ALL");
-    await nvim.command("help gemini-bridge");
-    await nvim.command("GeminiBuild");
-    await waitForBuild(nvim);
-    await reachesRunning(t, nvim, /site\/pack\/plugins\/start\/gemini-bridge\.nvim/);
-  });
+  const nvim = await startNvim(t, { init: FORGET, env });
+  const shellEnv = { ...env, HOME: nvim.dirs.home, XDG_DATA_HOME: nvim.dirs.data };
+  execFileSync("sh", ["-ec", way("By hand", url)], { env: shellEnv, stdio: "pipe" });
+  // A plugin is found at the next start; `packloadall` is the same without it.
+  await nvim.command("packloadall!");
+  await nvim.command("helptags ALL");
+  await nvim.command("help gemini-bridge");
+  await reachesRunning(t, nvim, /site\/pack\/plugins\/start\/gemini-bridge\.nvim/);
+  t.equal(await additions(nvim), "");
 });
 
 /** Plugin managers that are tried where a variable names the folder of their source. */
@@ -102,11 +86,14 @@ for (const [name, variable, init] of managers) {
     continue;
   }
   t.test(name, async (t) => {
-    const url = plantRepository(join(makeDirectory(t), "gemini-bridge.nvim"));
+    const url = plantRelease(t);
     const code = init(source, way(name, url), url);
-    const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${code}\nend)`, env });
-    await nvim.waitFor("pcall(require, 'gemini-bridge.host.build')", "the clone", PATIENCE);
-    await waitForBuild(nvim);
+    const nvim = await startNvim(t, {
+      init: `${FORGET}vim.schedule(function()\n${code}\nend)`,
+      env: { PATH: withoutNpm(t) },
+    });
+    await nvim.waitFor("vim.fn.exists(':GeminiStart') == 2", "the clone", PATIENCE);
     await reachesRunning(t, nvim, /\/gemini-bridge\.nvim\//);
+    t.equal(await additions(nvim), "");
   });
 }

@@ -44,7 +44,7 @@ t.test("Lua in the help", async (t) => {
     t.notMatch(await nvim.messages(), /option|E\d+:/, code);
   }
 
-  t.equal(await nvim.lua("return require('gemini-bridge.host.build').problem()"), null, "it is built");
+  t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null, "it is built");
   const maps = [
     ...help.matchAll(/keymap\.set\((?:"(\w)"|\{ "(\w)"[^}]*\}), "([^"]+)", "<Plug>\((\w+)\)"\)/g),
   ];

@@ -1,7 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { root } from "./nvim.ts";
+import { makeDirectory } from "./sandbox.ts";
+import type { Scope } from "./scope.ts";
 
 /** Copies the plugin as a clone of it would be: what git knows or would take, nothing built, nothing installed. */
 export function copyPlugin(into: string): string {
@@ -16,15 +18,36 @@ export function copyPlugin(into: string): string {
   return into;
 }
 
-/** A repository with the plugin in one commit, for plugin managers to clone. @returns its URL. */
+/** A repository with the plugin's sources in one commit, for plugin managers to clone. @returns its URL. */
 export function plantRepository(into: string): string {
   copyPlugin(into);
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-c", "user.name=test", "-c", "user.email=test@localhost", ...args], { cwd: into });
-  git("init", "--quiet", "--initial-branch=main");
+  commit(into, "main");
+  return `file://${into}`;
+}
+
+/** A repository with a release, as it is published: a branch, and a tag for each version. @returns its URL. */
+export function plantRelease(t: Scope): string {
+  const directory = makeDirectory(t);
+  execFileSync(process.execPath, [join(root, "scripts/package.mjs"), directory]);
+  const folder = join(directory, "gemini-bridge.nvim");
+  const git = commit(folder, "release");
+  git("tag", `v${packageVersion}`);
+  return `file://${folder}`;
+}
+
+/** The plugin's own version. */
+export const packageVersion: string = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
+
+/** All that is in a folder in one commit, always the same one. */
+export function commit(folder: string, branch: string): (...words: string[]) => void {
+  const who = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
+  const date = "2026-01-02T03:04:05Z";
+  const env = { ...process.env, GIT_AUTHOR_DATE: date, GIT_COMMITTER_DATE: date };
+  const git = (...words: string[]) => execFileSync("git", [...who, ...words], { cwd: folder, env });
+  git("init", "--quiet", `--initial-branch=${branch}`);
   git("add", "--all");
   git("commit", "--quiet", "--message=plugin");
-  return `file://${into}`;
+  return git;
 }
 
 /** Lua for a test's init.lua that replaces the plugin of this checkout by a copy. */

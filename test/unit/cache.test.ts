@@ -3,16 +3,18 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   cpSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import t, { type Test } from "tap";
 import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
@@ -25,25 +27,26 @@ const RUNS = 6;
 async function copyBuilt(t: Test) {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-cache-")));
   t.teardown(() => rmSync(dir, { recursive: true }));
-  for (const name of ["rplugin", "scripts/cache.cjs", "dist/gemini-bridge.cjs"])
+  for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   const dist = join(dir, "dist");
   const start = (...args: string[]) => {
     const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
     return spawn(file, words, { cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
-  const made = start("scripts/cache.cjs");
-  const [code] = await once(made, "exit");
+  const make = () => once(start("rplugin/node/gemini-bridge/make-cache.js"), "exit");
+  const [code] = await make();
   if (code !== 0) throw new Error("no cache was made");
   const [name = "", ...others] = caches();
   if (others.length > 0) throw new Error(`more than one cache: ${others}`);
 
   function caches(): string[] {
-    return readdirSync(dist).filter((name) => name !== "gemini-bridge.cjs");
+    return readdirSync(dist).filter((name) => name.endsWith(".cache"));
   }
   return {
     dist,
     caches,
+    make,
     cache: join(dist, name),
     /** Starts the entry, as Neovim does, until it asks for its channel. @returns how it ended, and what it said. */
     async run(alive: (errors: () => string) => unknown = () => true) {
@@ -134,4 +137,27 @@ t.test("a damaged or missing cache is made anew, in the background", async (t) =
     t.same(await run(), WELL);
     t.equal(statSync(cache).ino, made, "and used from then on");
   }
+});
+
+t.test("it is made by one process at a time, also after one that has died", async (t) => {
+  const { cache, caches, make } = await copyBuilt(t);
+  const lock = `${cache}.lock`;
+  rmSync(cache);
+  writeFileSync(lock, "");
+  t.same(await make(), [0, null]);
+  t.same(caches(), [], "another one is at it");
+  const longAgo = Date.now() / 1000 - 120;
+  utimesSync(lock, longAgo, longAgo);
+  t.same(await make(), [0, null]);
+  t.equal(caches().length, 1, "that one has died");
+  t.notOk(existsSync(lock));
+});
+
+t.test("the last build's goes away", async (t) => {
+  const { cache, caches, dist, make } = await copyBuilt(t);
+  const old = join(dist, `${"0".repeat(16)}-${process.version}-${process.arch}.cache`);
+  const ofAnotherNode = cache.replace(process.version, "v99.0.0");
+  for (const path of [old, ofAnotherNode]) writeFileSync(path, "code");
+  t.same(await make(), [0, null]);
+  t.same(caches().sort(), [cache, ofAnotherNode].map((path) => basename(path)).sort());
 });

@@ -15,7 +15,6 @@ function makePlugin(t: Scope, build: string, expression: string) {
   const bundle = join(dir, "dist", "gemini-bridge.cjs");
   const write = (name: string, value: string) =>
     writeFileSync(bundle, `//${name}\nexports.answer = () => ${value};\nexports.prepare = async () => {};\n`);
-  cpSync(join(root, "scripts", "cache.cjs"), join(dir, "scripts", "cache.cjs"));
   mkdirSync(join(dir, "dist"));
   write(build, expression);
   const node = (...args: string[]) => {
@@ -27,7 +26,7 @@ function makePlugin(t: Scope, build: string, expression: string) {
   return {
     bundle,
     write,
-    makeCache: () => node("scripts/cache.cjs"),
+    makeCache: () => node("rplugin/node/gemini-bridge/make-cache.js"),
     load: (...flags: string[]): unknown => JSON.parse(node(...flags, "-e", show)),
   };
 }

@@ -5,6 +5,7 @@ local M = {}
 
 ---@class gemini_bridge.HostStatus
 ---@field state "starting"|"running"|"stopping"|"stopped"
+---@field version? string The plugin's own.
 ---@field build? string What the host was built from.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.

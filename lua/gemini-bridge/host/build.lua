@@ -7,95 +7,16 @@ M.MIN_NODE = 20
 --- `node --version` that takes longer hangs, as a version manager's stand-in may (milliseconds).
 local VERSION_TIMEOUT = 10000
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+-- By path: while it is being installed the plugin is not on 'runtimepath'.
+local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
+local bundle = dofile(directory .. "/bundle.lua")
+local root = bundle.root
 
---- The one file that is run; what it was bundled from, and which packages are installed, by their hash.
-local bundle = root .. "/dist/gemini-bridge.cjs"
-local bundle_stamp = root .. "/dist/sources.sha256"
+--- Which packages are installed, by the hash of their list.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
-
---- A time is set to the microsecond, and compared as a number with fewer digits than it has (seconds).
-local PRECISION = 0.001
 
 --- One build at a time: two `npm ci` in one folder destroy each other's work.
 local running = false
-
----@param path string
----@return string
-local function read(path)
-  local file = io.open(path, "rb")
-  local text = file and file:read("*a") or ""
-  if file then
-    file:close()
-  end
-  return text
-end
-
---- All that goes into the bundle, sorted by name. scripts/build.mjs hashes the same files.
----@return string[] paths
-local function sources()
-  local paths = { root .. "/package-lock.json" }
-  for name, kind in vim.fs.dir(root .. "/src", { depth = 10 }) do
-    if kind == "file" then
-      paths[#paths + 1] = root .. "/src/" .. name
-    end
-  end
-  table.sort(paths)
-  return paths
-end
-
----@param paths string[]
----@return string
-local function hash(paths)
-  return vim.fn.sha256(table.concat(vim.tbl_map(function(path)
-    return vim.fn.sha256(read(path))
-  end, paths)))
-end
-
---- When a file was written, none at the beginning of time.
----@param path string
----@return number seconds
-local function written(path)
-  local found = vim.uv.fs_stat(path)
-  return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
-end
-
---- Whether the bundle is there and belongs to these sources. Hashing them takes some milliseconds, so
---- that is done only when one of them is newer than the stamp, and once: a copy or a checkout makes them newer,
---- and not others. Where the stamp cannot be written, they are hashed each time.
----@return "missing"|"stale"|"current"
-function M.state()
-  if not vim.uv.fs_stat(bundle) then
-    return "missing"
-  end
-  local paths = sources()
-  local newest = math.max(unpack(vim.tbl_map(written, paths)))
-  if newest <= written(bundle_stamp) then
-    return "current"
-  elseif M.built() ~= hash(paths) then
-    return "stale"
-  end
-  -- Not the time that it is now: a source that is written meanwhile is to be newer.
-  vim.uv.fs_utime(bundle_stamp, newest + PRECISION, newest + PRECISION)
-  return "current"
-end
-
---- What the bundle was built from, by its hash.
----@return string
-function M.built()
-  return vim.trim(read(bundle_stamp))
-end
-
---- Why the bridge cannot be started as it is, and what to do.
----@return string? problem
-function M.problem()
-  local state = M.state()
-  if state == "missing" then
-    return "it is not built yet; run :GeminiBuild"
-  elseif state == "stale" then
-    return "it was updated, but not built again; run :GeminiBuild"
-  end
-end
 
 ---@param node string
 ---@return string # The directory that a Node program is in, with the npm that belongs to it as a rule.
@@ -158,7 +79,7 @@ local function steps(node)
   local list = {}
   -- A developer's packages hold those that are needed here; npm ci would remove the others.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
-  if not for_developers and read(packages_stamp) ~= hash({ root .. "/package-lock.json" }) then
+  if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
       says = "installing packages",
       -- stylua: ignore
@@ -168,7 +89,7 @@ local function steps(node)
       },
       hint = npm_hint,
       after = function()
-        vim.fn.writefile({ hash({ root .. "/package-lock.json" }) }, packages_stamp, "b")
+        vim.fn.writefile({ bundle.hash({ root .. "/package-lock.json" }) }, packages_stamp, "b")
       end,
     }
   end
@@ -232,6 +153,9 @@ function M.run(progress, done, node)
   node = node or "node"
   if running then
     return done("a build is under way")
+  elseif bundle.is_release then
+    progress("nothing to build: a release holds its bundle")
+    return done(bundle.problem())
   end
   running = true
   local function finish(problem)

@@ -28,8 +28,9 @@ end
 --- Goes on when the Node part is built. Otherwise asks whether to build it, and goes on after that by itself.
 ---@param go fun() Nobody to ask is there in a script: it goes on then, to be told what is missing.
 function M.build(go)
-  local state = require("gemini-bridge.host.build").state()
-  if state == "current" or #vim.api.nvim_list_uis() == 0 then
+  local bundle = require("gemini-bridge.host.bundle")
+  local state = bundle.state()
+  if state == "current" or bundle.is_release or #vim.api.nvim_list_uis() == 0 then
     return go()
   end
   offer_build(state, go)
@@ -39,9 +40,8 @@ end
 --- asked once for each update.
 ---@param go fun()
 function M.restart(go)
-  local build = require("gemini-bridge.host.build")
   local running = require("gemini-bridge.bridge.status").get().build
-  local built = build.built()
+  local built = require("gemini-bridge.host.bundle").built()
   if not running or running == built or built == declined or #vim.api.nvim_list_uis() == 0 then
     return go()
   end

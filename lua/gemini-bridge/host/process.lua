@@ -101,7 +101,7 @@ end
 ---@return integer? job The process, when it is a private one.
 ---@return string? problem Why there is none, a sentence.
 function M.spawn(start, on_exit)
-  local problem = require("gemini-bridge.host.build").problem()
+  local problem = require("gemini-bridge.host.bundle").problem()
   if problem then
     return nil, problem
   end

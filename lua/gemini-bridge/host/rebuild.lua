@@ -7,7 +7,8 @@ return function(done)
   local build = require("gemini-bridge.host.build")
   local notify = require("gemini-bridge.notify")
   local status = require("gemini-bridge.bridge.status")
-  local was_missed = status.get().error ~= nil and status.get().error == build.problem()
+  local was_missed = status.get().error ~= nil
+    and status.get().error == require("gemini-bridge.host.bundle").problem()
   build.run(notify, function(problem)
     if problem then
       return notify("The build failed: " .. problem, "error")

@@ -1,5 +1,6 @@
 --- Runs the doctor, a program of the bundle, and shows what it finds. Only what must be said without Node is said here.
 local build = require("gemini-bridge.host.build")
+local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
 local status = require("gemini-bridge.bridge.status")
 
@@ -68,7 +69,7 @@ local function facts()
         cmd = require("gemini-bridge.terminal.launch").command(cli.name),
       }
     end, require("gemini-bridge.config.clis").all())),
-    isStale = build.state() == "stale",
+    isStale = bundle.state() == "stale",
     terminals = filled(terminals()),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
     bridge = {
@@ -102,9 +103,9 @@ local UNBUILT = {
 ---@return string problem
 ---@return string advice
 local function failure(output)
-  local state = build.state()
+  local state = bundle.state()
   if state ~= "current" then
-    return UNBUILT[state], ":GeminiBuild"
+    return UNBUILT[state], bundle.is_release and "install this release again" or ":GeminiBuild"
   end
   local answered, problem = false, nil
   build.node_version(config.get().node, function(_, reason)
@@ -167,7 +168,7 @@ function M.report(pid)
   end
   vim.health.start("Installation")
   vim.health.error(failure(problem))
-  local obstacle = build.state() ~= "current" and build.npm_problem(config.get().node)
+  local obstacle = bundle.state() ~= "current" and build.npm_problem(config.get().node)
   if obstacle then
     vim.health.error("The Node part cannot be built: " .. obstacle)
   end

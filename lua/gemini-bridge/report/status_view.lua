@@ -142,6 +142,7 @@ function M.lines()
   local gate = require("gemini-bridge.agent.gate").text()
   local sections = {
     { "State", { state(now) } },
+    { "Version", { now.version } },
     { "Workspace", now.workspace },
     { "Discovery", now.discoveryFiles or {} },
     { "Shared", running and shared_now() or {} },

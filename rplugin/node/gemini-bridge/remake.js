@@ -5,7 +5,7 @@
 const { spawn } = require("node:child_process");
 const path = require("node:path");
 
-const script = path.join(__dirname, "..", "..", "..", "scripts", "cache.cjs");
+const script = path.join(__dirname, "make-cache.js");
 
 /** By then the start is over, which the other Node would slow down (milliseconds). */
 const DELAY = 3000;

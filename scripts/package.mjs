@@ -1,0 +1,65 @@
+// Makes a release: a folder, and an archive of it, with everything that runs, which needs nothing but Neovim and Node.
+// The same commit gives the same bytes: git orders the files and gives them mode and date, the one of the commit.
+// usage: node scripts/package.mjs [directory]
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const into = resolve(process.argv[2] ?? join(root, "package"));
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+
+/** What a user's machine runs or a user reads. */
+const SHIPPED = [
+  ...["lua", "plugin", "rplugin", "doc", "extension", "build.lua"],
+  ...["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "THIRD_PARTY_NOTICES"],
+];
+const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
+
+/** What comes to be in an installation. */
+const IGNORED = "/dist/*.cache*\n/doc/tags\n";
+
+const missing = BUILT.filter((name) => !existsSync(join(root, "dist", name)));
+if (missing.length > 0) throw new Error(`dist/${missing[0]} is missing: run "make build"`);
+
+const git = (...words) => execFileSync("git", words, { cwd: root, encoding: "utf8" });
+const date = git("log", "-1", "--format=%cI").trim();
+const files = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", ...SHIPPED).split(
+  "\0",
+);
+
+const folder = join(into, "gemini-bridge.nvim");
+rmSync(folder, { recursive: true, force: true });
+mkdirSync(folder, { recursive: true });
+const copy = (file) => cpSync(join(root, file), join(folder, file));
+// git still lists what was deleted since the last commit.
+for (const file of files.filter((file) => file !== "" && existsSync(join(root, file)))) copy(file);
+for (const name of BUILT) copy(join("dist", name));
+writeFileSync(join(folder, ".gitignore"), IGNORED);
+
+const repository = mkdtempSync(join(tmpdir(), "gb-package-"));
+try {
+  const who = { NAME: "gemini-bridge.nvim", EMAIL: "release@localhost", DATE: date };
+  const env = { ...process.env, GIT_DIR: repository, GIT_WORK_TREE: folder, GIT_CONFIG_GLOBAL: "/dev/null" };
+  for (const [name, value] of Object.entries(who)) {
+    env[`GIT_AUTHOR_${name}`] = env[`GIT_COMMITTER_${name}`] = value;
+  }
+  const inIt = (...words) =>
+    execFileSync("git", ["-c", "core.autocrlf=false", "-c", "tar.umask=0022", ...words], {
+      env,
+      cwd: folder,
+      maxBuffer: 1e8,
+    });
+  inIt("init", "--quiet");
+  inIt("add", "--all");
+  inIt("commit", "--quiet", "--message", `release ${version}`);
+  const archive = inIt("archive", "--format=tar", "--prefix=gemini-bridge.nvim/", "HEAD");
+  const path = join(into, `gemini-bridge.nvim-${version}.tar.gz`);
+  writeFileSync(path, gzipSync(archive, { level: 9 }));
+  console.log(`${folder}\n${path}`);
+} finally {
+  rmSync(repository, { recursive: true, force: true });
+}

@@ -1,0 +1,74 @@
+/** What a release is made of, by the commit alone. */
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { root } from "../support/nvim.ts";
+import { commit, copyPlugin, packageVersion } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
+
+/** Makes a release of a clone somewhere. @returns its folder, and the archive's hash */
+function makePackage(t: Test) {
+  const clone = copyPlugin(join(makeDirectory(t), "clone"));
+  commit(clone, "main");
+  symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
+  const node = (...words: string[]) => execFileSync(process.execPath, words, { cwd: clone, stdio: "pipe" });
+  node("scripts/build.mjs");
+  const into = makeDirectory(t);
+  node("scripts/package.mjs", into);
+  const archive = readFileSync(join(into, `gemini-bridge.nvim-${packageVersion}.tar.gz`));
+  return {
+    clone,
+    folder: join(into, "gemini-bridge.nvim"),
+    hash: createHash("sha256").update(archive).digest("hex"),
+  };
+}
+
+t.test("the same commit gives the same bytes, wherever it is built", async (t) => {
+  const one = makePackage(t);
+  const other = makePackage(t);
+  t.equal(one.hash, other.hash);
+
+  const files = readdirSync(one.folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+    statSync(join(one.folder, name)).isFile(),
+  );
+  for (const name of files) {
+    t.notOk(
+      readFileSync(join(one.folder, name)).includes(one.clone),
+      `${name} does not say where it was built`,
+    );
+  }
+  const tops = new Set(files.map((name) => name.split("/")[0]));
+  t.same([...tops].sort(), [
+    ".gitignore",
+    ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "THIRD_PARTY_NOTICES"],
+    ...["build.lua", "dist", "doc", "extension", "lua", "plugin", "rplugin"],
+  ]);
+  t.notMatch(files.join("\n"), /\.cache|\.ts$|node_modules/m, "nothing of this machine, and no sources");
+});
+
+t.test("what is not built cannot be packed", async (t) => {
+  const clone = copyPlugin(join(makeDirectory(t), "clone"));
+  commit(clone, "main");
+  const into = makeDirectory(t);
+  t.throws(
+    () => execFileSync(process.execPath, ["scripts/package.mjs", into], { cwd: clone, stdio: "pipe" }),
+    /dist\/gemini-bridge\.cjs is missing: run "make build"/,
+  );
+  t.notOk(existsSync(join(into, "gemini-bridge.nvim")));
+});
+
+t.test("a version that differs somewhere is refused, and a new one is written everywhere", async (t) => {
+  const clone = copyPlugin(join(makeDirectory(t), "clone"));
+  const version = (...words: string[]) =>
+    execFileSync(process.execPath, ["scripts/version.mjs", ...words], { cwd: clone, stdio: "pipe" });
+  version("7.8.9");
+  version("--check");
+  t.match(readFileSync(join(clone, "extension/gemini-extension.json"), "utf8"), '"version": "7.8.9"');
+  t.match(readFileSync(join(clone, "doc/gemini-bridge.txt"), "utf8"), "Version 7.8.9");
+  t.match(readFileSync(join(clone, "CHANGELOG.md"), "utf8"), /^## 7\.8\.9, \d{4}-\d\d-\d\d$/m);
+  t.throws(() => version("7.9"), /say --check, or a version/);
+  execFileSync("sed", ["-i.old", "s/7.8.9/7.8.8/", "extension/qwen-extension.json"], { cwd: clone });
+  t.throws(() => version("--check"), /qwen-extension\.json says 7\.8\.8, package\.json 7\.8\.9/);
+});
