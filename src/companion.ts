@@ -1,30 +1,24 @@
 /** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
-import { createActivity } from "./agent/activity.ts";
-import { createAgentClients } from "./agent/clients.ts";
 import { asksBefore, isGated } from "./agent/gate.ts";
 import { createHooksRoute } from "./agent/route.ts";
 import { createTracking } from "./agent/tracking.ts";
 import { BUILD } from "./build.ts";
+import { createClients } from "./clients.ts";
 import { createContextPublisher } from "./context-publisher.ts";
 import { createEditorEndpoint } from "./editor/endpoint.ts";
 import { listen } from "./http/listen.ts";
-import type { SessionInfo } from "./http/session.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { registerTools } from "./http/tools.ts";
 import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
-import { isActive, profilesOf } from "./ide/profiles.ts";
-import { CLI_NAME } from "./ide/wire.ts";
+import { isActive } from "./ide/profile-paths.ts";
+import { profilesOf } from "./ide/profiles.ts";
 import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
 import { sentence } from "./refusal.ts";
 import { createReviews } from "./reviews.ts";
 import { createSurroundings } from "./surroundings.ts";
-import { createTerminals } from "./terminals.ts";
 import { createWorkspacePublisher } from "./workspace-publisher.ts";
-
-/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 follow a host that is another, but ask for nothing and say so. */
-const LOST = 'A CLI that says "Disconnected" is connected again by /ide enable.';
 
 export interface Companion {
   /** Attaches, listens, publishes the discovery file and tells Lua the outcome. Never rejects. */
@@ -76,32 +70,23 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     signal.throwIfAborted();
 
     const sessions = createSessions({ version, log, ...boot.server });
-    const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
-    const reportClients = () => report({ clients: sessions.connected().map(({ info }) => client(info)) });
-    const terminals = createTerminals({
+    const clients = createClients({
+      bridge,
       sessions,
-      found: reportClients,
-      lost: (terminal) =>
-        bridge.tell("cli_unconnected", { terminal, types: boot.reconnect, isAsked: false, hint: LOST }),
+      profiles,
+      earlier: memory.sessions,
+      reconnect: boot.reconnect,
+      report,
     });
+    const { terminals, agents, activity } = clients;
     const { changes, history } = createTracking({ bridge, boot, log });
     disposals.push(changes.close);
-    const agents = createAgentClients(sessions);
-    const activity = createActivity({
-      clients: agents,
-      terminalOf: terminals.nameOf,
-      changed: reportClients,
-      tell: (turn) => bridge.tell("turn", turn),
-    });
     const reviews = createReviews({
       bridge,
       log,
       sessions,
-      nameOf: ({ id, info }) => ({
-        client: terminals.nameOf(id) ?? info.name,
-        label: labelOf(info.credential),
-      }),
-      labelOf,
+      nameOf: clients.nameOf,
+      labelOf: clients.labelOf,
       lastId: boot.lastDiffId,
       earlier: memory.diffs,
       decided: activity.decided,
@@ -116,31 +101,19 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       sessions,
       shared: (shared) => report({ shared }),
     });
-    const earlier = new Set(memory.sessions.map(({ id }) => id));
-    const client = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
-      id,
-      cli,
-      label: labelOf(cli),
-      name,
-      version,
-      connectedAt,
-      interrupted: earlier.has(id) && name === CLI_NAME,
-      activity: activity.of(id),
-      terminal: terminals.nameOf(id),
-    });
     sessions.events
       .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
       .on("changed", () => remember({ sessions: sessions.all() }))
-      .on("connected", reportClients)
+      .on("connected", clients.report)
       .on("connected", context.connected)
       .on("connected", terminals.find)
       .on("disconnected", context.disconnected)
-      .on("disconnected", reportClients)
+      .on("disconnected", clients.report)
       .on("ended", reviews.abandon)
       .on("ended", context.disconnected)
       .on("ended", terminals.forget)
       .on("ended", activity.gone)
-      .on("ended", reportClients);
+      .on("ended", clients.report);
     const { sessions: known, diffs } = memory;
     if (boot.memory) log.info(`goes on after a crash: ${known.length} sessions, ${diffs.length} reviews`);
     await sessions.restore(memory.sessions);
@@ -180,7 +153,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
         ...changes.handlers,
         ...terminals.handlers,
         ...editor.handlers,
-        ...createSurroundings({ bridge, report, port: address.port, connect: boot.connect }),
+        ...createSurroundings({ bridge, report, profiles, port: address.port, connect: boot.connect }),
         context: context.snapshot,
         terminal_ready: ({ terminal }) => activity.ready(terminal),
         gate: (setting) => {

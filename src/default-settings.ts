@@ -1,8 +1,9 @@
 /** What the CLIs in Neovim's terminals are set to where nobody has said otherwise. */
 import { dirname } from "node:path";
 import { geminiHooks, quoted, qwenHooks } from "./agent/hooks.ts";
+import { findProgram } from "./cli/program.ts";
 import { editorSettings } from "./editor/settings.ts";
-import { isExecutable, type Profile } from "./ide/profiles.ts";
+import type { Profile } from "./ide/profiles.ts";
 import type { RawSettings } from "./ide/system-defaults.ts";
 
 /** Connects a CLI as soon as it starts, and answers its question whether it should. */
@@ -20,6 +21,6 @@ export function defaultSettings(
   const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}) }[profile.like];
   const extension = dirname(dirname(hookScript));
   // The CLIs run hooks in bash, and complain of each that fails.
-  const parts = isExecutable("bash") ? [hooks(quoted(hookScript))] : [];
+  const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }

@@ -1,46 +1,63 @@
 /** What the host looks up on this machine for the user: CLIs that will not connect, other editors. */
 import { basename } from "node:path";
-import { temporaryDirectory } from "./cli/cli.ts";
+import * as z from "zod";
+import { temporaryDirectory, type Variables } from "./cli/cli.ts";
 import { announcedEditors, chooseEditor, contains } from "./cli/find-editor.ts";
+import { profileSetting, readProfileSettings } from "./cli/profile-settings.ts";
 import { readSettings, setting } from "./cli/settings.ts";
+import type { Profile } from "./ide/profiles.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import type { Editors, Status } from "./nvim/protocol.ts";
 
 export interface SurroundingsOptions {
   bridge: Bridge;
   report: (change: Partial<Status>) => void;
+  profiles: readonly Profile[];
   /** This bridge's own. */
   port: number;
   /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
   connect: boolean;
 }
 
-/** "Yes" would run `/ide install`, which knows no Neovim. */
-const HINT = "Gemini CLI does not connect yet: answer No if it asks, then type /ide enable in it, once.";
+/** Where "Yes" is wrong it would run `/ide install`, which knows no Neovim. */
+const hint = ({ label, answer }: Profile) =>
+  `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable in it, once.`;
 
 export function createSurroundings({
   bridge,
   report,
+  profiles,
   port,
   connect,
 }: SurroundingsOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  // Once it is enabled in one CLI, it is so for the next.
-  let isDone = false;
+  /** Once it is enabled in one, it is so for the next of the same kind. */
+  const done = new Set<string>();
   return {
-    cli_started({ terminal, program, cwd, env }) {
-      if (isDone || basename(program) !== "gemini") return;
-      const { files } = readSettings(env, cwd);
-      // Off is what the user has said.
-      if (setting(files, ({ ide }) => ide?.enabled) !== undefined) return;
-      isDone = true;
-      // One who does not want to be asked again may not want it at all.
-      const isAsked = !setting(files, ({ ide }) => ide?.hasSeenNudge)?.value;
-      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, isAsked, hint: HINT });
+    cli_started({ terminal, cli, program, cwd, env }) {
+      const profile = profiles.find(({ name }) => name === cli);
+      const isOther = basename(program) !== basename(profile?.cmd[0] ?? "");
+      if (!profile || isOther || done.has(cli) || isDecided(profile, env, cwd)) return;
+      done.add(cli);
+      const isAsked = cli === "gemini" && isNudged(env, cwd);
+      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
     },
     editors_asked({ cwd }) {
       report({ editors: editorsFor(cwd, port) });
     },
   };
+}
+
+/** Whether it is to connect: off is what the user has said, too. */
+function isDecided(profile: Profile, env: Variables, cwd: string): boolean {
+  if (profile.name === "gemini")
+    return setting(readSettings(env, cwd).files, ({ ide }) => ide?.enabled) !== undefined;
+  const settings = readProfileSettings(profile, env, cwd);
+  return profileSetting(settings, profile.settings.ide, z.boolean()) !== undefined;
+}
+
+/** Gemini CLI will ask. One who does not want to be asked again may not want it at all. */
+function isNudged(env: Variables, cwd: string): boolean {
+  return !setting(readSettings(env, cwd).files, ({ ide }) => ide?.hasSeenNudge)?.value;
 }
 
 function editorsFor(cwd: string, own: number): Editors | undefined {

@@ -6,7 +6,8 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { GEMINI, readFileName } from "../ide/profiles.ts";
+import { readFileName } from "../ide/profile-paths.ts";
+import { GEMINI } from "../ide/profiles.ts";
 import { type Cli, temporaryDirectory } from "./cli.ts";
 import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
 import { readSmallFile, type SmallFile } from "./small-file.ts";
@@ -78,9 +79,13 @@ export function idePidOf({ pid, env }: Cli, table: ProcessTable): number {
 
 /** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
 export function contains(workspacePath: string | undefined, directory: string): boolean {
-  if (!workspacePath) return false;
+  return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory);
+}
+
+/** Whether a directory lies in one of these, as a CLI sees it. */
+export function isWithin(roots: readonly string[], directory: string): boolean {
   const inner = fold(realPath(directory));
-  return workspacePath.split(delimiter).some((root) => {
+  return roots.some((root) => {
     const path = relative(fold(realPath(resolve(directory, root))), inner);
     return path !== ".." && !path.startsWith("../");
   });

@@ -1,8 +1,7 @@
-/** Gemini CLI's program: where it is and which release. */
-import { accessSync, constants, realpathSync, statSync } from "node:fs";
-import { delimiter, dirname, join, resolve } from "node:path";
+/** Which release of Gemini CLI a program is. */
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
 import * as z from "zod";
-import type { Variables } from "./cli.ts";
 import { run } from "./processes/run.ts";
 import { readSmallFile } from "./small-file.ts";
 
@@ -32,22 +31,6 @@ export function releaseOfCommand(words: readonly string[]): string | undefined {
 /** The release that a program is, asked of its package, or else of itself. */
 export async function releaseOfProgram(path: string): Promise<string | undefined> {
   return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT))?.[0];
-}
-
-/** The file that a name runs. */
-export function findProgram(name: string, env: Variables): string | undefined {
-  if (name.includes("/")) return isExecutable(name) ? resolve(name) : undefined;
-  const paths = (env["PATH"] ?? "").split(delimiter).map((directory) => join(directory || ".", name));
-  return paths.find(isExecutable);
-}
-
-function isExecutable(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 /** The release of the package that a file belongs to; nothing when that is no release of Gemini CLI. */

@@ -1,4 +1,5 @@
 /** This editor, made known to the CLIs of all profiles: their discovery files and variables, together. */
+import { isAbsolute } from "node:path";
 import type { Log } from "../log.ts";
 import { createDiscovery } from "./discovery.ts";
 import { DiscoveryError } from "./discovery-directory.ts";
@@ -35,9 +36,14 @@ export interface AnnouncementsOptions {
 
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
-  const all = options.profiles.map((profile) => {
+  const taken = new Set<string>();
+  const all = options.profiles.flatMap((profile) => {
     const announcement = options.announcement(profile);
-    return { profile, announcement, discovery: createDiscovery({ profile, announcement, report: log.warn }) };
+    const discovery = createDiscovery({ profile, announcement, report: log.warn });
+    // Two files cannot have one name: what looks in the same place is led here by the first.
+    if (taken.has(discovery.path)) return [];
+    taken.add(discovery.path);
+    return [{ profile, announcement, discovery }];
   });
   const listed = (profile: Profile, workspace: readonly string[]) =>
     listsAny(profile) ? workspace : workspace.filter(canBeJoined);
@@ -54,7 +60,8 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }
 
   return {
-    paths: all.map(({ discovery }) => discovery.path),
+    // Nothing is written where a variable of the user's leads to another place in each directory.
+    paths: all.map(({ discovery }) => discovery.path).filter(isAbsolute),
     publish: (workspace) => each(({ profile, discovery }) => discovery.publish(listed(profile, workspace))),
     restore: () => each(({ discovery }) => discovery.restore()),
     refresh() {
@@ -68,7 +75,8 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
         discoveryVariables(profile, announcement, listed(profile, open)),
       );
       return {
-        set: Object.assign({}, ...set),
+        // Of two that have the same names for them the first has them.
+        set: Object.assign({}, ...set.reverse()),
         unset: all.flatMap(({ profile }) => foreignVariables(profile)),
       };
     },

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import * as z from "zod";
 import { draftName } from "./discovery-file.ts";
 import { startOf } from "./process-start.ts";
-import { directoryOf, type Profile, readFileName } from "./profiles.ts";
+import { directoryOf, readFileName } from "./profile-paths.ts";
+import type { Profile } from "./profiles.ts";
 import { IDE_INFO } from "./wire.ts";
 
 /** More than any file of ours holds (bytes). */

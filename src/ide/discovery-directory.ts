@@ -3,7 +3,8 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, type Stats
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { Refusal } from "../refusal.ts";
-import { directoryOf, type Profile } from "./profiles.ts";
+import { directoryOf } from "./profile-paths.ts";
+import type { Profile } from "./profiles.ts";
 
 /** A place that cannot be trusted with a token, or not be written; the message tells the user what to do. */
 export class DiscoveryError extends Refusal {
@@ -22,6 +23,10 @@ const STICKY = 0o1000;
 export function prepareDirectory(profile: Profile): void {
   const wanted = directoryOf(profile);
   const isTemporary = profile.directory.startsWith("{tmp}");
+  if (!isTemporary && !isAbsolute(wanted))
+    throw new DiscoveryError(
+      `it looks in ${wanted}, which is another place in each directory; make that path absolute`,
+    );
   let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
   const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
   const uid = process.getuid?.();
@@ -57,7 +62,10 @@ function ownDirectory(path: string): string {
     mkdirSync(path, { recursive: true, mode: 0o700 });
     return realpathSync(path);
   } catch (error) {
-    throw new DiscoveryError(`cannot make ${path} (${codeOf(error)})`, { cause: error });
+    const reason = codeOf(error);
+    if (["EEXIST", "ENOENT", "ENOTDIR"].includes(reason))
+      throw new DiscoveryError(`${path} is no directory, nor a link to one`, { cause: error });
+    throw new DiscoveryError(`cannot make ${path} (${reason})`, { cause: error });
   }
 }
 

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { codeOf, DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
-import { directoryOf, fileName, type Profile } from "./profiles.ts";
+import { directoryOf, fileName } from "./profile-paths.ts";
+import type { Profile } from "./profiles.ts";
 import { type Announcement, discoveryContent } from "./wire.ts";
 
 export interface DiscoveryFile {

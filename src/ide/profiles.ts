@@ -1,173 +1,137 @@
 /**
- * The CLIs of the companion protocol: what differs between them, as data. Read in, and run with, Gemini CLI 0.61.0 and
- * Qwen Code 0.24.4; read in LLxprt Code.
+ * The CLIs of the companion protocol: what differs between them is data, in profiles.json, which Lua reads, too. It was
+ * read in, and run with, Gemini CLI 0.61.0 and Qwen Code 0.24.4, and read in LLxprt Code 0.11.0.
  */
-import { accessSync, constants, existsSync } from "node:fs";
-import { homedir, platform, tmpdir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join } from "node:path";
+import { platform } from "node:os";
+import { basename, dirname } from "node:path";
 import * as z from "zod";
+import KNOWN from "./profiles.json" with { type: "json" };
 
 /** A settings file over which all others win. */
-export interface SystemDefaults {
+const SystemDefaults = z.object({
   /** Names the file. */
-  readonly variable: string;
+  variable: z.string(),
   /** Names the administrator's settings, beside which the file is otherwise. */
-  readonly settings: string;
-  /** Where those are when nothing names them. */
-  readonly directory: string;
+  settings: z.string(),
+  /** Where those are when nothing names them, by platform. */
+  directory: z.object({ darwin: z.string(), linux: z.string() }),
   /** The CLI believes the file only where nobody but root can change it. */
-  readonly isRootsOnly: boolean;
-}
+  isRootsOnly: z.boolean(),
+});
+export type SystemDefaults = z.infer<typeof SystemDefaults>;
 
-export interface Profile {
-  readonly name: string;
-  /** The known CLI that it is, or is a descendant of. */
-  readonly like: keyof typeof KNOWN;
+/** Its own settings. The keys are paths of names, separated by dots. */
+const Settings = z.object({
+  /** The user's: the first of these that is there. See src/ide/profile-paths.ts. */
+  files: z.array(z.string()),
+  /** The folder of a project's, and of the user's in the home directory. */
+  folder: z.string(),
+  /** Whether it connects to editors. */
+  ide: z.string(),
+  /** In which mode it asks before it writes; the command line's `--approval-mode` wins. */
+  approval: z.string().optional(),
+});
+
+const Profile = z.object({
+  name: z.string(),
   /** What the user knows it as. */
-  readonly label: string;
-  /** Its program, and the arguments of `:Gemini` before the user's. */
-  readonly cmd: readonly string[];
-  /** Where every editor's discovery files are: in the home directory, `~`, or the temporary one, `{tmp}`. */
-  readonly directory: string;
-  /** A variable that names another directory in which the last one of these is. */
-  readonly home: string | undefined;
+  label: z.string(),
+  /** Its program. */
+  cmd: z.array(z.string()).min(1),
+  /** Arguments of `:Gemini`, unless the user gives others for the same. */
+  args: z.array(z.string()),
+  /** Where npm has it. */
+  package: z.string().optional(),
+  /** Where every editor's discovery files are. See src/ide/profile-paths.ts. */
+  directory: z.string(),
   /** The name of a discovery file, with the editor's process, `{pid}`, and the server's port, `{port}`. */
-  readonly file: string;
-  /** The beginning of the names of its variables. */
-  readonly env: string;
+  file: z.string(),
   /** What it wants of a discovery file's content: see src/ide/wire.ts. */
-  readonly content: "plain" | "lock";
-  readonly defaults: SystemDefaults | undefined;
+  content: z.enum(["plain", "lock"]),
+  /** The beginning of the names of its variables. */
+  env: z.string(),
+  /** The rest of the names of those that lead it to another editor than the port does. */
+  blank: z.array(z.string()),
+  settings: Settings,
+  /** The mode in which it is when nothing says another: only in "default" a diff opens. */
+  approval: z.enum(["default", "auto"]),
+  /** To its question whether to connect. "Yes" looks for an extension of the editor's in some, and there is none. */
+  answer: z.enum(["Yes", "No"]),
+  /** After "yes" in its terminal it writes what it proposed, not what the user has edited here. */
+  dropsEdits: z.boolean().default(false),
+  /**
+   * It finds an editor only by the process above its shell, and so needs one. Where there is none, it takes its
+   * variables if these are there, too.
+   */
+  byProcess: z.record(z.string(), z.string()).optional(),
+  /** The oldest major version of Node that runs it, where that is newer than this plugin's. */
+  node: z.int().optional(),
+  defaults: SystemDefaults.optional(),
+});
+
+const Like = z.enum(["gemini", "qwen", "llxprt"]);
+
+export interface Profile extends z.infer<typeof Profile> {
+  /** The known CLI that it is, or is a descendant of. */
+  like: z.infer<typeof Like>;
 }
 
-type Known = Omit<Profile, "name" | "like" | "cmd">;
+const known = new Map(
+  KNOWN.map((each) => [each.name, { ...Profile.parse(each), like: Like.parse(each.name) }]),
+);
 
-const isMac = platform() === "darwin";
+function profileOf(name: z.infer<typeof Like>): Profile {
+  const profile = known.get(name);
+  if (!profile) throw new Error(`profiles.json lacks ${name}`);
+  return profile;
+}
 
-/** All begin with what Gemini CLI has; the others are its descendants. */
-const KNOWN = {
-  gemini: {
-    label: "Gemini CLI",
-    directory: "{tmp}/gemini/ide",
-    home: undefined,
-    file: "gemini-ide-server-{pid}-{port}.json",
-    env: "GEMINI_CLI_IDE_",
-    content: "plain",
-    defaults: {
-      variable: "GEMINI_CLI_SYSTEM_DEFAULTS_PATH",
-      settings: "GEMINI_CLI_SYSTEM_SETTINGS_PATH",
-      directory: isMac ? "/Library/Application Support/GeminiCli" : "/etc/gemini-cli",
-      isRootsOnly: true,
-    },
-  },
-  qwen: {
-    label: "Qwen Code",
-    directory: "~/.qwen/ide",
-    home: "QWEN_HOME",
-    file: "{port}.lock",
-    env: "QWEN_CODE_IDE_",
-    content: "lock",
-    defaults: {
-      variable: "QWEN_CODE_SYSTEM_DEFAULTS_PATH",
-      settings: "QWEN_CODE_SYSTEM_SETTINGS_PATH",
-      directory: isMac ? "/Library/Application Support/QwenCode" : "/etc/qwen-code",
-      isRootsOnly: false,
-    },
-  },
-  llxprt: {
-    label: "LLxprt Code",
-    directory: "{tmp}/llxprt/ide",
-    home: undefined,
-    file: "llxprt-ide-server-{pid}-{port}.json",
-    env: "LLXPRT_CODE_IDE_",
-    content: "plain",
-    defaults: undefined,
-  },
-} satisfies Record<string, Known>;
-
-const name = z.enum(["gemini", "qwen", "llxprt"]);
+export const GEMINI = profileOf("gemini");
 
 /** The option `clis`, with the programs of those that it does not name, as Lua has checked it. */
 export const Clis = z.array(
   z.object({
     name: z.string(),
     /** The known one that it is a descendant of. */
-    like: name,
+    like: Like,
     cmd: z.array(z.string()).min(1),
     label: z.string().optional(),
     directory: z.string().optional(),
     file: z.string().optional(),
     env: z.string().optional(),
+    /** The user's settings file. */
+    settings: z.string().optional(),
   }),
 );
 export type Clis = z.infer<typeof Clis>;
 
-export const GEMINI: Profile = { name: "gemini", like: "gemini", cmd: ["gemini"], ...KNOWN.gemini };
-
-/** What is known, changed as the user says. */
-export function profilesOf(clis: Clis): Profile[] {
-  return clis.map(({ name, like, cmd, ...changes }) => {
-    const known = KNOWN[like];
-    return {
-      name,
-      like,
-      cmd,
-      label: changes.label ?? (name === like ? known.label : name),
-      directory: changes.directory ?? known.directory,
-      home: changes.directory === undefined ? known.home : undefined,
-      file: changes.file ?? known.file,
-      env: changes.env ?? known.env,
-      content: known.content,
-      // What a descendant calls its own is not known.
-      defaults: name === like ? known.defaults : undefined,
-    };
+/** What is known, changed as the user says; all that is known where nobody has said anything. */
+export function profilesOf(
+  clis: Clis = [...known.values()].map(({ name, like, cmd }) => ({ name, like, cmd })),
+) {
+  return clis.map((changes): Profile => {
+    const base = profileOf(changes.like);
+    const isKnown = changes.name === base.name;
+    const { label = isKnown ? base.label : changes.name, directory = base.directory } = changes;
+    const { file = base.file, env = base.env, name, cmd } = changes;
+    const profile = { ...base, name, cmd, label, directory, file, env, settings: settingsOf(changes, base) };
+    if (isKnown) return profile;
+    // What a descendant calls its own is not known.
+    const { defaults: _, package: __, ...inherited } = profile;
+    return inherited;
   });
 }
 
-/** Whether a CLI may look for this editor: in the home directory nothing is made for one that is not there. */
-export function isActive(profile: Profile): boolean {
-  return (
-    profile.directory.startsWith("{tmp}") ||
-    existsSync(dirname(directoryOf(profile))) ||
-    isExecutable(profile.cmd[0] ?? "")
-  );
+/** A descendant in a folder of its own in the home directory has its settings there, too. */
+function settingsOf({ directory, settings }: Clis[number], base: Profile): Profile["settings"] {
+  const isOwn = directory !== undefined && !directory.startsWith("{tmp}");
+  const home = isOwn ? dirname(directory) : undefined;
+  const file = settings ?? (home === undefined ? undefined : `${home}/settings.json`);
+  if (file === undefined) return base.settings;
+  return { ...base.settings, files: [file], folder: basename(dirname(file)) };
 }
 
-/** The directory of the discovery files; absolute. */
-export function directoryOf({ directory, home }: Profile): string {
-  const own = home === undefined ? undefined : process.env[home];
-  if (own) return join(own, basename(directory));
-  return directory.replace(/^\{tmp\}/, tmpdir()).replace(/^~(?=\/)/, homedir());
-}
-
-/** The discovery file's name for an editor's process and the server's port. */
-export function fileName({ file }: Profile, pid: number, port: number): string {
-  return file.replace("{pid}", String(pid)).replace("{port}", String(port));
-}
-
-/** What a name that a CLI reads in the directory says; nothing for another file's. */
-export function readFileName(
-  { file }: Profile,
-  name: string,
-): { pid?: number | undefined; port?: number | undefined } | undefined {
-  const escaped = file.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
-  const pattern = escaped.replace("{pid}", "(?<pid>\\d+)").replace("{port}", "(?<port>\\d+)");
-  const groups = new RegExp(`^${pattern}$`).exec(name)?.groups;
-  const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
-  return groups && { pid: number(groups["pid"]), port: number(groups["port"]) };
-}
-
-/** Whether a program can be run: a path, or a name on PATH. */
-export function isExecutable(program: string): boolean {
-  const paths = isAbsolute(program)
-    ? [program]
-    : (process.env["PATH"] ?? "").split(delimiter).map((directory) => join(directory, program));
-  return paths.some((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+/** Of a file that all others win over, on this platform. */
+export function systemDirectory({ directory }: SystemDefaults): string {
+  return platform() === "darwin" ? directory.darwin : directory.linux;
 }

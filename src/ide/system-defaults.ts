@@ -13,7 +13,7 @@ import { isAlive } from "../cli/processes/table.ts";
 import { insecurity } from "../cli/secure.ts";
 import { readSmallFile } from "../cli/small-file.ts";
 import { Refusal } from "../refusal.ts";
-import type { Profile, SystemDefaults } from "./profiles.ts";
+import { type Profile, type SystemDefaults, systemDirectory } from "./profiles.ts";
 
 /** All that a settings file says, known to us or not. */
 const RawSettings = z.record(z.string(), z.json());
@@ -61,10 +61,9 @@ export function writeSystemDefaults(
 }
 
 /** Where a CLI with this environment looks for them. */
-function systemPath({ variable, settings, directory }: SystemDefaults, env: Variables): string {
-  return (
-    env[variable] || join(dirname(env[settings] || join(directory, "settings.json")), "system-defaults.json")
-  );
+function systemPath(defaults: SystemDefaults, env: Variables): string {
+  const settings = env[defaults.settings] || join(systemDirectory(defaults), "settings.json");
+  return env[defaults.variable] || join(dirname(settings), "system-defaults.json");
 }
 
 /** @throws {Refusal} where ours would give force to what the CLI passes over, or hide what it complains of */

@@ -128,6 +128,6 @@ export function discoveryVariables(
 }
 
 /** Variables of another editor's companion that would lead a CLI away from this one. */
-export function foreignVariables({ env }: Pick<Profile, "env">): string[] {
-  return [`${env}SERVER_STDIO_COMMAND`, `${env}SERVER_STDIO_ARGS`];
+export function foreignVariables({ env, blank }: Pick<Profile, "env" | "blank">): string[] {
+  return blank.map((name) => env + name);
 }

@@ -143,7 +143,10 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
     // The host would bring it back where nothing is in its place.
     await nvim.lua("vim.uv.fs_unlink(...) vim.uv.fs_mkdir(..., 448)", own);
-    t.match((await examine(nvim))["Bridge"], /ERROR \S+ is gone: no CLI finds this Neovim -> :GeminiRestart/);
+    t.match(
+      (await examine(nvim))["Bridge"],
+      /ERROR \S+ is gone: Gemini CLI does not find this Neovim -> :GeminiRestart/,
+    );
   });
 
   await t.test("settings that are no JSON, and a process that is none", async (t) => {

@@ -1,42 +1,14 @@
 /** One editor for every CLI of the protocol: what each finds, by what it is known, and how it is run. */
-import {
-  chmodSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { z } from "zod";
 import { connectClient } from "../support/client.ts";
-import { type Nvim, startNvim } from "../support/nvim.ts";
+import { OLA, running, startWithClis } from "../support/clis.ts";
+import type { Nvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
 const Lock = z.object({ port: z.int(), authToken: z.string(), ppid: z.int(), ideName: z.string() });
-
-/** Neovim beside the folders of Qwen Code and of a descendant, with programs that print how they were run. */
-async function start(t: Test, options = ""): Promise<Nvim> {
-  const nvim = await startNvim(t, {
-    files: { "a.txt": "a\n", "../home/.qwen/keep": "", "../home/.ola/keep": "" },
-    init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
-      require('gemini-bridge').setup({ ${options} })`,
-  });
-  mkdirSync(join(nvim.dirs.home, "bin"));
-  for (const name of ["qwen", "ola", "gemini"]) {
-    const program = join(nvim.dirs.home, "bin", name);
-    writeFileSync(program, `#!/bin/sh\necho "$0" "$@" > "$HOME/run"\nexec cat\n`);
-    chmodSync(program, 0o755);
-  }
-  return nvim;
-}
-
-async function running(nvim: Nvim): Promise<void> {
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-}
 
 const ide = (nvim: Nvim, folder: string) => join(nvim.dirs.home, folder, "ide");
 const lockOf = (nvim: Nvim, folder: string) => {
@@ -45,10 +17,8 @@ const lockOf = (nvim: Nvim, folder: string) => {
   return { path, ...Lock.parse(JSON.parse(readFileSync(path, "utf8"))) };
 };
 
-const OLA = 'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';
-
 t.test("each is announced and known by a token of its own, and all of it ends together", async (t) => {
-  const nvim = await start(t, `clis = { llxprt = false, ${OLA} }`);
+  const nvim = await startWithClis(t, `clis = { llxprt = false, ${OLA} }`);
   await running(nvim);
   const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
   t.not(locks.qwen.authToken, locks.ola.authToken);
@@ -99,7 +69,7 @@ t.test("each is announced and known by a token of its own, and all of it ends to
 });
 
 t.test("one that cannot be told keeps no other from it", async (t) => {
-  const nvim = await start(t);
+  const nvim = await startWithClis(t);
   chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
   await running(nvim);
   await nvim.waitFor(
@@ -110,7 +80,7 @@ t.test("one that cannot be told keeps no other from it", async (t) => {
 });
 
 t.test("which one is run, and how", async (t) => {
-  const nvim = await start(t, `terminal = { cli = "qwen" }, clis = { ${OLA} }`);
+  const nvim = await startWithClis(t, `terminal = { cli = "qwen" }, clis = { ${OLA} }`);
   const file = join(nvim.dirs.home, "run");
   const ran = async (line: string) => {
     writeFileSync(file, "");
@@ -140,24 +110,4 @@ t.test("which one is run, and how", async (t) => {
     terminal = { cli = "qwen", cmd = { "ola", "--mine" } }, clis = { gemini = { args = { "--sandbox" } } } })`);
   t.equal(await ran("Gemini!"), "ola --mine --approval-mode default", "terminal.cmd wins");
   t.equal(await ran("Gemini! cli=gemini"), "gemini --sandbox");
-});
-
-t.test("what is no profile is a message", async (t) => {
-  const nvim = await start(t);
-  const bad = [
-    "{ ola = {} }",
-    '{ ola = { like = "none" } }',
-    "{ qwen = true }",
-    '{ qwen = { cmd = "qwen" } }',
-  ];
-  bad.push(
-    '{ qwen = { directory = "relative" } }',
-    '{ qwen = { file = "../{port}.lock" } }',
-    '{ qwen = { env = "a b" } }',
-  );
-  bad.push('{ qwen = { colour = "red" } }', '{ ["../x"] = { like = "qwen" } }', "{ qwen = { cmd = {} } }");
-  for (const clis of bad) {
-    const problems = await nvim.lua(`return require('gemini-bridge.config').set({ clis = ${clis} })`);
-    t.match(problems, [/^option clis must be a table by name/], clis);
-  }
 });

@@ -1,58 +1,19 @@
 /** What each CLI of the protocol finds of an editor. */
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { join } from "node:path";
-import t, { type Test } from "tap";
+import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import t from "tap";
+import { z } from "zod";
+import { profileSetting, readProfileSettings } from "../../src/cli/profile-settings.ts";
 import { createAnnouncements } from "../../src/ide/announcements.ts";
 import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { type Clis, isActive, type Profile, profilesOf, readFileName } from "../../src/ide/profiles.ts";
+import { readFileName } from "../../src/ide/profile-paths.ts";
 import { createLog } from "../../src/log.ts";
-import { announcement, temporary } from "../support/temporary.ts";
-
-/** A home directory, and the profiles as they are known. */
-function start(t: Test, more: Clis = []) {
-  const home = temporary(t);
-  const before = {
-    HOME: process.env["HOME"],
-    QWEN_HOME: process.env["QWEN_HOME"],
-    PATH: process.env["PATH"],
-  };
-  Object.assign(process.env, { HOME: home, PATH: "" });
-  delete process.env["QWEN_HOME"];
-  t.teardown(() => {
-    for (const [name, value] of Object.entries(before)) {
-      if (value === undefined) delete process.env[name];
-      else process.env[name] = value;
-    }
-  });
-  const known: Clis = [
-    { name: "gemini", like: "gemini", cmd: ["gemini"] },
-    { name: "qwen", like: "qwen", cmd: ["qwen"] },
-    { name: "llxprt", like: "llxprt", cmd: ["llxprt"] },
-  ];
-  const profiles = profilesOf([...known, ...more]);
-  const find = (name: string): Profile => {
-    const profile = profiles.find((each) => each.name === name);
-    if (!profile) throw new Error(`no ${name}`);
-    return profile;
-  };
-  return { home, profiles, find, qwen: find("qwen") };
-}
-
-const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));
+import { read, startProfiles } from "../support/profiles.ts";
+import { announcement } from "../support/temporary.ts";
 
 t.test("each where it looks, with what it wants to be told", async (t) => {
-  const { home, find } = start(t, [
+  const { home, find } = startProfiles(t, [
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
   ]);
   const content = { port: 22, workspacePath: "/a:/b", authToken: "secret" };
@@ -74,35 +35,49 @@ t.test("each where it looks, with what it wants to be told", async (t) => {
   }
 });
 
-t.test("in the home directory nothing is made for a CLI that is not there", async (t) => {
-  const { home, profiles, qwen } = start(t);
-  const active = () => profiles.filter(isActive).map(({ name }) => name);
-  t.same(active(), ["gemini", "llxprt"]);
-  mkdirSync(join(home, "bin"));
-  writeFileSync(join(home, "bin/qwen"), "", { mode: 0o755 });
-  process.env["PATH"] = join(home, "bin");
-  t.same(active(), ["gemini", "qwen", "llxprt"], "its program is there");
-  process.env["PATH"] = "";
-  mkdirSync(join(home, ".qwen"));
-  t.ok(isActive(qwen), "its folder is there");
-  process.env["QWEN_HOME"] = join(home, "elsewhere");
-  t.notOk(isActive(qwen), "it has another");
-});
-
-t.test("its folder may be a link, and must be the user's alone", async (t) => {
-  const { home, qwen } = start(t);
-  const write = () => createDiscoveryFile(qwen, announcement(1, 2)).write(["/a"]);
-  mkdirSync(join(home, "dotfiles"), { mode: 0o755 });
-  symlinkSync(join(home, "dotfiles"), join(home, ".qwen"));
-  write();
-  t.same(readdirSync(join(home, "dotfiles/ide")), ["2.lock"]);
-  t.equal(statSync(join(home, "dotfiles/ide")).mode & 0o777, 0o700);
-  chmodSync(join(home, "dotfiles"), 0o777);
-  t.throws(write, /anyone may rename what is in .*dotfiles; set its sticky bit/);
+t.test("its settings, by its own keys", async (t) => {
+  const { home, find } = startProfiles(t, [
+    { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
+    { name: "nightly", like: "llxprt", cmd: ["nightly"], settings: "~/.nightly/config.json" },
+  ]);
+  const cwd = join(home, "project");
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(home, path)), { recursive: true });
+    writeFileSync(join(home, path), text);
+  };
+  const ide = (name: string) => {
+    const { settings, defaults } = find(name);
+    const found = readProfileSettings({ settings, defaults }, { HOME: home }, cwd);
+    const said = profileSetting(found, settings.ide, z.boolean());
+    return [said && [said.value, relative(home, said.path)], found.broken.map(({ problem }) => problem)];
+  };
+  for (const [name, path, text] of [
+    ["gemini", ".gemini/settings.json", '{ "ide": { "enabled": true } }'],
+    ["qwen", ".qwen/settings.json", '{ "ide": { "enabled": true } } // on'],
+    ["llxprt", ".llxprt/settings.json", '{ "ui": { "ideMode": true } }'],
+    ["llxprt", ".config/llxprt-code/settings.json", '{ "ui": { "ideMode": true } }'],
+    ["ola", ".ola/settings.json", '{ "ide": { "enabled": true } }'],
+    ["nightly", ".nightly/config.json", '{ "ui": { "ideMode": true } }'],
+  ] as const) {
+    put(path, text);
+    t.same(ide(name), [[true, path], []], path);
+  }
+  put("project/.ola/settings.json", '{ "ide": { "enabled": false } }');
+  t.same(ide("ola"), [[false, "project/.ola/settings.json"], []], "a project's comes first");
+  for (const [text, broken] of [
+    ["[1]", ["is no JSON object"]],
+    ["{", ["is no JSON object"]],
+    ['{ "ide": 7 }', []],
+    ['{ "ide": { "enabled": "yes" } }', []],
+    ['{ "__proto__": { "enabled": true } }', []],
+  ] as const) {
+    put(".qwen/settings.json", text);
+    t.same(ide("qwen"), [undefined, broken], text);
+  }
 });
 
 t.test("a directory with a colon is told where it can be", async (t) => {
-  const { home, profiles } = start(t);
+  const { home, profiles } = startProfiles(t);
   const all = createAnnouncements({
     profiles,
     announcement: () => announcement(1, 2),
@@ -126,7 +101,7 @@ t.test("a directory with a colon is told where it can be", async (t) => {
 });
 
 t.test("only what a dead Neovim left goes", async (t) => {
-  const { home, qwen } = start(t);
+  const { home, qwen } = startProfiles(t);
   const directory = join(home, ".qwen/ide");
   mkdirSync(directory, { recursive: true });
   const dead = 2 ** 22 + 1;
@@ -151,7 +126,7 @@ t.test("only what a dead Neovim left goes", async (t) => {
 });
 
 t.test("a name is read as it is written", async (t) => {
-  const { find, qwen } = start(t);
+  const { find, qwen } = startProfiles(t);
   t.same(readFileName(find("gemini"), "gemini-ide-server-1-22.json"), { pid: 1, port: 22 });
   t.match(readFileName(qwen, "22.lock"), { port: 22 });
   for (const name of ["22xlock", "a22.lock", "22.lock.tmp", "-1.lock", ""])

@@ -1,63 +1,128 @@
 --- The value of the option `clis`: the CLIs that are known, and what may be changed of them.
+local checks = require("gemini-bridge.config.checks")
+
 local M = {}
 
----@type gemini_bridge.Cli[]
-M.KNOWN = {
-  { name = "gemini", like = "gemini", cmd = { "gemini" } },
-  -- Otherwise it asks nobody since 0.21, so that no review ever opens.
-  { name = "qwen", like = "qwen", cmd = { "qwen" }, args = { "--approval-mode", "default" } },
-  { name = "llxprt", like = "llxprt", cmd = { "llxprt" } },
-}
+--- A CLI as src/ide/profiles.json describes it: what concerns Lua of that.
+---@class gemini_bridge.Profile
+---@field name string
+---@field label string What the user knows it as.
+---@field cmd string[] Its program.
+---@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
+---@field settings { folder: string } The folder of its files in the home directory.
+---@field byProcess? table<string, string> It needs a shell above itself, or these variables: see src/ide/profiles.ts.
 
-local FIELDS = { like = "string", cmd = "table", args = "table", label = "string" }
-for _, name in ipairs({ "directory", "file", "env" }) do
-  FIELDS[name] = "string"
+local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+local known ---@type gemini_bridge.Profile[]?
+
+--- Those that are known.
+---@return gemini_bridge.Profile[]
+function M.known()
+  if not known then
+    local file = assert(io.open(root .. "/src/ide/profiles.json", "rb"))
+    known = vim.json.decode(file:read("*a"))
+    file:close()
+  end
+  return known
 end
 
 ---@param name string?
----@return gemini_bridge.Cli?
-function M.known(name)
-  return vim.iter(M.KNOWN):find(function(cli)
-    return cli.name == name
+---@return gemini_bridge.Profile?
+function M.find(name)
+  return vim.iter(M.known()):find(function(profile)
+    return profile.name == name
   end)
 end
 
----@param list any
+--- A place that is the same in every directory, and a path that the system takes.
+---@param value any
 ---@return boolean
-local function is_list_of_strings(list)
-  return vim.islist(list) and vim.iter(list):all(function(item)
-    return type(item) == "string"
-  end)
+local function is_path(value)
+  local is_absolute = type(value) == "string" and (vim.startswith(value, "~/") or vim.startswith(value, "/"))
+  return is_absolute and not value:find("%c")
 end
 
----@param name any
+--- What each field may hold, and what a message calls that.
+---@type table<string, { [1]: fun(value: any): boolean, [2]: string }>
+local FIELDS = {
+  like = {
+    function(value)
+      return M.find(value) ~= nil
+    end,
+    "gemini, qwen or llxprt",
+  },
+  cmd = { checks.is_command, "a program and its arguments, as a list" },
+  args = { checks.strings, "a list of arguments" },
+  label = {
+    function(value)
+      return type(value) == "string" and value:find("%S") ~= nil and not value:find("%c")
+    end,
+    "a name",
+  },
+  directory = { is_path, 'a path that begins with "~/" or "/"' },
+  settings = { is_path, 'a path that begins with "~/" or "/"' },
+  file = {
+    function(value)
+      return type(value) == "string" and value:find("{port}", 1, true) ~= nil and not value:find("[/%c]")
+    end,
+    "the name of a file, with {port} in it",
+  },
+  env = {
+    function(value)
+      return type(value) == "string" and value:find("^[%u_][%u%d_]*$") ~= nil
+    end,
+    "the beginning of the names of variables, in capitals",
+  },
+}
+
+--- What is wrong with one CLI of the option, as the end of a sentence that begins with its name.
+---@param name string
 ---@param cli any
----@return boolean
-local function is_valid(name, cli)
+---@return string?
+local function problem(name, cli)
   if cli == false then
-    return type(name) == "string"
-  elseif type(name) ~= "string" or not name:find("^[%w_-]+$") or type(cli) ~= "table" then
-    return false
+    return
+  elseif type(cli) ~= "table" then
+    return "must be a table, or false"
+  elseif not name:find("^[%w_-]+$") then
+    return "is no name: letters, digits, - and _ are"
+  elseif not M.find(name) and cli.like == nil then
+    return ".like is missing: gemini, qwen or llxprt"
+  elseif M.find(name) and (cli.like or name) ~= name then
+    return ".like cannot be: it is known"
   end
-  for field, value in pairs(cli) do
-    if type(value) ~= FIELDS[field] or type(value) == "table" and not is_list_of_strings(value) then
-      return false
+  for field, value in vim.spairs(cli) do
+    local spec = FIELDS[field]
+    if not spec then
+      return ("has no %s: there are %s"):format(field, table.concat(vim.fn.sort(vim.tbl_keys(FIELDS)), ", "))
+    elseif not spec[1](value) then
+      return (".%s must be %s, not %s"):format(field, spec[2], vim.inspect(value))
     end
   end
-  local directory, file = cli.directory or "~/", cli.file or "{port}"
-  return M.known(cli.like or name) ~= nil
-    and (not cli.cmd or (cli.cmd[1] or "") ~= "")
-    and (vim.startswith(directory, "~/") or vim.startswith(directory, "/"))
-    and file:find("{port}", 1, true) ~= nil
-    and not file:find("/", 1, true)
-    and (cli.env or "A"):find("^[%u_][%u%d_]*$") ~= nil
 end
 
---- Whether a value is one for the option `clis`.
 ---@param value any
 ---@return boolean
 function M.check(value)
-  return type(value) == "table" and vim.iter(pairs(value)):all(is_valid)
+  return type(value) == "table" and (not vim.islist(value) or #value == 0)
+end
+
+--- Sorts out what may not be: what is wrong with one CLI costs the others nothing.
+---@param value table<any, any>
+---@return table<string, false|table> good
+---@return string[] problems A sentence for each that was left out.
+function M.sort_out(value)
+  local good, problems = {}, {}
+  for key, cli in pairs(value) do
+    local name = tostring(key)
+    local what = problem(name, cli)
+    if what then
+      problems[#problems + 1] = ("option clis.%s %s"):format(name, what):gsub(" %.", ".")
+    else
+      good[name] = cli
+    end
+  end
+  return good, problems
 end
 
 return M

@@ -75,7 +75,12 @@ function M.set(opts)
       local name = prefix .. tostring(key)
       local spec = known[name]
       if spec and spec.check(value) then
+        local parts = {}
+        if spec.sort_out then
+          value, parts = spec.sort_out(value)
+        end
         assign(options, name, value)
+        vim.list_extend(problems, parts)
       elseif spec then
         problems[#problems + 1] = ("option %s must be %s, not %s"):format(
           name,

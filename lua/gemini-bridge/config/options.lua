@@ -1,6 +1,7 @@
 --- The schema of the options: defaults, validation and the reference in the help.
 
 local checks = require("gemini-bridge.config.checks")
+local cli_option = require("gemini-bridge.config.cli_option")
 
 ---@class gemini_bridge.Option
 ---@field [1] string Dotted name.
@@ -8,6 +9,7 @@ local checks = require("gemini-bridge.config.checks")
 ---@field check fun(value: any): boolean
 ---@field expects string What a valid value is, for messages and the help.
 ---@field doc string
+---@field sort_out? fun(value: any): any, string[] What counts of a valid value, and what is wrong with the rest.
 
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
@@ -16,9 +18,10 @@ local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one
 ---@param check fun(value: any): boolean
 ---@param expects string
 ---@param doc string
+---@param sort_out? fun(value: any): any, string[]
 ---@return gemini_bridge.Option
-local function option(name, default, doc, check, expects)
-  return { name, default = default, check = check, expects = expects, doc = doc }
+local function option(name, default, doc, check, expects, sort_out)
+  return { name, default = default, check = check, expects = expects, doc = doc, sort_out = sort_out }
 end
 
 local KEY = "a key as in mappings, or false for none"
@@ -61,10 +64,9 @@ return {
     "clis",
     {},
     "The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see |gemini-bridge-clis|.",
-    function(value)
-      return require("gemini-bridge.config.cli_option").check(value)
-    end,
-    "a table by name: false, or a table as in |gemini-bridge-clis|"
+    cli_option.check,
+    "a table by name: false, or a table as in |gemini-bridge-clis|",
+    cli_option.sort_out
   ),
   option(
     "context.exclude",

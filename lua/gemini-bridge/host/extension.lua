@@ -11,11 +11,11 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 --- With folder trust on, linking trusts the current directory: it must be this one and no other.
 local folder = root .. "/extension"
 
---- By what they descend from: how a CLI that has extensions is made to ask nothing, and where it keeps its links.
----@type table<string, { consent: string[], stdin?: string, store: string }>
+--- By what they descend from: how a CLI that has extensions is made to ask nothing.
+---@type table<string, { consent: string[], stdin?: string }>
 local KINDS = {
-  gemini = { consent = { "--consent" }, store = ".gemini" },
-  qwen = { consent = {}, stdin = "y\n", store = ".qwen" },
+  gemini = { consent = { "--consent" } },
+  qwen = { consent = {}, stdin = "y\n" },
 }
 
 ---@param name string
@@ -51,9 +51,8 @@ end
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
-  local kind = KINDS[cli.like]
-  local store = vim.fs.joinpath(vim.env.HOME, kind.store, "extensions", NAME)
-  local record = vim.fs.joinpath(store, kind.store .. "-extension-install.json")
+  local store = vim.fs.joinpath(vim.env.HOME, cli.folder, "extensions", NAME)
+  local record = vim.fs.joinpath(store, cli.folder .. "-extension-install.json")
   local file = io.open(record, "rb")
   local ok, link = pcall(vim.json.decode, file and file:read("*a") or "")
   if file then

@@ -59,15 +59,9 @@ local function facts()
     version = ("%d.%d.%d"):format(version.major, version.minor, version.patch),
     pid = vim.fn.getpid(),
     cwd = vim.fn.getcwd(),
-    cmd = require("gemini-bridge.terminal.launch").command(),
     clis = filled(vim.tbl_map(function(cli)
-      return {
-        name = cli.name,
-        like = cli.like,
-        label = cli.label,
-        directory = cli.directory,
-        cmd = require("gemini-bridge.terminal.launch").command(cli.name),
-      }
+      local cmd = require("gemini-bridge.terminal.launch").command(cli.name)
+      return vim.tbl_extend("force", cli, { cmd = cmd })
     end, require("gemini-bridge.config.clis").all())),
     isStale = bundle.state() == "stale",
     terminals = filled(terminals()),

@@ -47,6 +47,23 @@ function M.lines(form)
   return lines
 end
 
+--- What some CLIs need beside, as a comment of the shell's.
+---@return string[]
+local function remarks()
+  local lines = {}
+  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+    if cli.byProcess and vim.fn.executable(cli.cmd[1]) == 1 then
+      local needs = {}
+      for name, value in vim.spairs(cli.byProcess) do
+        needs[#needs + 1] = ("%s=%s"):format(name, value)
+      end
+      local text = "# %s takes these only where there is %s, too."
+      lines[#lines + 1] = text:format(cli.label, table.concat(needs, ", "))
+    end
+  end
+  return lines
+end
+
 --- Prints the lines and copies them.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
@@ -57,7 +74,7 @@ function M.show(form)
     )
     return
   end
-  local text = table.concat(M.lines(form), "\n")
+  local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n")
   vim.fn.setreg('"', text .. "\n")
   if vim.fn.has("clipboard") == 1 then
     vim.fn.setreg("+", text .. "\n")

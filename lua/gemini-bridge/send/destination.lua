@@ -22,6 +22,19 @@ local function program(terminal)
   return vim.fs.basename(cmd[1])
 end
 
+--- Those of all CLIs, that of `:Gemini` first.
+---@return string[]
+local function programs()
+  local names = { program() }
+  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+    local name = vim.fs.basename(cli.cmd[1])
+    if not vim.list_contains(names, name) then
+      names[#names + 1] = name
+    end
+  end
+  return names
+end
+
 --- A terminal of `:Gemini`, also before its program runs. When its provider opened it outside of Neovim, it is looked
 --- for there.
 ---@param terminal gemini_bridge.Terminal
@@ -34,7 +47,7 @@ local function own(terminal)
   ---@param done fun(lines?: string[])
   local function look_outside(done)
     deadline = deadline or vim.uv.now() + TIMEOUT
-    outside.find(program(terminal), function(found)
+    outside.find({ program(terminal) }, function(found)
       inner = found
       if found or vim.uv.now() > deadline then
         return done(found and {})
@@ -93,11 +106,11 @@ function M.find()
   if last then
     return own(last), program(last)
   end
-  local found = task.await(function(done)
-    outside.find(program(), done)
+  local found, found_program = task.await(function(done)
+    outside.find(programs(), done)
   end)
   if found then
-    return found, program()
+    return found, found_program
   end
   local opened = terminals().last()
     or require("gemini-bridge.terminal.open").open({ focus = config.get().send.focus })

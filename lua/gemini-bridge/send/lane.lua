@@ -1,4 +1,5 @@
 --- One place that prompts go to, and what is known of its screen.
+local clis = require("gemini-bridge.config.clis")
 local screens = require("gemini-bridge.send.screens")
 local task = require("gemini-bridge.send.task")
 
@@ -35,7 +36,9 @@ end
 ---@param program string Name of the program.
 ---@return gemini_bridge.Lane
 function M.new(target, program)
-  return setmetatable({ target = target, prompts = {}, drawing = screens.drawings[program] }, Lane)
+  local cli = clis.of_program(program)
+  local drawing = screens.drawings[cli and cli.like or program]
+  return setmetatable({ target = target, prompts = {}, drawing = drawing }, Lane)
 end
 
 --- Reads the screen of a program that is not known.

@@ -95,9 +95,10 @@ local function in_workspace(path)
 end
 
 --- The nearest pane: in Neovim's own window, else in its session, else anywhere.
----@param above table<integer, true>
----@param done fun(found?: gemini_bridge.Target)
-local function in_tmux(above, done)
+---@param running table<string, table<integer, true>> By program.
+---@param programs string[]
+---@param done fun(found?: gemini_bridge.Target, program?: string)
+local function in_tmux(running, programs, done)
   local own = vim.env.TMUX_PANE
   if not vim.env.TMUX or not own then
     return done()
@@ -107,9 +108,12 @@ local function in_tmux(above, done)
     for line in vim.gsplit(output or "", "\n", { trimempty = true }) do
       local pid, id, window, session, path = unpack(vim.split(line, "\t", { plain = true }))
       local pane = { id = id, window = window, session = session, path = path }
+      pane.rank = vim.iter(ipairs(programs)):find(function(_, program)
+        return running[program][tonumber(pid)]
+      end)
       if id == own then
         here = pane
-      elseif above[tonumber(pid)] and in_workspace(path) then
+      elseif pane.rank and in_workspace(path) then
         panes[#panes + 1] = pane
       end
     end
@@ -117,23 +121,34 @@ local function in_tmux(above, done)
       return here and (pane.window == here.window and 0 or pane.session == here.session and 1) or 2
     end
     table.sort(panes, function(a, b)
-      return distance(a) < distance(b)
+      if distance(a) ~= distance(b) then
+        return distance(a) < distance(b)
+      end
+      return a.rank < b.rank
     end)
-    done(panes[1] and target.pane(panes[1].id, panes[1].path))
+    local nearest = panes[1]
+    if nearest then
+      done(target.pane(nearest.id, nearest.path), programs[nearest.rank])
+    else
+      done()
+    end
   end)
 end
 
 --- Looks for a running CLI.
----@param program string Name of the program.
----@param done fun(found?: gemini_bridge.Target)
-function M.find(program, done)
+---@param programs string[] Names of the programs, the one that is wanted most first.
+---@param done fun(found?: gemini_bridge.Target, program?: string)
+function M.find(programs, done)
   processes(function(table_)
-    local above = lines_of_descent(table_, program)
-    local found = in_buffer(above)
-    if found then
-      return done(found)
+    local running = {}
+    for _, program in ipairs(programs) do
+      running[program] = lines_of_descent(table_, program)
+      local found = in_buffer(running[program])
+      if found then
+        return done(found, program)
+      end
     end
-    in_tmux(above, done)
+    in_tmux(running, programs, done)
   end)
 end
 

@@ -16,8 +16,8 @@ local M = {}
 ---what is typed; "absent" when there is no prompt.
 ---@field text string What is typed in the prompt, without blanks; "" where there is none.
 
---- By the name of the program. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4
---- speaks many languages, but its placeholder is always set off by two more blanks.
+--- By the CLI that others descend from. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code
+--- 0.24.4 speaks many languages, but its placeholder is always set off by two more blanks.
 ---@type table<string, gemini_bridge.Drawing>
 M.drawings = {
   gemini = {

@@ -76,10 +76,22 @@ function M.spec(name, args, cli_name)
   }
 end
 
+--- Stays above the program, whose process would else be the shell's own.
+local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
+
+--- Those that run it below this Neovim, where a CLI can find Neovim's process.
+local BELOW = { "native", "snacks" }
+
 --- Adds what leads the program to this bridge, which runs, also a program that is no child of Neovim's.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
   local env = require("gemini-bridge.host.environment").of_bridge()
+  local needs = (clis.get(spec.cli) or {}).byProcess
+  if needs and vim.list_contains(BELOW, config.get().terminal.provider) then
+    spec.cmd = vim.list_extend(vim.list_slice(SHELL), spec.cmd)
+  elseif needs then
+    env = vim.tbl_extend("force", env, needs)
+  end
   -- Where the program is found, and where it looks for the discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
@@ -88,11 +100,12 @@ end
 
 --- Tells the host, which knows whether this CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
-function M.started(spec)
+---@param program string
+function M.started(spec, program)
   require("gemini-bridge.bridge.channel").notify("cli_started", {
     terminal = spec.name,
     cli = spec.cli,
-    program = spec.cmd[1],
+    program = program,
     cwd = spec.cwd,
     env = vim.tbl_extend("force", vim.fn.environ(), spec.env),
   })

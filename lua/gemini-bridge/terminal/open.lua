@@ -59,10 +59,10 @@ local function run(terminal, spec, obstacle)
   if obstacle then
     terminals.forget(terminal)
     view:close()
-    notify(("%s was not started: %s"):format(spec.cmd[1], obstacle), "error")
+    notify(("%s was not started: %s"):format(terminal.cmd[1], obstacle), "error")
     return
   end
-  launch.started(spec)
+  launch.started(spec, terminal.cmd[1])
   if view.buf then
     terminals.take_buffer(terminal, view.buf)
   elseif view.pane then

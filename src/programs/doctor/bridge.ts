@@ -1,18 +1,25 @@
 /** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
-import { existsSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { BUILD } from "../../build.ts";
 import { temporaryDirectory } from "../../cli/cli.ts";
 import { type AnnouncedEditor, announcedEditors } from "../../cli/find-editor.ts";
 import { editorAboveShell, isAlive, type ProcessTable } from "../../cli/processes/table.ts";
 import { findIgnoreProblems } from "../../ide/ignore/files.ts";
+import { readFileName } from "../../ide/profile-paths.ts";
+import { GEMINI, type Profile } from "../../ide/profiles.ts";
 import { CLI_NAME } from "../../ide/wire.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
+import { announcedFile, isFile } from "./place.ts";
 import { type Findings, section } from "./section.ts";
 
-export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): Promise<Section> {
+/** @param profiles those that are switched on */
+export async function checkBridge(
+  { bridge, pid }: Facts,
+  profiles: readonly Profile[],
+  table: ProcessTable,
+): Promise<Section> {
   const findings = section("Bridge");
   const here = announcedEditors(temporaryDirectory(process.env));
   if (bridge.state !== "running") {
@@ -23,14 +30,16 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   }
   checkHost(findings, bridge);
   await checkListener(findings, bridge);
-  const own = announcedEditors(directoryOf(bridge)).find(({ path }) => path === bridge.discoveryFiles[0]);
-  if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
-  else findings.error(`${bridge.discoveryFiles[0]} is gone: no CLI finds this Neovim`, ":GeminiRestart");
-  for (const path of bridge.discoveryFiles.slice(1)) {
-    if (existsSync(path)) findings.ok(`Another CLI finds this Neovim by ${path}`);
-    else findings.error(`${path} is gone`, ":GeminiStart");
+  for (const profile of profiles) {
+    const path = announcedFile(profile, bridge);
+    if (path === undefined) continue;
+    const own = announcedEditors(directoryOf(bridge)).find((editor) => editor.path === path);
+    if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
+    else if (!isFile(path))
+      findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");
+    else findings.ok(`${profile.label} finds this Neovim by ${path}`);
+    checkEnvironment(findings, profile, bridge);
   }
-  checkEnvironment(findings, bridge);
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
     findings.warn(`${file} ${reason}: nothing below its folder is shared`, "mend it, or remove it");
@@ -47,9 +56,10 @@ export async function checkBridge({ bridge, pid }: Facts, table: ProcessTable): 
   return findings;
 }
 
-/** The temporary directory in which a bridge announces itself. */
-export function directoryOf({ discoveryFiles: [first = ""] }: Bridge): string {
-  return dirname(dirname(dirname(first)));
+/** The temporary directory in which a bridge announces itself to Gemini CLI. */
+export function directoryOf({ discoveryFiles }: Bridge): string {
+  const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
+  return dirname(dirname(dirname(path)));
 }
 
 function checkHost(findings: Findings, { pid, build }: Bridge): void {
@@ -87,12 +97,12 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
 }
 
 /** The doctor has the environment of the Neovim that runs it. */
-function checkEnvironment(findings: Findings, { port }: Bridge): void {
-  const named = process.env["GEMINI_CLI_IDE_SERVER_PORT"];
-  if (named === String(port)) findings.ok("Terminals opened now get GEMINI_CLI_IDE_*");
+function checkEnvironment(findings: Findings, { env }: Profile, { port }: Bridge): void {
+  const named = process.env[`${env}SERVER_PORT`];
+  if (named === String(port)) findings.ok(`Terminals opened now get ${env}*`);
   else
     findings.error(
-      `GEMINI_CLI_IDE_SERVER_PORT is ${named ?? "not set"}, the bridge's port is ${port}`,
+      `${env}SERVER_PORT is ${named ?? "not set"}, the bridge's port is ${port}`,
       ":GeminiRestart",
     );
 }

@@ -3,6 +3,7 @@
  * doctor a report to its standard output, both as JSON. The other side is lua/gemini-bridge/report/doctor.lua.
  */
 import * as z from "zod";
+import { Clis } from "../../ide/profiles.ts";
 
 /** Of the bridge; an empty list is left out, since Lua cannot tell it from an empty table. */
 const Bridge = z.object({
@@ -45,27 +46,14 @@ const RemotePlugin = z.object({
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
-/** A CLI of the option `clis`, see lua/gemini-bridge/config/clis.lua. */
-const Cli = z.object({
-  name: z.string(),
-  like: z.enum(["gemini", "qwen", "llxprt"]),
-  label: z.string().optional(),
-  /** Where it looks for editors, where the user has said so. */
-  directory: z.string().optional(),
-  /** The command line of `:Gemini cli=…`. */
-  cmd: z.array(z.string()).min(1),
-});
-export type Cli = z.infer<typeof Cli>;
-
 /** The Neovim that asks. Its environment is the doctor's own. */
 export const Facts = z.object({
   version: z.string(),
   pid: z.int().positive(),
   /** Its current directory. */
   cwd: z.string(),
-  /** The command line of the CLI in Neovim's terminals. */
-  cmd: z.array(z.string()).min(1),
-  clis: z.array(Cli).default([]),
+  /** Those of the option `clis`, each with the command line of `:Gemini cli=…`. */
+  clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
   /** The end of what its terminals show, each with the program's process. */

@@ -3,12 +3,18 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
 import type { ProcessTable } from "../../cli/processes/table.ts";
-import { findProgram } from "../../cli/release.ts";
+import { findProgram } from "../../cli/program.ts";
+import type { Profile } from "../../ide/profiles.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./section.ts";
 
-export function checkInstallation(facts: Facts | undefined, table: ProcessTable): Section {
+/** @param gemini the profile of Gemini CLI, unless it is switched off */
+export function checkInstallation(
+  facts: Facts | undefined,
+  table: ProcessTable,
+  gemini: Profile | undefined,
+): Section {
   const findings = section("Installation");
   if (facts) findings.ok(`Neovim ${facts.version}`);
   checkNode(findings);
@@ -18,7 +24,7 @@ export function checkInstallation(facts: Facts | undefined, table: ProcessTable)
   if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
   if (table.size === 0)
     findings.warn("ps is missing: without it a CLI does not find its editor's process", "install procps");
-  checkExtension(findings);
+  if (gemini) checkExtension(findings, gemini);
   return findings;
 }
 

@@ -3,19 +3,18 @@ import { basename } from "node:path";
 import { temporaryDirectory } from "../../cli/cli.ts";
 import { announcedEditors } from "../../cli/find-editor.ts";
 import type { ProcessTable } from "../../cli/processes/table.ts";
+import { profilesOf } from "../../ide/profiles.ts";
 import { checkBridge } from "./bridge.ts";
 import type { Facts, Item, Report } from "./contract.ts";
+import { checkStartableDescendant } from "./descendant.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
-import { checkStartableQwen } from "./qwen.ts";
 import { checkRunning, listRunning } from "./running.ts";
 import { checkStartable } from "./startable.ts";
 
 /** The names under which CLIs run. */
 export function programsOf(facts: Facts | undefined): string[] {
-  if (!facts) return ["gemini", "qwen", "llxprt"];
-  const commands = [facts.cmd, ...facts.clis.map(({ cmd }) => cmd)];
-  return [...new Set(commands.map(([program = ""]) => basename(program)))];
+  return [...new Set(profilesOf(facts?.clis).map(({ cmd: [program = ""] }) => basename(program)))];
 }
 
 /**
@@ -28,21 +27,21 @@ export async function examine(
   pid: number | undefined,
 ): Promise<Report> {
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
-  const clis = facts?.clis ?? [];
-  const asker = { bridge: facts?.bridge, command, clis, terminals: facts?.terminals ?? [] };
+  const profiles = profilesOf(facts?.clis);
+  const gemini = profiles.find(({ name }) => name === "gemini");
+  const asker = { bridge: facts?.bridge, command, profiles, terminals: facts?.terminals ?? [] };
   const temporary = temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
-    checkInstallation(facts, table),
-    facts ? checkBridge(facts, table) : checkEditors(announcedEditors(temporary), temporary),
+    checkInstallation(facts, table, gemini),
+    facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, programsOf(facts), asker),
-    checkStartable(facts, table),
+    gemini && checkStartable(gemini, facts, table),
+    ...profiles
+      .filter((profile) => profile !== gemini)
+      .map((profile) => checkStartableDescendant(profile, facts)),
   ];
-  const others = clis.filter(({ like }) => like === "qwen");
-  const startable = others
-    .map((cli) => facts && checkStartableQwen(cli, facts))
-    .filter((one) => one !== undefined);
-  return { sections: [...(await Promise.all(sections)), ...startable] };
+  return { sections: (await Promise.all(sections)).filter((one) => one !== undefined) };
 }
 
 const MARKS: Record<Item["level"], string> = {

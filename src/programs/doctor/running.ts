@@ -4,15 +4,16 @@ import { temporaryDirectory, type Variables } from "../../cli/cli.ts";
 import { announcedEditors, idePidOf } from "../../cli/find-editor.ts";
 import { readFlags } from "../../cli/flags.ts";
 import { inspect } from "../../cli/processes/inspect.ts";
-import { familyOf, type ProcessTable, processesOf } from "../../cli/processes/table.ts";
+import { editorProcess, familyOf, type ProcessTable, processesOf } from "../../cli/processes/table.ts";
 import { releaseOfCommand } from "../../cli/release.ts";
 import { modeOnScreen } from "../../cli/screen.ts";
 import { readSettings } from "../../cli/settings.ts";
+import type { Profile } from "../../ide/profiles.ts";
 import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
+import { checkDescendant } from "./descendant.ts";
 import { describeEditor } from "./editors.ts";
-import { checkQwen, nameOf } from "./qwen.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
 
@@ -21,7 +22,7 @@ export interface Asker {
   readonly bridge: Bridge | undefined;
   /** The command that asks about one CLI, without its process id. */
   readonly command: string;
-  readonly clis: Facts["clis"];
+  readonly profiles: readonly Profile[];
   /** What is to be seen of CLIs, by their processes or one above. */
   readonly terminals: Facts["terminals"];
 }
@@ -53,11 +54,11 @@ export async function listRunning(
 
 export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
   const found = table.get(pid);
-  const qwen = asker.clis.find(
-    ({ like, cmd }) =>
-      like === "qwen" && processesOf(table, basename(cmd[0] ?? "")).some((each) => each.pid === pid),
+  const other = asker.profiles.find(
+    ({ name, cmd }) =>
+      name !== "gemini" && processesOf(table, basename(cmd[0] ?? "")).some((each) => each.pid === pid),
   );
-  const findings = section(`${qwen ? nameOf(qwen) : "Gemini CLI"}, process ${pid}`);
+  const findings = section(`${other?.label ?? "Gemini CLI"}, process ${pid}`);
   if (!found) {
     findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
     return findings;
@@ -72,12 +73,13 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     findings.error("Its environment cannot be read", "ask as the user who runs it");
     return findings;
   }
-  if (!qwen) checkRelease(findings, releaseOfCommand(words));
+  if (!other) checkRelease(findings, releaseOfCommand(words));
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`It is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker);
-  if (qwen) {
-    checkQwen(findings, { cli: qwen, env, cwd, words }, asker.bridge);
+  if (other) {
+    const idePid = editorProcess(table, pid);
+    checkDescendant(findings, { profile: other, env, cwd, words, idePid }, asker.bridge);
     return findings;
   }
   // The flag is no more than this variable.

@@ -1,7 +1,9 @@
-/** What a CLI would meet that is started now. */
+/** What Gemini CLI would meet that is started now. */
 import { editorAboveShell, editorProcess, type ProcessTable } from "../../cli/processes/table.ts";
-import { findProgram, releaseOfProgram } from "../../cli/release.ts";
+import { findProgram } from "../../cli/program.ts";
+import { releaseOfProgram } from "../../cli/release.ts";
 import { readSettings } from "../../cli/settings.ts";
+import type { Profile } from "../../ide/profiles.ts";
 import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
 import type { Facts, Section } from "./contract.ts";
@@ -9,9 +11,12 @@ import { checkRelease } from "./release.ts";
 import { section } from "./section.ts";
 
 /** Without facts of a Neovim, in the shell in which the doctor runs; with them, in a `:terminal` of that Neovim. */
-export async function checkStartable(facts: Facts | undefined, table: ProcessTable): Promise<Section> {
+export async function checkStartable(
+  { cmd: words }: Profile,
+  facts: Facts | undefined,
+  table: ProcessTable,
+): Promise<Section> {
   const findings = section(facts ? "A CLI started in :terminal" : "A CLI started here");
-  const words = facts?.cmd ?? ["gemini"];
   const [name = ""] = words;
   const path = findProgram(name, process.env);
   if (path === undefined) findings.warn(`${name} is not on PATH`, "npm install -g @google/gemini-cli");

@@ -1,0 +1,98 @@
+/** What the doctor says of LLxprt Code, of a descendant, and where Gemini CLI is switched off. */
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { examine, isRunning, runDoctor, START } from "../support/doctor.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+
+/** A Neovim whose bridge runs, with programs that do nothing. */
+async function start(t: Test, options: string, files: Record<string, string>): Promise<Nvim> {
+  const nvim = await startNvim(t, {
+    files,
+    init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
+      require('gemini-bridge').setup({ ${options} })`,
+  });
+  mkdirSync(join(nvim.dirs.home, "bin"));
+  for (const name of ["llxprt", "ola"]) {
+    const program = join(nvim.dirs.home, "bin", name);
+    writeFileSync(program, "#!/usr/bin/env node\nprocess.stdin.resume();\n");
+    chmodSync(program, 0o755);
+  }
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  return nvim;
+}
+
+const report = async (nvim: Nvim, pid?: number) => Object.values(await examine(nvim, pid)).join("\n");
+
+/** The process of a program that has become Node. */
+async function running(nvim: Nvim, pid: unknown): Promise<number> {
+  const doctor = "require('gemini-bridge.report.doctor').running()";
+  let found: string[] = [];
+  await nvim.waitFor(async () => {
+    const table = z.array(z.int()).parse(await nvim.lua(TREE, z.int().parse(pid)));
+    const listed = z.array(z.string()).parse(await nvim.lua(`return ${doctor}`));
+    found = listed.filter((each) => table.includes(Number(each)));
+    return found.length > 0;
+  }, "the program");
+  return Number(found[0]);
+}
+
+const TREE = "return require('gemini-bridge.terminal.process_tree').tree(...)";
+
+t.test("LLxprt Code finds an editor by its process alone", async (t) => {
+  const nvim = await start(t, "", { "../home/.llxprt/settings.json": '{ "ui": { "ideMode": true } }' });
+  const said = await report(nvim);
+  t.match(said, /LLxprt Code started by :Gemini cli=llxprt/);
+  t.match(said, /OK.*IDE mode is on in .*\.llxprt\/settings\.json/);
+  t.match(said, /OK.*finds this Neovim by .*llxprt-ide-server-\d+-\d+\.json/);
+  t.match(said, /OK.*asks before it writes/);
+  const isNew = Number.parseInt(process.versions.node, 10) >= 24;
+  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24, and finds v\d+/);
+  t.match(said, /OK.*Terminals opened now get LLXPRT_CODE_IDE_\*/);
+
+  const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
+  t.match(
+    await report(nvim, above),
+    /OK.*takes process \d+ for its editor, which is this one/,
+    "a shell above",
+  );
+  const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'llxprt' }, ...))";
+  const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
+  t.match(
+    await report(nvim, alone),
+    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, this one is \d+[\s\S]*TERM_PROGRAM=vscode/,
+  );
+  const led = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "vscode" } }));
+  t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
+});
+
+t.test("a descendant has its own settings, files and names", async (t) => {
+  const ola = 'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", args = {} }';
+  const nvim = await start(t, `terminal = { cli = "ola" }, clis = { gemini = false, ${ola} }`, {
+    "../home/.ola/settings.json": '{ "ide": { "enabled": false }, "tools": { "approvalMode": "yolo" } }',
+  });
+  const said = await report(nvim);
+  t.match(said, /ola started by :Gemini cli=ola/);
+  t.match(said, /ERROR.*IDE mode is off in .*\.ola\/settings\.json/);
+  t.match(said, /WARNING.*asks nobody in mode yolo, so that no diff opens \(.*\.ola\/settings\.json\)/);
+  t.match(said, /OK.*ola finds this Neovim by .*\.ola\/ide\/\d+\.lock/);
+  t.match(said, /OK.*Terminals opened now get OLA_CODE_IDE_\*/);
+  t.notMatch(said, /GEMINI_CLI_IDE|A CLI started|in Gemini CLI/, "nothing of one that is switched off");
+  const pid = await running(nvim, await nvim.lua(START, "ola", {}));
+  t.match(await report(nvim, pid), /ola, process \d+[\s\S]*ERROR.*IDE mode is off in .*\.ola/);
+});
+
+t.test("in a shell each that is there is told of", async (t) => {
+  const nvim = await startNvim(t, { files: { "../home/.qwen/settings.json": "{}" } });
+  const { output } = await runDoctor(nvim, []);
+  t.match(output, /Qwen Code started here/);
+  t.match(output, /ERROR.*finds no editor in .*\.qwen\/ide/);
+  t.match(output, /IDE mode is off, as by default\n +-> answer Yes when it asks/);
+  t.match(output, /asks nobody in mode auto, so that no diff opens \(its default\)/);
+  t.notMatch(output, /LLxprt/);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  t.match((await runDoctor(nvim, [])).output, /ok .*finds editors in .*\.qwen\/ide/);
+});

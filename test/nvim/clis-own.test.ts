@@ -1,0 +1,110 @@
+/** What concerns one CLI of several: its ways, its name in hints, the option that changes it. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { OLA, running, startWithClis } from "../support/clis.ts";
+
+t.test("each is told of by its own name and ways", async (t) => {
+  const nvim = await startWithClis(t, `clis = { ${OLA} }`);
+  const program = join(nvim.dirs.home, "bin/llxprt");
+  writeFileSync(program, '#!/bin/sh\nps -ww -o args= -p $PPID > "$HOME/run"\nexec cat\n', { mode: 0o755 });
+  await running(nvim);
+  const told = async (text: RegExp) =>
+    nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
+  await nvim.command("Gemini cli=ola");
+  await told(/ola does not connect yet: answer Yes if it asks, then type \/ide enable in it, once\./);
+  await nvim.command("Gemini cli=llxprt");
+  await told(/LLxprt Code does not connect yet: answer No if it asks, then type \/ide enable in it, once\./);
+  const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");
+  await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");
+  t.match(
+    String(await nvim.lua("return vim.fn.execute('GeminiEnv')")),
+    /^# LLxprt Code takes these only where there is TERM_PROGRAM=vscode, too\.$/m,
+  );
+  t.match(
+    await nvim.lua("return require('gemini-bridge.report.status_view').lines()"),
+    /none yet: :Gemini, or run gemini here/,
+  );
+});
+
+t.test("without Gemini CLI, and without any", async (t) => {
+  const nvim = await startWithClis(t, "clis = { gemini = false, llxprt = false }");
+  await running(nvim);
+  t.match(
+    await nvim.lua("return require('gemini-bridge').status().discovery_file"),
+    /\.qwen\/ide\/\d+\.lock$/,
+  );
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
+  await nvim.command("Gemini");
+  t.match(await nvim.messages(), /there is no CLI of the name gemini, but qwen/);
+  await nvim.command("GeminiStop");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+  await nvim.lua(
+    "require('gemini-bridge').setup({ clis = { gemini = false, qwen = false, llxprt = false } })",
+  );
+  await running(nvim);
+  t.equal(await nvim.lua("return require('gemini-bridge').status().discovery_file"), null);
+  t.same(readdirSync(join(nvim.dirs.home, ".qwen/ide")), []);
+  await nvim.command("checkhealth gemini-bridge");
+  t.notMatch(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), /failed/);
+});
+
+t.test("a prompt goes into whichever the user has started", async (t) => {
+  const nvim = await startWithClis(t, `clis = { ${OLA} }`);
+  const program = join(nvim.dirs.home, "bin/ola");
+  const rule = "─".repeat(20);
+  writeFileSync(program, `#!/bin/sh\nprintf '${rule}\\n>   Ask me\\n${rule}\\n'\ncat\n`, { mode: 0o755 });
+  await running(nvim);
+  await nvim.command("edit a.txt");
+  await nvim.command("split | terminal ola");
+  await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == '>   Ask me'", "its prompt");
+  await nvim.command("wincmd p");
+  await nvim.command("GeminiSend --text what is this?");
+  await nvim.waitFor(
+    "vim.iter(vim.api.nvim_list_bufs()):any(function(buf) return vim.bo[buf].buftype == 'terminal' and " +
+      "table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false)):find('what is this', 1, true) ~= nil end)",
+    "the prompt",
+    10_000,
+  );
+  t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0, "none is opened");
+});
+
+t.test("what is no profile is a message, and costs the others nothing", async (t) => {
+  const nvim = await startWithClis(t);
+  const bad: [clis: string, says: RegExp][] = [
+    ["{ ola = {} }", /clis\.ola\.like is missing: gemini, qwen or llxprt$/],
+    ['{ ola = { like = "none" } }', /clis\.ola\.like must be gemini, qwen or llxprt, not "none"/],
+    ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen or llxprt, not 7/],
+    ['{ qwen = { like = "gemini" } }', /clis\.qwen\.like cannot be: it is known/],
+    ["{ qwen = true }", /clis\.qwen must be a table, or false/],
+    [
+      '{ qwen = { cmd = "qwen" } }',
+      /clis\.qwen\.cmd must be a program and its arguments, as a list, not "qwen"/,
+    ],
+    ["{ qwen = { cmd = {} } }", /clis\.qwen\.cmd must be a program/],
+    ["{ qwen = { args = { 1 } } }", /clis\.qwen\.args must be a list of arguments/],
+    [
+      '{ qwen = { directory = "relative" } }',
+      /clis\.qwen\.directory must be a path that begins with "~\/" or "\/"/,
+    ],
+    ['{ qwen = { directory = "/a\\0b" } }', /clis\.qwen\.directory must be a path/],
+    [
+      '{ qwen = { file = "../{port}.lock" } }',
+      /clis\.qwen\.file must be the name of a file, with {port} in it/,
+    ],
+    ['{ qwen = { env = "a b" } }', /clis\.qwen\.env must be the beginning of the names of variables/],
+    ['{ qwen = { label = "a\\nb" } }', /clis\.qwen\.label must be a name/],
+    ['{ qwen = { colour = "red" } }', /clis\.qwen has no colour: there are args, cmd, directory, env/],
+    ['{ ["../x"] = { like = "qwen" } }', /clis\.\.\.\/x is no name: letters, digits, - and _ are/],
+    ['{ "qwen" }', /^option clis must be a table by name/],
+    ["false", /^option clis must be a table by name/],
+  ];
+  const set = "return require('gemini-bridge.config').set";
+  const names = `return vim.tbl_map(function(cli) return cli.name end, require('gemini-bridge.config.clis').all())`;
+  for (const [clis, says] of bad) {
+    t.match(await nvim.lua(`${set}({ clis = ${clis} })`), [says], clis);
+    t.same(await nvim.lua(names), ["gemini", "qwen", "llxprt"], "what is known is as it was");
+  }
+  await nvim.lua(`${set}({ clis = { one = {}, llxprt = false, ${OLA} } })`);
+  t.same(await nvim.lua(names), ["gemini", "qwen", "ola"]);
+});

@@ -1,0 +1,30 @@
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { type Nvim, startNvim } from "./nvim.ts";
+
+/** Neovim beside the folders of Qwen Code and of a descendant, with programs that print how they were run. */
+export async function startWithClis(t: Test, options = ""): Promise<Nvim> {
+  const nvim = await startNvim(t, {
+    files: { "a.txt": "a\n", "../home/.qwen/keep": "", "../home/.ola/keep": "" },
+    init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
+      require('gemini-bridge').setup({ ${options} })`,
+  });
+  mkdirSync(join(nvim.dirs.home, "bin"));
+  for (const name of ["qwen", "ola", "gemini"]) {
+    const program = join(nvim.dirs.home, "bin", name);
+    writeFileSync(program, `#!/bin/sh\necho "$0" "$@" > "$HOME/run"\nexec cat\n`);
+    chmodSync(program, 0o755);
+  }
+  return nvim;
+}
+
+/** Waits for the bridge, which it starts. */
+export async function running(nvim: Nvim): Promise<void> {
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+}
+
+/** A descendant of Qwen Code, as the option `clis` has it. */
+export const OLA =
+  'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';

@@ -1,0 +1,37 @@
+import { readFileSync } from "node:fs";
+import type { Test } from "tap";
+import { type Clis, type Profile, profilesOf } from "../../src/ide/profiles.ts";
+import { temporary } from "./temporary.ts";
+
+/** A home directory, and the profiles as they are known. */
+export function startProfiles(t: Test, more: Clis = []) {
+  const home = temporary(t);
+  const before = {
+    HOME: process.env["HOME"],
+    QWEN_HOME: process.env["QWEN_HOME"],
+    PATH: process.env["PATH"],
+  };
+  Object.assign(process.env, { HOME: home, PATH: "" });
+  delete process.env["QWEN_HOME"];
+  t.teardown(() => {
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) delete process.env[name];
+      else process.env[name] = value;
+    }
+  });
+  const known: Clis = [
+    { name: "gemini", like: "gemini", cmd: ["gemini"] },
+    { name: "qwen", like: "qwen", cmd: ["qwen"] },
+    { name: "llxprt", like: "llxprt", cmd: ["llxprt"] },
+  ];
+  const profiles = profilesOf([...known, ...more]);
+  const find = (name: string): Profile => {
+    const profile = profiles.find((each) => each.name === name);
+    if (!profile) throw new Error(`no ${name}`);
+    return profile;
+  };
+  return { home, profiles, find, qwen: find("qwen") };
+}
+
+/** A file of JSON. */
+export const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));

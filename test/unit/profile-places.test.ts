@@ -1,0 +1,137 @@
+/** Where the files for a CLI go, and what may be in their place. */
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import t from "tap";
+import { createAnnouncements } from "../../src/ide/announcements.ts";
+import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
+import { directoryOf, isActive } from "../../src/ide/profile-paths.ts";
+import { createLog } from "../../src/log.ts";
+import { read, startProfiles } from "../support/profiles.ts";
+import { announcement } from "../support/temporary.ts";
+
+function linkToFile(home: string): void {
+  writeFileSync(join(home, "file"), "");
+  symlinkSync("file", join(home, ".qwen"));
+}
+
+function fileCalledIde(home: string): void {
+  mkdirSync(join(home, ".qwen"));
+  writeFileSync(join(home, ".qwen/ide"), "");
+}
+
+function linkCalledIde(home: string): void {
+  mkdirSync(join(home, ".qwen"));
+  symlinkSync(home, join(home, ".qwen/ide"));
+}
+
+t.test("in the home directory nothing is made for a CLI that is not there", async (t) => {
+  const { home, profiles, qwen } = startProfiles(t);
+  const active = () => profiles.filter(isActive).map(({ name }) => name);
+  t.same(active(), ["gemini", "llxprt"]);
+  mkdirSync(join(home, "bin"));
+  writeFileSync(join(home, "bin/qwen"), "", { mode: 0o755 });
+  process.env["PATH"] = join(home, "bin");
+  t.same(active(), ["gemini", "qwen", "llxprt"], "its program is there");
+  process.env["PATH"] = "";
+  mkdirSync(join(home, ".qwen"));
+  t.ok(isActive(qwen), "its folder is there");
+  process.env["QWEN_HOME"] = join(home, "elsewhere");
+  t.notOk(isActive(qwen), "it has another");
+});
+
+t.test("its folder may be a link, and must be the user's alone", async (t) => {
+  const { home, qwen } = startProfiles(t);
+  const write = () => createDiscoveryFile(qwen, announcement(1, 2)).write(["/a"]);
+  mkdirSync(join(home, "dotfiles"), { mode: 0o755 });
+  symlinkSync(join(home, "dotfiles"), join(home, ".qwen"));
+  write();
+  t.same(readdirSync(join(home, "dotfiles/ide")), ["2.lock"]);
+  t.equal(statSync(join(home, "dotfiles/ide")).mode & 0o777, 0o700);
+  chmodSync(join(home, "dotfiles"), 0o777);
+  t.throws(write, /anyone may rename what is in .*dotfiles; set its sticky bit/);
+});
+
+t.test("what is in the place of its folder costs the others nothing, and is told", async (t) => {
+  const places: [what: string, make: (home: string) => unknown, says: RegExp][] = [
+    [
+      "a file",
+      (home) => writeFileSync(join(home, ".qwen"), ""),
+      /\.qwen is no directory, nor a link to one$/,
+    ],
+    ["a link to a file", linkToFile, /\.qwen is no directory, nor a link to one$/],
+    [
+      "a link that leads nowhere",
+      (home) => symlinkSync("gone", join(home, ".qwen")),
+      /\.qwen is no directory/,
+    ],
+    ["a file called ide", fileCalledIde, /\.qwen\/ide is no directory; remove it/],
+    ["a link called ide", linkCalledIde, /\.qwen\/ide is a symbolic link; remove it/],
+    [
+      "a relative QWEN_HOME",
+      () => Object.assign(process.env, { QWEN_HOME: "rel" }),
+      /it looks in rel\/ide, which is another place in each directory; make that path absolute$/,
+    ],
+  ];
+  for (const [what, make, says] of places) {
+    await t.test(what, async (t) => {
+      const { home, profiles } = startProfiles(t);
+      make(home);
+      const failed: string[] = [];
+      const all = createAnnouncements({
+        profiles,
+        announcement: () => announcement(1, 2),
+        log: createLog(),
+        failed: ({ name }, { message }) => failed.push(`${name}: ${message}`),
+      });
+      t.teardown(all.remove);
+      const before = readdirSync(".");
+      all.publish(["/a"]);
+      t.equal(failed.length, 1);
+      t.match(failed[0], /^qwen: /);
+      t.match(failed[0], says);
+      t.ok(existsSync(join(home, "llxprt/ide/llxprt-ide-server-1-2.json")));
+      t.ok(all.paths.every(isAbsolute));
+      all.remove();
+      t.same(readdirSync("."), before, "nothing is made here");
+    });
+  }
+});
+
+t.test("QWEN_HOME as Qwen Code takes it", async (t) => {
+  const { home, qwen } = startProfiles(t);
+  for (const [value, directory] of [
+    ["", join(home, ".qwen/ide")],
+    ["~/other", join(home, "other/ide")],
+    ["~", join(home, "ide")],
+    ["/abs/x/", "/abs/x/ide"],
+  ] as const) {
+    process.env["QWEN_HOME"] = value;
+    t.equal(directoryOf(qwen), directory, value);
+  }
+});
+
+t.test("two that look in the same place share what the first has", async (t) => {
+  const { home, profiles } = startProfiles(t, [
+    { name: "nightly", like: "gemini", cmd: ["gemini-nightly"] },
+    { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide" },
+  ]);
+  const all = createAnnouncements({
+    profiles,
+    announcement: ({ name }) => announcement(1, 2, `${name}'s`),
+    log: createLog(),
+    failed: (_, error) => {
+      throw error;
+    },
+  });
+  t.teardown(all.remove);
+  all.publish(["/a"]);
+  t.equal(all.paths.length, 4);
+  t.equal(read(join(home, "gemini/ide/gemini-ide-server-1-2.json")).authToken, "gemini's");
+  t.equal(read(join(home, ".ola/ide/2.lock")).authToken, "ola's");
+  t.match(all.variables(["/a"]).set, {
+    GEMINI_CLI_IDE_AUTH_TOKEN: "gemini's",
+    QWEN_CODE_IDE_AUTH_TOKEN: "qwen's",
+  });
+  all.remove();
+  for (const path of all.paths) t.notOk(existsSync(path), path);
+});
