@@ -76,7 +76,8 @@ export const answers = {
   servers: z.object({ servers: list(Server) }),
   /** What the server has answered, not looked at; `total` is the length of a list that was cut. */
   request: z.object({ result: z.unknown().optional(), total: z.number().int().optional() }),
-  settle: z.object({ settled: z.boolean() }),
+  /** `silent`: some have read the newest text, and have published nothing for a while. */
+  settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
     title: z.string(),
     total: z.number().int(),

@@ -51,13 +51,27 @@ export function editorClient(mcp: Client): EditorClient {
 /** Lua for a test's init.lua that runs the test's language server for JavaScript. */
 export function languageServer(mode = "normal", delay = 0): string {
   const command = [process.execPath, join(root, "test/support/language-server.mjs"), mode, String(delay)];
+  return serverFor("test", "javascript", command);
+}
+
+/** Lua for a test's init.lua that runs the real language server for TypeScript. */
+export function typescriptServer(): string {
+  const modules = join(root, "node_modules");
+  const command = [process.execPath, join(modules, "typescript-language-server/lib/cli.mjs"), "--stdio"];
+  const tsserver = { path: join(modules, "typescript/lib/tsserver.js") };
+  const preferences = { providePrefixAndSuffixTextForRename: false };
+  return serverFor("ts", "typescript", command, { tsserver, preferences });
+}
+
+function serverFor(name: string, filetype: string, command: readonly string[], options = {}): string {
   return `
     vim.api.nvim_create_autocmd("FileType", {
-      pattern = "javascript",
+      pattern = ${JSON.stringify(filetype)},
       callback = function(args)
         vim.lsp.start({
-          name = "test",
-          cmd = { ${command.map((word) => JSON.stringify(word)).join(", ")} },
+          name = ${JSON.stringify(name)},
+          cmd = vim.json.decode(${JSON.stringify(JSON.stringify(command))}),
+          init_options = vim.json.decode(${JSON.stringify(JSON.stringify(options))}),
           root_dir = vim.fn.getcwd(),
         }, { bufnr = args.buf })
       end,

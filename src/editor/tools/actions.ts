@@ -11,15 +11,24 @@ import { EDITS, firstOf } from "./edit.ts";
 
 const METHOD = "textDocument/codeAction";
 
-/** A command would have the server do what nobody sees: only actions that say what they change are offered. */
-const Action = z.looseObject({
-  title: z.string(),
-  kind: z.string().optional(),
-  edit: z.unknown().optional(),
-  data: z.unknown().optional(),
-  command: z.null().optional(),
-  disabled: z.null().optional(),
-});
+/**
+ * A command would have the server do what nobody sees: only actions that say what they change are offered, and a command
+ * that belongs to one (typescript-language-server adds one to each) is not run.
+ */
+const Action = z
+  .looseObject({
+    title: z.string(),
+    kind: z.string().optional(),
+    edit: z.unknown().optional(),
+    data: z.unknown().optional(),
+    command: z.unknown().optional(),
+    disabled: z.null().optional(),
+  })
+  .refine(({ edit, command }) => isGiven(edit) || !isGiven(command));
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
 
 interface Offered {
   path: string;
@@ -92,12 +101,11 @@ export const applyCodeAction = defineTool({
     const { server, action, tick } = one;
     const path = await scene.workspace.file(one.path);
     const method = "codeAction/resolve";
-    const resolved =
-      action.edit === undefined
-        ? firstOf(await askServers([server], { method, path, params: () => action }, scene)).result
-        : action;
+    const resolved = isGiven(action.edit)
+      ? action
+      : firstOf(await askServers([server], { method, path, params: () => action }, scene)).result;
     const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(resolved);
-    if (edit === undefined) throw new Refusal("The language server does not say what that would change");
+    if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
     const files = await workspaceEdits(edit, scene);
     return applyEdits(
       files.map((file) => (file.path === path ? { ...file, tick } : file)),

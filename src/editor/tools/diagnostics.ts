@@ -1,6 +1,6 @@
 /** What language servers and linters complain of. */
 import * as z from "zod";
-import type { Diagnostic } from "../../nvim/questions.ts";
+import type { AnswerTo, Diagnostic } from "../../nvim/questions.ts";
 import { at, count, cutOff, oneLine, SEVERITIES, tally } from "../format.ts";
 import { type Answer, defineTool, type Scene } from "../tool.ts";
 
@@ -21,9 +21,18 @@ export async function openPaths({ ask, workspace }: Scene): Promise<string[]> {
 export interface Diagnosed {
   paths: readonly string[];
   severity?: number;
-  settled?: boolean;
+  settled?: AnswerTo<"settle"> | undefined;
   /** Said before anything else. */
   remark?: string | undefined;
+}
+
+/** What is to be known of diagnostics that are not surely those of the newest text. */
+function freshness(settled: Diagnosed["settled"]): string[] {
+  if (settled?.settled === false)
+    return ["Language servers are still at work on the last change: this may be old, ask again."];
+  return settled?.silent
+    ? ["(Language servers have read the last change, and have reported nothing new since.)"]
+    : [];
 }
 
 /** The diagnostics of loaded files as an answer. */
@@ -37,11 +46,7 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
   const heading = `${tally(wanted)}${files.size > 0 ? ` in ${count(files.size, "file")}` : ""}`;
   const text = [
     ...(remark === undefined ? [] : [remark]),
-    ...(settled === false
-      ? [
-          "Language servers may still be at work: they have said nothing since the last change, so this may be old.",
-        ]
-      : []),
+    ...freshness(settled),
     heading,
     ...items.map((item) => line(item, scene)),
     ...cutOff(items.length, total, "name a path or a severity for the others"),
@@ -49,7 +54,7 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
   const structured = {
     total,
     counts: Object.fromEntries(SEVERITIES.map((name, index) => [name, counts[index] ?? 0])),
-    settled,
+    settled: settled?.settled,
     diagnostics: items.map((item) => ({
       ...item,
       path: scene.workspace.name(item.path),
@@ -77,15 +82,15 @@ export const diagnostics = defineTool({
     const { timeout } = limits;
     if (args.path === undefined) {
       const paths = await openPaths(scene);
-      const settled = args.settle ? (await ask("settle", { paths, timeout })).settled : undefined;
-      return describe({ paths, severity, ...(settled !== undefined && { settled }) }, scene);
+      const settled = args.settle ? await ask("settle", { paths, timeout }) : undefined;
+      return describe({ paths, severity, settled }, scene);
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
     // What has only just been opened nobody has looked at.
     const waits = attached > 0 && (args.settle || isNew);
-    const settled = waits ? (await ask("settle", { paths: [path], timeout })).settled : undefined;
+    const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server for ${workspace.name(path)}.` : undefined;
-    return describe({ paths: [path], severity, remark, ...(settled !== undefined && { settled }) }, scene);
+    return describe({ paths: [path], severity, remark, settled }, scene);
   },
 });

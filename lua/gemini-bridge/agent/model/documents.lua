@@ -1,5 +1,6 @@
 --- Files as language servers know them: one that is not open is read into a hidden buffer, which goes after a while.
 local disk = require("gemini-bridge.disk.path")
+local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
 local servers = require("gemini-bridge.agent.model.servers")
 
@@ -118,11 +119,22 @@ local function await(buf, params, is_new, answer)
   end)
 end
 
---- The buffer of a file, read where it is not open. Raises a sentence when it cannot be. Only when it is safe.
+--- The loaded buffer of a file, with what the CLI may have written a moment ago.
+---@param path string Absolute.
+---@return integer? buf
+function M.current(path)
+  local buf = disk.buffer(path)
+  if buf and safely.is_safe() then
+    reload.now(buf)
+  end
+  return disk.buffer(path)
+end
+
+--- The buffer of a file, read where it is not open: only when that is safe. Raises a sentence when it cannot be.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)
-  local buf = disk.buffer(path) or read(path)
+  local buf = M.current(path) or read(path)
   if hidden[buf] then
     keep(buf)
   end

@@ -47,12 +47,19 @@ local function check(file)
   return buf
 end
 
+--- Ends an undo step: without it, what the user has not come between is undone with what came before.
+local function end_undo_step()
+  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
+end
+
 ---@param buf integer
 ---@param edits table[]
 ---@param encoding string
 local function edit(buf, edits, encoding)
-  vim.lsp.util.apply_text_edits(edits, buf, encoding)
   vim.api.nvim_buf_call(buf, function()
+    end_undo_step()
+    vim.lsp.util.apply_text_edits(edits, buf, encoding)
+    end_undo_step()
     -- What the user's autocommands do with a file that they write is no part of these edits.
     vim.cmd("silent noautocmd keepalt keepjumps lockmarks write!")
   end)

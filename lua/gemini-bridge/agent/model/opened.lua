@@ -1,6 +1,6 @@
 --- What is open, what it says, and where the user is in it.
 local buffers = require("gemini-bridge.context.buffers")
-local disk = require("gemini-bridge.disk.path")
+local documents = require("gemini-bridge.agent.model.documents")
 local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
@@ -53,7 +53,7 @@ end
 ---@param params { path: string, from: integer, to: integer, units: integer }
 ---@param answer gemini_bridge.Answer
 function M.read(params, answer)
-  local buf = disk.buffer(params.path)
+  local buf = documents.current(params.path)
   if not buf then
     return answer({ loaded = false, lines = {} })
   end

@@ -12,7 +12,7 @@ local has_methods = vim.fn.has("nvim-0.11") == 1
 ---@param method string
 ---@param buf? integer
 ---@return boolean
-local function knows(client, method, buf)
+function M.knows(client, method, buf)
   if has_methods then
     return client:supports_method(method, buf)
   end
@@ -25,7 +25,7 @@ end
 ---@return vim.lsp.Client[]
 function M.knowing(method, buf)
   return vim.tbl_filter(function(client)
-    return knows(client, method, buf)
+    return M.knows(client, method, buf)
   end, vim.lsp.get_clients({ bufnr = buf }))
 end
 

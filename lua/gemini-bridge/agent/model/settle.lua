@@ -1,21 +1,41 @@
 --- Whether what language servers say of a file is about its newest text.
-local disk = require("gemini-bridge.disk.path")
-local reload = require("gemini-bridge.disk.reload")
-local safely = require("gemini-bridge.editor.safely")
+local documents = require("gemini-bridge.agent.model.documents")
 local servers = require("gemini-bridge.agent.model.servers")
 
 local M = {}
 
 local PULL = "textDocument/diagnostic"
+--- What servers answer in no time, once they have read all that they were told before.
+local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
 --- Servers publish what they find in pieces: it is all there when none came for so long (milliseconds).
-local QUIET = 300
---- A server that is not seen at work and has published nothing for so long will not (milliseconds).
+local QUIET = 500
+--- A server that has read the newest text, is not seen at work and has published nothing for so long, will not.
 local PATIENCE = 3000
+--- The same where only other files have changed: servers may have nothing new to say of this one.
+local OTHERS = 1000
 
 local group ---@type integer?
---- For which text diagnostics came last, and when.
----@type table<integer, { tick: integer, at: number }>
+
+---@class gemini_bridge.Published
+---@field tick integer Of the buffer, when diagnostics came last.
+---@field texts integer The same of all buffers that its servers know.
+---@field at number When that was (milliseconds).
+
+---@type table<integer, gemini_bridge.Published>
 local published = {}
+
+--- A number that is another one when a text is, of all that the servers of a buffer know.
+---@param buf integer
+---@return integer
+local function texts_of(buf)
+  local sum = 0
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
+    for other in pairs(client.attached_buffers) do
+      sum = sum + (vim.api.nvim_buf_is_loaded(other) and vim.api.nvim_buf_get_changedtick(other) or 0)
+    end
+  end
+  return sum
+end
 
 --- Follows what is published. What is followed already stays.
 function M.track()
@@ -26,7 +46,11 @@ function M.track()
   vim.api.nvim_create_autocmd("DiagnosticChanged", {
     group = group,
     callback = function(args)
-      published[args.buf] = { tick = vim.api.nvim_buf_get_changedtick(args.buf), at = vim.uv.now() }
+      published[args.buf] = {
+        tick = vim.api.nvim_buf_get_changedtick(args.buf),
+        texts = texts_of(args.buf),
+        at = vim.uv.now(),
+      }
     end,
   })
   vim.api.nvim_create_autocmd("BufUnload", {
@@ -66,6 +90,31 @@ local function pull(buf)
   end
 end
 
+--- Asks the servers that publish by themselves something small: they answer when they have read what they were told.
+---@param buf integer
+---@return fun(): number? read_at When the last of them had (milliseconds).
+local function read(buf)
+  local waiting, read_at = 0, vim.uv.now()
+  local params =
+    { textDocument = vim.lsp.util.make_text_document_params(buf), position = { line = 0, character = 0 } }
+  local pulled = servers.knowing(PULL, buf)
+  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
+    local method = not vim.list_contains(pulled, client)
+      and vim.iter(CHEAP):find(function(cheap)
+        return servers.knows(client, cheap, buf)
+      end)
+    if method then
+      waiting = waiting + 1
+      servers.send(client, method, params, function()
+        waiting, read_at = waiting - 1, vim.uv.now()
+      end, buf)
+    end
+  end
+  return function()
+    return waiting == 0 and read_at or nil
+  end
+end
+
 ---@param buf integer
 ---@return boolean
 local function is_working(buf)
@@ -76,49 +125,60 @@ end
 
 --- Whether those that publish by themselves have published for the newest text.
 ---@param buf integer
----@param asked_at number Milliseconds.
+---@param read_at number Milliseconds.
 ---@return boolean? # nil when they keep silent: some do when they find the same as before.
-local function has_published(buf, asked_at)
-  local last = published[buf]
-  if last and vim.uv.now() - last.at < QUIET then
-    return false
-  end
-  local pushing = #vim.lsp.get_clients({ bufnr = buf }) > #servers.knowing(PULL, buf)
-  if not pushing or last and last.tick >= vim.api.nvim_buf_get_changedtick(buf) then
+local function has_published(buf, read_at)
+  if #vim.lsp.get_clients({ bufnr = buf }) == #servers.knowing(PULL, buf) then
     return true
   end
-  if vim.uv.now() - asked_at < PATIENCE then
+  local last, now = published[buf], vim.uv.now()
+  if now - math.max(read_at, last and last.at or 0) < QUIET then
     return false
   end
+  local is_newest = last and last.tick >= vim.api.nvim_buf_get_changedtick(buf)
+  if is_newest and (last.texts == texts_of(buf) or now - read_at >= OTHERS) then
+    return true
+  end
+  if is_newest or now - read_at < PATIENCE then
+    return false
+  end
+end
+
+--- Whether all of it has been said long ago.
+---@param buf integer
+---@return boolean
+local function is_old(buf)
+  local last = published[buf]
+  return last ~= nil
+    and vim.uv.now() - last.at >= PATIENCE
+    and last.tick == vim.api.nvim_buf_get_changedtick(buf)
+    and last.texts == texts_of(buf)
 end
 
 ---@param params { paths: string[], timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
-  local pulled = {}
+  local asked = {}
   for _, path in ipairs(params.paths) do
-    local buf = disk.buffer(path)
+    local buf = documents.current(path)
     if buf then
-      -- What the CLI has just written may not have been read yet.
-      if safely.is_safe() then
-        reload.now(buf)
-      end
-      pulled[buf] = pull(buf)
+      asked[buf] = not is_old(buf) and { is_done = pull(buf), read = read(buf) } or nil
     end
   end
-  local asked_at = vim.uv.now()
   servers.poll(params.timeout, function(is_late)
-    local settled = true
-    for buf, is_done in pairs(pulled) do
+    local settled, silent = true, false
+    for buf, each in pairs(asked) do
       if vim.api.nvim_buf_is_loaded(buf) then
-        local has = has_published(buf, asked_at)
-        if not is_late and (has == false or not is_done() or is_working(buf)) then
+        local read_at = each.read()
+        local has = read_at and has_published(buf, read_at)
+        if not is_late and (not read_at or has == false or not each.is_done() or is_working(buf)) then
           return false
         end
-        settled = settled and has == true
+        settled = settled and read_at ~= nil and has ~= false
+        silent = silent or has == nil
       end
     end
-    answer({ settled = settled })
+    answer({ settled = settled, silent = silent })
     return true
   end)
 end
