@@ -29,13 +29,16 @@ const programs = {
   neovim: join(root, "src/programs/neovim.ts"),
 };
 
+/** Data that both sides read. */
+const PROFILES = "lua/gemini-bridge/config/profiles.json";
+
 /** What the bundle is made of, as one hash: lua/gemini-bridge/host/bundle.lua asks it whether the bundle is stale. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
     .map((name) => join(root, "src", name))
     .filter((path) => statSync(path).isFile());
-  const paths = [join(root, "package-lock.json"), ...sources].sort();
+  const paths = [join(root, "package-lock.json"), join(root, PROFILES), ...sources].sort();
   return hash(paths.map((path) => hash(readFileSync(path))).join(""));
 }
 

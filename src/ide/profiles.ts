@@ -1,11 +1,11 @@
 /**
- * The CLIs of the companion protocol: what differs between them is data, in profiles.json, which Lua reads, too. It was
+ * The CLIs of the companion protocol: what differs between them is data, which Lua reads, too, in profiles.json. It was
  * read in, and run with, Gemini CLI 0.61.0 and Qwen Code 0.24.4, and read in LLxprt Code 0.11.0.
  */
 import { platform } from "node:os";
 import { basename, dirname } from "node:path";
 import * as z from "zod";
-import KNOWN from "./profiles.json" with { type: "json" };
+import KNOWN from "../../lua/gemini-bridge/config/profiles.json" with { type: "json" };
 
 /** A settings file over which all others win. */
 const SystemDefaults = z.object({

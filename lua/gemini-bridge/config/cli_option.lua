@@ -3,7 +3,7 @@ local checks = require("gemini-bridge.config.checks")
 
 local M = {}
 
---- A CLI as src/ide/profiles.json describes it: what concerns Lua of that.
+--- A CLI as profiles.json describes it, beside this file: what concerns Lua of that.
 ---@class gemini_bridge.Profile
 ---@field name string
 ---@field label string What the user knows it as.
@@ -12,14 +12,14 @@ local M = {}
 ---@field settings { folder: string } The folder of its files in the home directory.
 ---@field byProcess? table<string, string> It needs a shell above itself, or these variables: see src/ide/profiles.ts.
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+local path = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?
 
 --- Those that are known.
 ---@return gemini_bridge.Profile[]
 function M.known()
   if not known then
-    local file = assert(io.open(root .. "/src/ide/profiles.json", "rb"))
+    local file = assert(io.open(path, "rb"))
     known = vim.json.decode(file:read("*a"))
     file:close()
   end

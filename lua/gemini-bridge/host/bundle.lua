@@ -29,7 +29,7 @@ end
 --- All that goes into the bundle, sorted by name. scripts/build.mjs hashes the same files.
 ---@return string[] paths
 local function sources()
-  local paths = { root .. "/package-lock.json" }
+  local paths = { root .. "/package-lock.json", root .. "/lua/gemini-bridge/config/profiles.json" }
   for name, kind in vim.fs.dir(root .. "/src", { depth = 10 }) do
     if kind == "file" then
       paths[#paths + 1] = root .. "/src/" .. name
