@@ -71,8 +71,8 @@ tests: build $(APART) ## build and test
 quick: build ## the tests that the changed files touch, on one Neovim
 	@node scripts/quick.mjs
 
-compat: build .compat/node_modules/.package-lock.json ## test the bridge with releases of the CLI, old and new
-	tap --reporter=tap test/compat/compat.test.ts
+compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with CLIs, old, new and others
+	tap --reporter=tap test/compat/compat.test.ts test/compat/clis.test.ts
 
 demo: build ## show the main job once, on a real Neovim with a real MCP client
 	$(RUN_TS) scripts/demo.ts

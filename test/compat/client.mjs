@@ -1,15 +1,15 @@
-// Plays one session with the client code of one release of Gemini CLI.
-// usage: node client.mjs <package's folder> <file to propose changes of> <log of the steps, a line of JSON each>
+// Plays one session with the client code of a CLI.
+// usage: node client.mjs <module of its client> <module of its context> <file to propose changes of> <log of the steps, a line of JSON each>
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 
-const [, , folder = "", path = "", log = ""] = process.argv;
-const load = (name) => import(pathToFileURL(`${folder}/dist/src/ide/${name}.js`).href);
+const [, , clientModule = "", contextModule = "", path = "", log = ""] = process.argv;
+const load = (module) => import(pathToFileURL(module).href);
 const say = (step, result) => appendFileSync(log, `${JSON.stringify({ step, result: result ?? null })}\n`);
 
-const { IdeClient } = await load("ide-client");
-const contexts = await load("ideContext");
+const { IdeClient } = await load(clientModule);
+const contexts = await load(contextModule);
 // The store's name changed with 0.7.
 const context = () => contexts.ideContextStore?.get() ?? contexts.ideContext?.getIdeContext();
 

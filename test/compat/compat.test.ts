@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { NEWEST, OLDEST } from "../../src/cli/release.ts";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { playSession, startCompat } from "../support/compat.ts";
+import { root } from "../support/nvim.ts";
 
 const Packages = z.object({ dependencies: z.record(z.string(), z.string()) });
 const { dependencies } = Packages.parse(
@@ -25,37 +26,10 @@ const releases = [
 /** These look for VS Code in their environment and for nothing else, and those before 0.6 send no token. */
 const VSCODE_ONLY = ["0.5.5", "0.6.1"];
 
-const Step = z.object({ step: z.string(), result: z.unknown() });
-const Diffs = z.array(z.object({ filePath: z.string() }));
-
-/** The steps that a client has taken. */
-function steps(log: string): Record<string, unknown> {
-  if (!existsSync(log)) return {};
-  const lines = readFileSync(log, "utf8").trim().split("\n");
-  return Object.fromEntries(
-    lines.map((line) => {
-      const { step, result } = Step.parse(JSON.parse(line));
-      return [step, result];
-    }),
-  );
-}
-
-async function waitForReview(nvim: Nvim, path: string): Promise<void> {
-  await nvim.waitFor(async () => {
-    const diffs = Diffs.parse(await nvim.lua("return require('gemini-bridge').diffs()"));
-    return diffs.some(({ filePath }) => filePath === path);
-  }, "the review");
-}
-
 t.setTimeout(180_000);
 
 t.test("releases of Gemini CLI's client", async (t) => {
-  const nvim = await startNvim(t, { tui: true, files: { "a.txt": "one\ntwo\n" }, args: ["a.txt"] });
-  const path = nvim.path("a.txt");
-  await nvim.type(":GeminiStart\r");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  await nvim.type(":botright split | terminal\ri");
-  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+  const nvim = await startCompat(t);
   const rows = [
     "| Gemini CLI | connects | context | accept | reject | its own prompt |",
     "|---|---|---|---|---|---|",
@@ -63,42 +37,15 @@ t.test("releases of Gemini CLI's client", async (t) => {
 
   for (const { version, folder } of releases) {
     await t.test(version, async (t) => {
-      if (!existsSync(folder)) throw new Error("it is not installed: run `make compat`");
-      const log = join(nvim.dirs.home, `${version}.log`);
-      const step = (name: string) =>
-        nvim.waitFor(() => name in steps(log), `"${name}" of ${version}`, 20_000);
-      const preload = join(import.meta.dirname, "outside.mjs");
-      const client = join(import.meta.dirname, "client.mjs");
-      await nvim.type(`node --import '${preload}' '${client}' '${folder}' '${path}' '${log}'\r`);
-
-      await step("connect");
-      if (VSCODE_ONLY.includes(version)) {
-        t.equal(steps(log)["connect"], "no editor detected");
-        return rows.push(`| ${version} | no, only to VS Code | | | | |`);
-      }
-      t.equal(steps(log)["connect"], "connected");
-      await step("context");
-      t.match(steps(log)["context"], { path, isActive: true, cursor: { line: 1, character: 1 } });
-
-      await waitForReview(nvim, path);
-      await nvim.lua(`
-        local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)
-        vim.api.nvim_buf_set_lines(buf, 1, 1, false, { "edited" })
-        require("gemini-bridge").accept()`);
-      await step("accept");
-      t.same(steps(log)["accept"], { status: "accepted", content: "proposed\nedited\n" });
-
-      await waitForReview(nvim, path);
-      await nvim.lua(`require("gemini-bridge").reject()`);
-      await step("reject");
-      t.match(steps(log)["reject"], { status: "rejected" });
-
-      await waitForReview(nvim, path);
-      writeFileSync(`${log}.go`, "");
-      await step("close");
-      t.same(steps(log)["close"], { status: "accepted", content: "undecided\n" });
-      t.same(await nvim.lua("return require('gemini-bridge').diffs()"), []);
-      return rows.push(`| ${version} | yes | yes | yes | yes | yes |`);
+      const ide = (name: string) => join(folder, "dist/src/ide", `${name}.js`);
+      const code = { name: version, modules: [ide("ide-client"), ide("ideContext")] } as const;
+      const isRejected = VSCODE_ONLY.includes(version);
+      await playSession(t, nvim, code, isRejected ? "no editor detected" : undefined);
+      rows.push(
+        isRejected
+          ? `| ${version} | no, only to VS Code | | | | |`
+          : `| ${version} | yes | yes | yes | yes | yes |`,
+      );
     });
   }
 

@@ -1,0 +1,108 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Test } from "tap";
+import { z } from "zod";
+import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
+
+/** The client code of a CLI. */
+export interface ClientCode {
+  /** Of this session's log. */
+  name: string;
+  /** The modules with its client and its context. */
+  modules: readonly [client: string, context: string];
+  /** Loaded before them. */
+  preload?: readonly string[];
+  /** The Node that runs it. */
+  node?: string;
+  /** Has `:Gemini` run it, as this program on PATH; else it is typed into the shell. */
+  program?: string;
+}
+
+/** The file that clients propose changes of. */
+const FILE = "a.txt";
+
+const Step = z.object({ step: z.string(), result: z.unknown() });
+const Diffs = z.array(z.object({ filePath: z.string() }));
+
+/** A Neovim with a shell in `:terminal`, from which CLIs find it. */
+export async function startCompat(t: Test, options: NvimOptions = {}): Promise<Nvim> {
+  const nvim = await startNvim(t, {
+    ...options,
+    tui: true,
+    files: { [FILE]: "one\ntwo\n", ...options.files },
+    args: [FILE],
+  });
+  await nvim.type(":GeminiStart\r");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.type(":botright split | terminal\ri");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
+  return nvim;
+}
+
+/** The steps that a client has taken. */
+function steps(log: string): Record<string, unknown> {
+  if (!existsSync(log)) return {};
+  const lines = readFileSync(log, "utf8").trim().split("\n");
+  return Object.fromEntries(
+    lines.map((line) => {
+      const { step, result } = Step.parse(JSON.parse(line));
+      return [step, result];
+    }),
+  );
+}
+
+async function waitForReview(nvim: Nvim, path: string): Promise<void> {
+  await nvim.waitFor(async () => {
+    const diffs = Diffs.parse(await nvim.lua("return require('gemini-bridge').diffs()"));
+    return diffs.some(({ filePath }) => filePath === path);
+  }, "the review");
+}
+
+/**
+ * Plays a session: context, an accepted edit, a rejection, the client's own "yes".
+ * @param rejects what the client says instead of "connected", for one that accepts no editor
+ */
+export async function playSession(t: Test, nvim: Nvim, code: ClientCode, rejects?: string): Promise<void> {
+  const { name, modules, preload = [], node = "node", program } = code;
+  for (const module of modules)
+    if (!existsSync(module)) throw new Error(`${module} is missing: run \`make compat\``);
+  const path = nvim.path(FILE);
+  const log = join(nvim.dirs.home, `${name}.log`);
+  const step = (wanted: string) => nvim.waitFor(() => wanted in steps(log), `"${wanted}" of ${name}`, 20_000);
+  const scripts = [join(root, "test/compat/outside.mjs"), ...preload].map((script) => `--import '${script}'`);
+  const words = [join(root, "test/compat/client.mjs"), ...modules, path, log].map((word) => `'${word}'`);
+  const command = `'${node}' ${[...scripts, ...words].join(" ")}`;
+  if (program === undefined) await nvim.type(`${command}\r`);
+  else {
+    const bin = join(nvim.dirs.home, "bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(join(bin, program), `#!/bin/sh\nexec ${command}\n`, { mode: 0o755 });
+    await nvim.lua("vim.env.PATH = ... .. ':' .. vim.env.PATH", bin);
+    await nvim.command(`Gemini cli=${name}`);
+  }
+
+  await step("connect");
+  t.equal(steps(log)["connect"], rejects ?? "connected");
+  if (rejects !== undefined) return;
+  await step("context");
+  t.match(steps(log)["context"], { path, isActive: true, cursor: { line: 1, character: 1 } });
+
+  await waitForReview(nvim, path);
+  await nvim.lua(`
+    local buf = vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)
+    vim.api.nvim_buf_set_lines(buf, 1, 1, false, { "edited" })
+    require("gemini-bridge").accept()`);
+  await step("accept");
+  t.same(steps(log)["accept"], { status: "accepted", content: "proposed\nedited\n" });
+
+  await waitForReview(nvim, path);
+  await nvim.lua(`require("gemini-bridge").reject()`);
+  await step("reject");
+  t.match(steps(log)["reject"], { status: "rejected" });
+
+  await waitForReview(nvim, path);
+  writeFileSync(`${log}.go`, "");
+  await step("close");
+  t.same(steps(log)["close"], { status: "accepted", content: "undecided\n" });
+  t.same(await nvim.lua("return require('gemini-bridge').diffs()"), []);
+}
