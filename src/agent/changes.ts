@@ -126,11 +126,9 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     const after = follow(before, found, author);
     files.set(after, agent);
     prompts.changed(agent, before.path);
-    if (after.fixed !== undefined) return;
-    history.wrote(agent, author, before.path, {
-      before: textOf(before) ?? null,
-      after: textOf(after) ?? null,
-    });
+    const texts = { before: textOf(before) ?? null, after: textOf(after) ?? null };
+    if (after.fixed === undefined && texts.before !== texts.after)
+      history.wrote(agent, author, before.path, texts);
   }
 
   function isAgreed(path: string, { text }: DiskFile): boolean {

@@ -1,28 +1,27 @@
 /** What has changed in a Git work tree, and the bytes of a file from when it was clean, where they are known exactly. */
-import { join } from "node:path";
 import { type Git, openGit } from "./git.ts";
 
 /** Git tells of so many changed files; where there are more nothing is looked at. */
 const MAX_FILES = 1_000;
 
-/** A file that differs from the last commit. */
-export interface DirtyFile {
-  /** Absolute. */
-  readonly path: string;
-  /** Relative to the work tree. */
-  readonly name: string;
-  /** The object of the last commit; nothing for a file that is not in it. */
-  readonly object?: string | undefined;
-  /** Permission bits there. */
-  readonly mode: number;
-}
-
 export interface WorkTree {
   /** Its directory. */
   readonly top: string;
-  /** The commit that is checked out. */
+  /** The commit that is checked out; not one of hexadecimal digits before the first. */
   readonly head: string;
-  readonly dirty: ReadonlyMap<string, DirtyFile>;
+  /** Files that differ from that commit, relative to the work tree. */
+  readonly dirty: ReadonlySet<string>;
+}
+
+/** A file of a commit. */
+export interface CommittedFile {
+  /** Relative to the work tree. */
+  readonly name: string;
+  readonly object: string;
+  /** Of a link or a repository there are no permission bits. */
+  readonly isRegular: boolean;
+  /** Permission bits. */
+  readonly mode: number;
 }
 
 /**
@@ -50,26 +49,54 @@ export async function readWorkTree(directory: string, patience: number): Promise
 
 function parseStatus(top: string, status: string): WorkTree | undefined {
   let head = "";
-  const dirty = new Map<string, DirtyFile>();
+  const dirty = new Set<string>();
   for (const entry of status.split("\0")) {
     const [, commit] = /^# branch\.oid (\S+)$/.exec(entry) ?? [];
     head = commit ?? head;
-    // 1 XY sub mH mI mW hH hI path, of an unmerged one: u XY sub m1 m2 m3 mW h1 h2 h3 path
-    const [, mode, object, name] =
-      /^1 \S+ \S+ \d{3}(\d{3}) \S+ \S+ (\S+) \S+ (.*)$/s.exec(entry) ??
-      /^()(?:\?|u(?: \S+){9})() (.*)$/s.exec(entry) ??
-      [];
-    if (name === undefined) continue;
-    const path = join(top, name);
-    const isCommitted = object !== "" && !/^0+$/.test(object ?? "");
-    dirty.set(path, {
-      path,
-      name,
-      object: isCommitted ? object : undefined,
-      mode: Number.parseInt(mode || "644", 8),
-    });
+    // 1 XY sub mH mI mW hH hI path, of an unmerged one: u XY sub m1 m2 m3 mW h1 h2 h3 path; another repository ends with /
+    const [, name] = /^(?:1(?: \S+){7}|\?|u(?: \S+){9}) (.*[^/])$/s.exec(entry) ?? [];
+    if (name !== undefined) dirty.add(name);
   }
   return dirty.size > MAX_FILES ? undefined : { top, head, dirty };
+}
+
+/** @returns the names of files that are not the same in both commits; none where there are too many */
+export async function differences(
+  { top, head }: WorkTree,
+  other: WorkTree,
+  patience: number,
+): Promise<string[]> {
+  if (head === other.head || !isCommit(other.head)) return [];
+  const git = await openGit(top, patience);
+  const question = isCommit(head) ? ["diff-tree", "--no-renames", head] : ["ls-tree", "--full-tree"];
+  const output = await git([...question, "-r", "-z", "--name-only", other.head]);
+  const names = String(output ?? "")
+    .split("\0")
+    .filter((name) => name !== "");
+  return names.length > MAX_FILES ? [] : names;
+}
+
+/** @returns those of the names that are in the commit which was checked out; nothing when git does not say */
+export async function committedFiles(
+  { top, head }: WorkTree,
+  names: readonly string[],
+  patience: number,
+): Promise<Map<string, CommittedFile> | undefined> {
+  if (!isCommit(head)) return new Map();
+  const git = await openGit(top, patience);
+  const output = await git(["ls-tree", "-z", "--full-tree", head, "--", ...names]);
+  if (!output) return undefined;
+  const entries = String(output).matchAll(/(\d{3})(\d{3}) \w+ (\S+)\t([^\0]*)\0/g);
+  return new Map(
+    [...entries].map(([, kind, mode = "", object = "", name = ""]) => [
+      name,
+      { name, object, isRegular: kind === "100", mode: Number.parseInt(mode, 8) },
+    ]),
+  );
+}
+
+function isCommit(head: string): boolean {
+  return /^[0-9a-f]{40,64}$/.test(head);
 }
 
 /** Attributes by which the bytes on disk are others than those of the object. */
@@ -77,13 +104,12 @@ const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 const LINE_ENDS = ["text", "eol", "crlf"];
 
 /**
- * The bytes that files had on disk while they were clean.
- * @param files of the last commit
- * @returns by path; without those of which they are not known exactly
+ * The bytes that files had on disk while they were as in that commit.
+ * @returns by name; without those of which they are not known exactly
  */
 export async function cleanBytes(
   { top }: WorkTree,
-  files: readonly DirtyFile[],
+  files: readonly CommittedFile[],
   patience: number,
 ): Promise<Map<string, Buffer>> {
   const git = await openGit(top, patience);
@@ -93,18 +119,18 @@ export async function cleanBytes(
     conversions(git, files),
   ]);
   const known = new Map<string, Buffer>();
-  for (const { path, name, object } of files) {
-    const bytes = objects.get(object ?? "");
+  for (const { name, object } of files) {
+    const bytes = objects.get(object);
     if (!bytes || isConverted(name, CONVERSIONS)) continue;
     // What git noted of the clean file: other line ends would have made it another size.
     const isSame = sizes.get(name) === bytes.length || !isConverted(name, LINE_ENDS);
-    if (isSame) known.set(path, bytes);
+    if (isSame) known.set(name, bytes);
   }
   return known;
 }
 
-async function readObjects(git: Git, files: readonly DirtyFile[]): Promise<Map<string, Buffer>> {
-  const input = files.map(({ object = "" }) => `${object}\n`).join("");
+async function readObjects(git: Git, files: readonly CommittedFile[]): Promise<Map<string, Buffer>> {
+  const input = files.map(({ object }) => `${object}\n`).join("");
   const output = (await git(["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
   const objects = new Map<string, Buffer>();
   for (let at = 0; at < output.length; ) {
@@ -118,19 +144,20 @@ async function readObjects(git: Git, files: readonly DirtyFile[]): Promise<Map<s
   return objects;
 }
 
-async function sizesOnDisk(git: Git, files: readonly DirtyFile[]): Promise<Map<string, number>> {
+async function sizesOnDisk(git: Git, files: readonly CommittedFile[]): Promise<Map<string, number>> {
   const names = files.map(({ name }) => `:(literal)${name}`);
-  const output = await git(["ls-files", "--debug", "-z", "--", ...names]);
+  const output = await git(["ls-files", "--stage", "--debug", "-z", "--", ...names]);
   const sizes = new Map<string, number>();
-  const entry = /([^\0]*)\0(?: {2}\w+:.*\n)* {2}size: (\d+)\tflags: .*\n/g;
-  for (const [, name = "", size] of String(output ?? "").matchAll(entry)) sizes.set(name, Number(size));
+  const entry = /\d+ (\S+) \d\t([^\0]*)\0(?: {2}\w+:.*\n)* {2}size: (\d+)\tflags: .*\n/g;
+  for (const [, object, name = "", size] of String(output ?? "").matchAll(entry))
+    if (files.some((file) => file.name === name && file.object === object)) sizes.set(name, Number(size));
   return sizes;
 }
 
 /** @returns whether one of these attributes, or a setting, may convert a file */
 async function conversions(
   git: Git,
-  files: readonly DirtyFile[],
+  files: readonly CommittedFile[],
 ): Promise<(name: string, attributes: readonly string[]) => boolean> {
   const [autocrlf, values] = await Promise.all([
     git(["config", "--type=bool-or-str", "--default=false", "--get", "core.autocrlf"]),

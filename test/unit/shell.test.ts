@@ -1,25 +1,8 @@
 /** What shell commands do: found in Git work trees of any kind, without writing there and without running anything. */
-import { execFileSync } from "node:child_process";
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
-
-/** Runs a script of the shell's in the host's directory, as the agent's tool does. */
-async function run(host: ChangesHost, command: string): Promise<void> {
-  const tool = { kind: "shell", name: "run_shell_command", command };
-  await host.tell({ kind: "tool_starting", tool });
-  sh(host, command);
-  await host.tell({ kind: "tool_ended", tool, failed: false });
-}
-
-function sh(host: ChangesHost, command: string): string {
-  const author = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
-  const env = { ...process.env, HOME: host.directory, GIT_CONFIG_NOSYSTEM: "1" };
-  for (const name of author) Object.assign(env, { [name]: "x" });
-  return execFileSync("sh", ["-ec", command], { cwd: host.directory, env, encoding: "utf8" });
-}
-
-const SETUP = "git init -q; git add -A 2>/dev/null; git commit -qm first";
+import { run, SETUP, sh } from "../support/shell.ts";
 
 t.test("in a work tree every file that a command changes is found, with its bytes from before", async (t) => {
   const host = new ChangesHost(t);
