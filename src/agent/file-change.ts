@@ -99,11 +99,18 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
  * @param ids without them the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {
-  const text = undo(change.text, ids ?? allOf(change.text));
+  const { lines, ...rest } = undo(change.text, ids ?? allOf(change.text));
+  const text = { ...rest, lines: apart(lines) };
   const isBack = text.hunks.length === 0 && (ids === undefined || change.text.hunks.length > 0);
   // What somebody has added to a file of the agent's stays, and so does the file.
   const exists = isBack && !change.existed ? text.lines.length > 0 : change.exists || isBack;
   return { ...change, text, exists, existed: isBack ? exists : change.existed };
+}
+
+/** What was the last line, without a line break, is not any more when the user has written below it. */
+function apart(lines: readonly string[]): string[] {
+  const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
+  return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));
 }
 
 function allOf({ hunks }: TrackedText): Set<number> {

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Changes } from "../../src/agent/changes.ts";
 import type { Agent, AgentEvent } from "../../src/agent/events.ts";
@@ -62,9 +62,15 @@ export class ChangesHost {
   }
 
   /** Somebody makes this of the file, and nobody tells. */
-  write(name: string, bytes: string | Buffer | undefined): void {
+  write(name: string, bytes: string | Buffer | undefined, mode?: number): void {
     if (bytes === undefined) rmSync(this.path(name));
     else writeFileSync(this.path(name), bytes);
+    if (mode !== undefined) chmodSync(this.path(name), mode);
+  }
+
+  /** Permission bits. */
+  mode(name: string): number {
+    return statSync(this.path(name)).mode & 0o7777;
   }
 
   /** The user writes it in Neovim. */
