@@ -1,5 +1,6 @@
 /** What an agent writes without a review, as the user meets it. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
@@ -226,6 +227,14 @@ t.test("a host that is killed in the midst of a turn takes nothing along", async
   await agent.starts("b.txt");
   await signs(t, "2-2 ┃", "signs");
   const before = await changes();
+  const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
+  await nvim.waitFor(() => {
+    const saved = readdirSync(state, { recursive: true, encoding: "utf8" }).filter((name) =>
+      name.endsWith(".json"),
+    );
+    const texts = saved.map((name) => readFileSync(join(state, name), "utf8"));
+    return ["two", "awaited", "b.txt"].every((word) => texts.some((text) => text.includes(word)));
+  }, "all to be saved");
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
   writeFileSync(nvim.path("b.txt"), "1\n2\n");
