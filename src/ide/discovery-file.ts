@@ -12,10 +12,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import * as z from "zod";
+import { readSmallFile } from "../cli/small-file.ts";
 import { codeOf, DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
 import { directoryOf, fileName } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
-import { type Announcement, discoveryContent } from "./wire.ts";
+import { type Announcement, discoveryContent, IDE_INFO } from "./wire.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
@@ -59,6 +61,7 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
     state,
     write(workspace) {
       prepareDirectory(profile);
+      if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
       const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
       // Written beside and renamed: a CLI that reads at any moment sees the old file or the new
@@ -98,6 +101,31 @@ const ADVICE: Record<string, string> = {
   EROFS: "the file system is read-only: set TMPDIR to a directory that you can write to",
   EISDIR: "a directory is in its place: remove it",
 };
+
+const Named = z.object({ ideInfo: z.object({ name: z.string() }) });
+
+/**
+ * Where a name has no process in it, an editor may have it that listens on the same port of another machine or
+ * container, with which this one shares the home directory.
+ * @throws {DiscoveryError}
+ */
+function refuseOthers(path: string): void {
+  const found = look(path);
+  if (!found?.isFile()) return;
+  const isOwners = process.getuid === undefined || found.uid === process.getuid();
+  const name = isOwners ? nameIn(path) : "of another user";
+  if (name !== undefined && name !== IDE_INFO.name)
+    throw new DiscoveryError(`${path} is another editor's (${name}); remove it if that one is gone`);
+}
+
+/** The editor that a discovery file names. */
+function nameIn(path: string): string | undefined {
+  try {
+    return Named.parse(JSON.parse(readSmallFile(path)?.text ?? "")).ideInfo.name;
+  } catch {
+    return undefined; // no CLI could read it, either
+  }
+}
 
 /** The name under which a discovery file is written, which no CLI reads. */
 export function draftName(name: string): string {

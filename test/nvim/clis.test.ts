@@ -1,5 +1,13 @@
 /** One editor for every CLI of the protocol: what each finds, by what it is known, and how it is run. */
-import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
@@ -66,6 +74,33 @@ t.test("each is announced and known by a token of its own, and all of it ends to
   process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
   for (const folder of [".qwen", ".ola"])
     await t.resolves(waitFor(() => readdirSync(ide(nvim, folder)).length === 0, `${folder} to be empty`));
+});
+
+t.test("two editors, and another one's file in the place of ours", async (t) => {
+  const nvim = await startWithClis(t);
+  await running(nvim);
+  const other = await startWithClis(t, "", { QWEN_HOME: join(nvim.dirs.home, ".qwen") });
+  await running(other);
+  t.equal(readdirSync(ide(nvim, ".qwen")).length, 2);
+  process.kill(other.pid, "SIGKILL");
+  await waitFor(() => readdirSync(ide(nvim, ".qwen")).length === 1, "the files of one to go");
+  const { path } = lockOf(nvim, ".qwen");
+  t.equal(lockOf(nvim, ".qwen").ppid, nvim.pid, "of that one only");
+
+  const others = JSON.stringify({ port: 1, ideInfo: { name: "vscode", displayName: "VS Code" } });
+  writeFileSync(`${path}.new`, others);
+  renameSync(`${path}.new`, path);
+  const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+  process.kill(host, "SIGKILL");
+  await nvim.waitFor(
+    async () =>
+      /Qwen Code does not find this Neovim: \S+\.lock is another editor's/.test(await nvim.messages()),
+    "the message",
+    10_000,
+  );
+  await nvim.command("GeminiStop");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+  t.equal(readFileSync(path, "utf8"), others, "it is as it was");
 });
 
 t.test("one that cannot be told keeps no other from it", async (t) => {

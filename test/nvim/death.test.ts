@@ -36,19 +36,26 @@ async function leavesNothing(t: Test, nvim: Nvim, below: readonly number[], name
   t.same(left(), { processes: [], files: [] }, name);
 }
 
+/** Has Qwen Code's folder there, so that CLIs of all kinds are told of the editor. */
+const FILES = { "../home/.qwen/keep": "" };
+
 /** Drafts are files too. */
-function filesOf(nvim: Nvim): string[] {
-  try {
-    return readdirSync(join(nvim.dirs.tmp, "gemini", "ide"));
-  } catch {
-    return []; // not made yet
-  }
+function filesOf({ dirs }: Nvim): string[] {
+  const directories = [
+    join(dirs.tmp, "gemini/ide"),
+    join(dirs.tmp, "llxprt/ide"),
+    join(dirs.home, ".qwen/ide"),
+  ];
+  // Not made yet, some of them.
+  return directories
+    .filter((directory) => existsSync(directory))
+    .flatMap((directory) => readdirSync(directory));
 }
 
 /** Lives a short life and dies, at a stage that depends on the number. @returns the stage. */
 async function liveAndDie(t: Test, number: number): Promise<string> {
   const death = DEATHS_OF_ALL_KINDS[number % DEATHS_OF_ALL_KINDS.length] ?? "SIGKILL";
-  const nvim = await startNvim(t, { files: { "a.txt": "" } });
+  const nvim = await startNvim(t, { files: { ...FILES, "a.txt": "" } });
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
   // Every other one while it starts, which takes about 300 ms.
@@ -89,7 +96,8 @@ t.test("whenever and however the editor dies, nothing stays", { timeout: 120_000
 });
 
 t.test("a host that hangs does not keep the file of an editor that quits", async (t) => {
-  const bridge = await startBridge(t);
+  const bridge = await startBridge(t, { files: FILES });
+  t.equal(filesOf(bridge.nvim).length, 3);
   const host = await bridge.host();
   const below = descendants(bridge.nvim.pid);
   process.kill(host, "SIGSTOP");
@@ -102,7 +110,7 @@ t.test("a host that hangs does not keep the file of an editor that quits", async
 t.test("under a terminal UI", async (t) => {
   for (const death of ["closed terminal", "typed :qa!", "SIGKILL of the UI"]) {
     await t.test(death, async (t) => {
-      const bridge = await startBridge(t, { tui: true });
+      const bridge = await startBridge(t, { tui: true, files: FILES });
       const { nvim } = bridge;
       const below = [...descendants(nvim.pid), nvim.pid];
       t.equal(

@@ -4,8 +4,13 @@ import type { Test } from "tap";
 import { type Nvim, startNvim } from "./nvim.ts";
 
 /** Neovim beside the folders of Qwen Code and of a descendant, with programs that print how they were run. */
-export async function startWithClis(t: Test, options = ""): Promise<Nvim> {
+export async function startWithClis(
+  t: Test,
+  options = "",
+  env: Readonly<Record<string, string>> = {},
+): Promise<Nvim> {
   const nvim = await startNvim(t, {
+    env,
     files: { "a.txt": "a\n", "../home/.qwen/keep": "", "../home/.ola/keep": "" },
     init: `vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH
       require('gemini-bridge').setup({ ${options} })`,

@@ -1,6 +1,17 @@
 /** Where the files for a CLI go, and what may be in their place. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, isAbsolute, join } from "node:path";
 import t from "tap";
 import { createAnnouncements } from "../../src/ide/announcements.ts";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
@@ -94,6 +105,37 @@ t.test("what is in the place of its folder costs the others nothing, and is told
       all.remove();
       t.same(readdirSync("."), before, "nothing is made here");
     });
+  }
+});
+
+t.test("a lock of the same port that is another's stays", async (t) => {
+  const { home, qwen } = startProfiles(t);
+  const path = join(home, ".qwen/ide/2.lock");
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const write = () => {
+    const file = createDiscoveryFile(qwen, announcement(1, 2));
+    file.write(["/a"]);
+    return file;
+  };
+  const others = JSON.stringify({ port: 2, ideInfo: { name: "vscode", displayName: "VS Code" } });
+  writeFileSync(path, others);
+  t.throws(write, /2\.lock is another editor's \(vscode\); remove it if that one is gone$/);
+  t.equal(readFileSync(path, "utf8"), others);
+  if (process.getuid?.() === 0) {
+    writeFileSync(path, "");
+    chownSync(path, 65_534, 65_534);
+    t.throws(write, /is another editor's \(of another user\)/);
+    t.equal(readFileSync(path, "utf8"), "");
+    chownSync(path, 0, 0);
+  }
+  for (const left of [JSON.stringify({ ideInfo: { name: "neovim" } }), "{", "[]"]) {
+    writeFileSync(path, left);
+    const file = write();
+    t.equal(read(path).authToken, "the-secret-token", "a leftover of a host before, or what no CLI can read");
+    writeFileSync(join(home, "other"), others);
+    renameSync(join(home, "other"), path);
+    file.remove();
+    t.equal(readFileSync(path, "utf8"), others, "what has taken its place stays, too");
   }
 });
 

@@ -31,11 +31,7 @@ local start_again = false
 
 --- Everything that must not outlive a host, whatever way it ended. May run twice.
 local function clean_up()
-  for _, file in ipairs(status.get().discoveryFiles or {}) do
-    vim.uv.fs_unlink(file)
-    -- What a host that was killed in the midst of writing leaves beside it.
-    vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(file), ("." .. vim.fs.basename(file) .. ".tmp")))
-  end
+  require("gemini-bridge.host.discovery").remove()
   require("gemini-bridge.host.environment").restore()
   require("gemini-bridge.context.subscription").unsubscribe()
 end
