@@ -8,6 +8,7 @@ import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { sizeRows } from "./rows/sizes.ts";
 import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
+import { toolRows } from "./rows/tools.ts";
 import type { Subject } from "./subject.ts";
 import type { Row } from "./table.ts";
 
@@ -23,6 +24,7 @@ export const groups: Readonly<Record<string, Group>> = {
   diffs: diffRows,
   hooks: hookRows,
   changes: changeRows,
+  tools: toolRows,
   resources: resourceRows,
   sizes: sizeRows,
 };

@@ -25,15 +25,21 @@ function ordered(places: readonly Found[]): Found[] {
   );
 }
 
-/** @returns the lines of a file as the editor has them, or else the disk */
-async function linesOf(path: string, { ask }: Scene): Promise<readonly string[]> {
-  const { loaded, lines } = await ask("read", { path, from: 1, to: -1, units: MAX_SIZE });
-  if (loaded) return lines;
+/** @returns some lines of a file, by their numbers from 0, as the editor has them, or else the disk */
+async function linesOf(
+  path: string,
+  numbers: readonly number[],
+  { ask }: Scene,
+): Promise<Map<number, string>> {
+  const { loaded, lines } = await ask("lines", { path, numbers: numbers.map((number) => number + 1) });
+  if (loaded) return new Map(numbers.map((number, index) => [number, lines[index] ?? ""]));
   const size = await stat(path).then(
     ({ size }) => size,
     () => MAX_SIZE,
   );
-  return size < MAX_SIZE ? (await readFile(path, "utf8").catch(() => "")).split(/\r?\n/) : [];
+  if (size >= MAX_SIZE) return new Map();
+  const all = (await readFile(path, "utf8").catch(() => "")).split(/\r?\n/);
+  return new Map(numbers.map((number) => [number, all[number] ?? ""]));
 }
 
 export async function describePlaces(
@@ -49,10 +55,15 @@ export async function describePlaces(
   const shown = visible.slice(0, limits.items);
   const files = [...new Set(shown.map(({ path }) => path))];
   const texts = new Map(
-    await Promise.all(files.map(async (path) => [path, await linesOf(path, scene)] as const)),
+    await Promise.all(
+      files.map(async (path) => {
+        const numbers = shown.filter((place) => place.path === path).map(({ line }) => line);
+        return [path, await linesOf(path, numbers, scene)] as const;
+      }),
+    ),
   );
   const items = shown.map(({ path, line, character, server, label }) => {
-    const text = texts.get(path)?.[line] ?? "";
+    const text = texts.get(path)?.get(line) ?? "";
     const column = decode(text, character, server.encoding) + 1;
     return { path: workspace.name(path), line: line + 1, character: column, label, text: oneLine(text) };
   });

@@ -56,6 +56,8 @@ export const answers = {
     total: z.number().int().optional(),
     modified: z.boolean().optional(),
   }),
+  /** The beginning of each line. */
+  lines: z.object({ loaded: z.boolean(), lines: list(z.string()) }),
   /** Where the user is in the file that they looked at last. */
   selection: z.object({
     path: z.string().optional(),
@@ -74,7 +76,7 @@ export const answers = {
     text: z.string().optional(),
   }),
   servers: z.object({ servers: list(Server) }),
-  /** What the server has answered, not looked at; `total` is the length of a list that was cut. */
+  /** What the server has answered, not looked at; `total` counts the items of lists that were cut. */
   request: z.object({ result: z.unknown().optional(), total: z.number().int().optional() }),
   /** `silent`: some have read the newest text, and have published nothing for a while. */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
@@ -131,6 +133,7 @@ export interface Questions {
   buffers: Record<string, never>;
   /** `from` and `to` are lines; `units` bounds the text. Negative `to` counts from the end. */
   read: { path: string; from: number; to: number; units: number };
+  lines: { path: string; numbers: readonly number[] };
   selection: { units: number };
   /** Of loaded files only. `severity`: this one and graver ones. */
   diagnostics: { paths: readonly string[]; severity: number; limit: number };

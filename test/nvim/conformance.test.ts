@@ -1,18 +1,22 @@
 import t from "tap";
-import { readDiscovery } from "../support/client.ts";
+import { startBridge } from "../support/bridge.ts";
 import { runConformance } from "../support/conformance.ts";
-import { startNvim } from "../support/nvim.ts";
+
+const ANY = ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams"];
+/** The others ask for fixtures of the suite's own: test/http/conformance.test.ts has them, on the same layer. */
+const OFFERED = {
+  "/mcp": ANY,
+  "/neovim": [...ANY, "resources-list", "resources-subscribe", "resources-unsubscribe", "prompts-list"],
+};
 
 t.test("the official suite passes on the bridge itself, in all that it offers", async (t) => {
-  const nvim = await startNvim(t);
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge");
-  const [file] = readDiscovery(nvim.dirs.tmp);
-  if (!file) throw new Error("no discovery file");
-  const server = { port: file.port, token: file.content.authToken };
-  for (const scenario of ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams"]) {
-    const { code, output } = await runConformance(t, { ...server, args: ["--scenario", scenario] });
-    if (code !== 0) t.comment(output);
-    t.equal(code, 0, scenario);
-  }
+  const bridge = await startBridge(t, { files: { "a.md": "# A\n" }, args: ["a.md"] });
+  const { port, content } = bridge.file();
+  for (const [path, scenarios] of Object.entries(OFFERED))
+    for (const scenario of scenarios) {
+      const server = { port, token: content.authToken, path };
+      const { code, output } = await runConformance(t, { ...server, args: ["--scenario", scenario] });
+      if (code !== 0) t.comment(output);
+      t.equal(code, 0, `${scenario} on ${path}`);
+    }
 });

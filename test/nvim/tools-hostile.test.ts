@@ -82,6 +82,38 @@ t.test("an answer is cut, and says so", async (t) => {
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
 });
 
+t.test("ten thousand of everything", async (t) => {
+  const { client, bridge } = await start(t, "normal", "max_items = 3");
+  await bridge.nvim.lua(`
+    vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(1e6), "greet()" })
+    local diagnostics, entries = {}, {}
+    for i = 10000, 1, -1 do
+      diagnostics[#diagnostics + 1] = { lnum = i % 2, col = i, severity = i == 5 and 1 or 2, message = "number " .. i }
+      entries[#entries + 1] = i > 9997 and { text = "no file" } or { bufnr = 1, lnum = 1, text = "entry " .. i }
+    end
+    vim.diagnostic.set(vim.api.nvim_create_namespace("test"), 0, diagnostics)
+    vim.fn.setqflist(entries)`);
+  t.equal(
+    await client.text("diagnostics", { path: "main.js" }),
+    "1 error, 9999 warnings in 1 file\nmain.js:2:6 error number 5\nmain.js:1:3 warning number 2\n" +
+      "main.js:1:5 warning number 4\n(3 of 10000 shown; name a path or a severity for the others)",
+  );
+  t.same(
+    await bridge.nvim.lua("local a, b = vim.diagnostic.get(0), vim.diagnostic.get(0) return a[1] == b[1]"),
+    false,
+    "Neovim copies them for everyone else",
+  );
+  const [list] = (await client.mcp.readResource({ uri: "nvim://quickfix" })).contents;
+  t.match(
+    list && "text" in list && list.text,
+    /: 10000 entries\nmain\.js:1 entry 9997\n.*\n.*\n\(3 of 10000/,
+  );
+  t.match(
+    await client.text("references", { path: "main.js", line: 2, symbol: "greet" }),
+    "main.js:2:1 greet()",
+  );
+});
+
 t.test("a client that goes in the middle of a call", async (t) => {
   const { client, bridge } = await start(t, "slow");
   const call = client.call("hover", PLACE).then(

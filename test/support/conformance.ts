@@ -11,9 +11,14 @@ import { makeDirectory } from "./sandbox.ts";
  */
 export async function runConformance(
   t: Test,
-  { port, token, args }: { port: number; token: string; args: readonly string[] },
+  {
+    port,
+    token,
+    args,
+    path = "/mcp",
+  }: { port: number; token: string; args: readonly string[]; path?: string },
 ): Promise<{ code: number; output: string }> {
-  const url = `http://127.0.0.1:${port}/mcp`;
+  const url = `http://127.0.0.1:${port}${path}`;
   const suite = join(root, "node_modules/@modelcontextprotocol/conformance/dist/index.js");
   const preload = join(root, "test/conformance/preload.mjs");
   const command = [

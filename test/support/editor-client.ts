@@ -16,7 +16,10 @@ export interface EditorClient {
 }
 
 /** Connects to the server for the model with the SDK's own client. */
-export async function connectEditorClient(t: Scope, bridge: RunningBridge): Promise<EditorClient> {
+export async function connectEditorClient(
+  t: Scope,
+  bridge: Pick<RunningBridge, "file">,
+): Promise<EditorClient> {
   const { port, content } = bridge.file();
   const mcp = new Client({ name: "test", version: "1" });
   const transport = new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/neovim`), {

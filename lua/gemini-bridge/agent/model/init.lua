@@ -28,6 +28,7 @@ end
 local questions = {
   buffers = opened.buffers,
   read = opened.read,
+  lines = opened.lines,
   selection = opened.selection,
   diagnostics = problems.diagnostics,
   document = documents.ask,

@@ -1,5 +1,6 @@
 --- What is open, what it says, and where the user is in it.
 local buffers = require("gemini-bridge.context.buffers")
+local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.agent.model.documents")
 local snapshot = require("gemini-bridge.context.snapshot")
 
@@ -7,6 +8,8 @@ local M = {}
 
 --- Lines that are read at once: a line may be very long, and only so many bytes are wanted.
 local CHUNK = 256
+--- Of a longer line, what stands beside its place in a list is not more (bytes).
+local LINE = 2048
 
 ---@param answer gemini_bridge.Answer
 function M.buffers(_, answer)
@@ -48,6 +51,20 @@ local function lines_within(buf, from, to, room)
     end
   end
   return lines
+end
+
+--- The beginnings of some lines.
+---@param params { path: string, numbers: integer[] } 1-based.
+---@param answer gemini_bridge.Answer
+function M.lines(params, answer)
+  local buf = disk.buffer(params.path)
+  answer({
+    loaded = buf ~= nil,
+    lines = buf and vim.tbl_map(function(number)
+      local line = vim.api.nvim_buf_get_lines(buf, number - 1, number, false)[1] or ""
+      return line:sub(1, LINE)
+    end, params.numbers) or {},
+  })
 end
 
 ---@param params { path: string, from: integer, to: integer, units: integer }

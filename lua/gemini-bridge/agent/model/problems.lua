@@ -41,7 +41,47 @@ local function describe(path, buf, diagnostic)
   }
 end
 
---- The gravest first: what is grave is asked for alone, as Neovim copies all that it is asked for.
+--- The diagnostics themselves, only to be looked at. Neovim copies all that it is asked for, which takes 30 ms for
+--- 10,000: in this moment alone it does not.
+---@param buf integer
+---@param opts vim.diagnostic.GetOpts
+---@return vim.Diagnostic[]
+local function peek(buf, opts)
+  local copy = vim.deepcopy
+  vim.deepcopy = function(value) ---@diagnostic disable-line: duplicate-set-field
+    return value
+  end
+  local ok, found = pcall(vim.diagnostic.get, buf, opts)
+  vim.deepcopy = copy
+  return ok and found or vim.diagnostic.get(buf, opts)
+end
+
+---@param a vim.Diagnostic
+---@param b vim.Diagnostic
+local function is_before(a, b)
+  return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col
+end
+
+--- The first of a list, in order. To sort it all takes longer, and language servers list them in order as a rule.
+---@param found vim.Diagnostic[]
+---@param room integer
+---@return vim.Diagnostic[]
+local function first_of(found, room)
+  local first = {}
+  for _, one in ipairs(found) do
+    local at = #first + 1
+    while at > 1 and is_before(one, first[at - 1]) do
+      at = at - 1
+    end
+    if at <= room then
+      table.insert(first, at, one)
+      first[room + 1] = nil
+    end
+  end
+  return first
+end
+
+--- The gravest first.
 ---@param params { paths: string[], severity: integer, limit: integer }
 ---@param answer gemini_bridge.Answer
 function M.diagnostics(params, answer)
@@ -58,12 +98,9 @@ function M.diagnostics(params, answer)
   for severity = 1, params.severity do
     for _, file in ipairs(#items < params.limit and counts[severity] > 0 and loaded or {}) do
       local path, buf = unpack(file)
-      local found = #items < params.limit and vim.diagnostic.get(buf, { severity = severity }) or {}
-      table.sort(found, function(a, b)
-        return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col
-      end)
-      for i = 1, math.min(#found, params.limit - #items) do
-        items[#items + 1] = describe(path, buf, found[i])
+      local room = params.limit - #items
+      for _, one in ipairs(room > 0 and first_of(peek(buf, { severity = severity }), room) or {}) do
+        items[#items + 1] = describe(path, buf, one)
       end
     end
   end

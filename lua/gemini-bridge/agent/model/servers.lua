@@ -3,8 +3,8 @@ local M = {}
 
 --- How often it is looked whether a server is still there, and whether the time is up (milliseconds).
 local INTERVAL = 50
---- Longer lists are cut: what travels to the host is encoded here, while the editor waits.
-local MAX_ITEMS = 2000
+--- No more items of lists, and of the lists within: what travels to the host is encoded here, while the editor waits.
+local MAX_ITEMS = 500
 
 local has_methods = vim.fn.has("nvim-0.11") == 1
 
@@ -75,6 +75,28 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
+--- As much of an answer as may travel.
+---@param value any
+---@param room { left: integer, total: integer } Items.
+---@return any
+local function within(value, room)
+  if type(value) ~= "table" then
+    return value
+  end
+  local kept = {}
+  for key, item in pairs(value) do
+    local is_item = type(key) == "number"
+    room.total = room.total + (is_item and 1 or 0)
+    if not is_item then
+      kept[key] = within(item, room)
+    elseif room.left > 0 then
+      room.left = room.left - 1
+      kept[key] = within(item, room)
+    end
+  end
+  return kept
+end
+
 ---@param params { server: integer, path?: string, method: string, params: table, timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.request(params, answer)
@@ -95,11 +117,9 @@ function M.request(params, answer)
     if problem then
       return finish(nil, ("%s: %s"):format(client.name, tostring(problem.message or "failed")))
     end
-    local is_long = type(result) == "table" and #result > MAX_ITEMS
-    finish({
-      result = is_long and vim.list_slice(result, 1, MAX_ITEMS) or result,
-      total = is_long and #result or nil,
-    })
+    local room = { left = MAX_ITEMS, total = 0 }
+    local kept = within(result, room)
+    finish({ result = kept, total = room.total > MAX_ITEMS and room.total or nil })
   end, buf)
   if not sent then
     return finish(nil, ("the language server %s is not running any more"):format(client.name))

@@ -7,6 +7,9 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
+--- Of entries that name no file there may be so many for each that does.
+local LOOK_AT = 3
+
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
 local function when_safe(act, answer)
@@ -62,12 +65,14 @@ end
 ---@param params { limit: integer }
 ---@param answer gemini_bridge.Answer
 function M.quickfix(params, answer)
-  local list = vim.fn.getqflist({ title = true, size = true, items = true })
+  local list = vim.fn.getqflist({ title = true, size = true, id = 0 })
   local items = {}
-  for _, entry in ipairs(list.items) do
+  for i = 1, math.min(list.size, LOOK_AT * params.limit) do
     if #items == params.limit then
       break
     end
+    -- One by one: a list may be very long, and is copied as a whole.
+    local entry = vim.fn.getqflist({ id = list.id, idx = i, items = true }).items[1]
     local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
     if entry.valid == 1 and path:sub(1, 1) == "/" and disk.is_utf8(path) then
       items[#items + 1] = { path = path, line = entry.lnum, text = entry.text }
