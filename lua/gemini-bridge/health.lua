@@ -13,7 +13,10 @@ function M.check()
     vim.health.error("This Neovim is too old", "install Neovim 0.10 or later")
     return
   end
-  local problems = require("gemini-bridge.config").problems
+  local config = require("gemini-bridge.config")
+  local problems = vim.list_slice(config.problems)
+  local _, unknown = require("gemini-bridge.config.clis").get(config.get().terminal.cli)
+  problems[#problems + 1] = unknown and "option terminal.cli: " .. unknown
   if #problems > 0 then
     vim.health.start("Options")
     for _, problem in ipairs(problems) do

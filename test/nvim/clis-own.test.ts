@@ -1,8 +1,10 @@
 /** What concerns one CLI of several: its ways, its name in hints, the option that changes it. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { connectClient } from "../support/client.ts";
 import { OLA, running, startWithClis } from "../support/clis.ts";
+import { read } from "../support/profiles.ts";
 
 t.test("each is told of by its own name and ways", async (t) => {
   const nvim = await startWithClis(t, `clis = { ${OLA} }`);
@@ -24,6 +26,39 @@ t.test("each is told of by its own name and ways", async (t) => {
   t.match(
     await nvim.lua("return require('gemini-bridge.report.status_view').lines()"),
     /none yet: :Gemini, or run gemini here/,
+  );
+});
+
+t.test("messages about its reviews name it", async (t) => {
+  const nvim = await startWithClis(t, 'terminal = { cli = "none" }');
+  await running(nvim);
+  const directory = join(nvim.dirs.home, ".qwen/ide");
+  const [name = ""] = readdirSync(directory);
+  const { port, authToken: token } = read(join(directory, name));
+  const client = await connectClient(t, { port, token });
+  await client.openDiff(nvim.path("a.txt"), "b\n");
+  await nvim.lua("require('gemini-bridge.review.reviews').close_all('disconnected')");
+  await client.openDiff(nvim.path("b.txt"), "c\n");
+  const proposal = "vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)";
+  await nvim.waitFor(`${proposal} ~= nil`, "the review");
+  await nvim.lua(`vim.api.nvim_buf_set_lines(${proposal}, 0, -1, true, {})`);
+  await nvim.command("GeminiAccept");
+  t.match(
+    await nvim.messages(),
+    /Qwen Code proposes a change[\s\S]*Qwen Code is gone: the review of a\.txt was closed/,
+  );
+  t.match(await nvim.messages(), /Qwen Code cannot take an empty file/);
+  await nvim.lua(`require('gemini-bridge.bridge.decisions').add('diff_rejected', { id = 99 }, 'Qwen Code')
+    require('gemini-bridge.review.lost').settled({ id = 99, delivered = false, filePath = '/a.txt' })`);
+  t.match(await nvim.messages(), /Qwen Code is gone; it missed that you rejected \/a\.txt/);
+
+  await nvim.command("Gemini");
+  t.match(await nvim.messages(), /there is no CLI of the name none, but gemini, qwen, llxprt/);
+  rmSync(join(nvim.dirs.home, "bin/gemini")); // it would be asked for its release
+  await nvim.command("checkhealth gemini-bridge");
+  t.match(
+    String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
+    /WARNING option terminal\.cli: there is no CLI of the name none, but gemini, qwen, llxprt/,
   );
 });
 

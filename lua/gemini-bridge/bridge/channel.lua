@@ -41,8 +41,9 @@ end
 --- Sends what the user decided of a review. It is kept until it has arrived, over a crash of the host.
 ---@param event "diff_accepted"|"diff_rejected"
 ---@param payload { id: integer, content?: string }
-function M.decide(event, payload)
-  decisions.add(event, payload)
+---@param asker string What the user knows the CLI as.
+function M.decide(event, payload, asker)
+  decisions.add(event, payload, asker)
   send(event, payload)
 end
 

@@ -8,13 +8,27 @@ local M = {}
 
 ---@type gemini_bridge.Decision[]
 local undelivered = {}
+--- Whom each is for, by the id of its review.
+---@type table<integer, string>
+local askers = {}
 local memory ---@type { sessions: table[], diffs: { id: integer, filePath: string }[] }?
 
 --- Keeps a decision until the host is done with it.
 ---@param event string
 ---@param payload { id: integer, content?: string }
-function M.add(event, payload)
+---@param asker string What the user knows the CLI as.
+function M.add(event, payload, asker)
   undelivered[#undelivered + 1] = { event, payload }
+  askers[payload.id] = asker
+end
+
+--- Forgets whom one is for.
+---@param id integer
+---@return string
+local function take_asker(id)
+  local asker = askers[id]
+  askers[id] = nil
+  return asker
 end
 
 --- Those that the host is not done with, oldest first.
@@ -26,10 +40,11 @@ end
 --- Takes one out.
 ---@param id integer
 ---@return gemini_bridge.Decision?
+---@return string? asker
 function M.take(id)
   for i, decision in ipairs(undelivered) do
     if decision[2].id == id then
-      return table.remove(undelivered, i)
+      return table.remove(undelivered, i), take_asker(id)
     end
   end
 end
@@ -45,7 +60,7 @@ function M.memory()
 end
 
 --- No host follows: takes all out and forgets what was to be known.
----@return { [1]: gemini_bridge.Decision, [2]: string? }[] lost Each with the path of its file.
+---@return { [1]: gemini_bridge.Decision, [2]: string, [3]: string? }[] lost Each with its asker and its file.
 function M.abandon()
   local paths, lost = {}, undelivered
   for _, diff in ipairs(memory and memory.diffs or {}) do
@@ -53,7 +68,8 @@ function M.abandon()
   end
   undelivered, memory = {}, nil
   return vim.tbl_map(function(decision)
-    return { decision, paths[decision[2].id] }
+    local id = decision[2].id
+    return { decision, take_asker(id), paths[id] }
   end, lost)
 end
 

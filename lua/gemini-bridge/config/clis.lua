@@ -68,10 +68,16 @@ end
 
 ---@param name string
 ---@return gemini_bridge.Cli?
+---@return string? problem There is none of that name.
 function M.get(name)
-  return vim.iter(M.all()):find(function(cli)
-    return cli.name == name
-  end)
+  local names = {}
+  for _, cli in ipairs(M.all()) do
+    if cli.name == name then
+      return cli
+    end
+    names[#names + 1] = cli.name
+  end
+  return nil, ("there is no CLI of the name %s, but %s"):format(name, table.concat(names, ", "))
 end
 
 return M

@@ -62,7 +62,7 @@ local function conclude(review, outcome, when, event, content)
     return false
   end
   if event then
-    channel.decide(event, { id = review.id, content = content })
+    channel.decide(event, { id = review.id, content = content }, review.label)
   end
   M.opened(review)
   emit(outcome, review)
@@ -105,7 +105,7 @@ end
 function M.accept(review, when, force)
   local content = M.content(review)
   if content == "" and review.proposed ~= "" then
-    notify("Gemini CLI cannot take an empty file: the review stays open.", "warn")
+    notify(("%s cannot take an empty file: the review stays open."):format(review.label), "warn")
     return false
   end
   local open = path.buffer(review.filePath)

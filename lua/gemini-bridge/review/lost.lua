@@ -25,33 +25,34 @@ local function keep(file, text)
 end
 
 ---@param decision gemini_bridge.Decision
+---@param asker string
 ---@param file string
-local function tell(decision, file)
+local function tell(decision, asker, file)
   local event, content = decision[1], decision[2].content
   local shown = path.display(file, 20)
   if event == "diff_accepted" then
     safely.run(function()
       local buf = keep(file, content or "")
-      notify(("Gemini CLI is gone; accepted %s is kept in buffer %d"):format(shown, buf), "warn")
+      notify(("%s is gone; accepted %s is kept in buffer %d"):format(asker, shown, buf), "warn")
     end)
   elseif event == "diff_rejected" then
-    notify(("Gemini CLI is gone; it missed that you rejected %s"):format(shown), "warn")
+    notify(("%s is gone; it missed that you rejected %s"):format(asker, shown), "warn")
   end
 end
 
 --- The host is done with a decision; it has arrived, or never will.
 ---@param params { id: integer, delivered: boolean, filePath: string }
 function M.settled(params)
-  local decision = decisions.take(params.id)
-  if decision and not params.delivered then
-    tell(decision, params.filePath)
+  local decision, asker = decisions.take(params.id)
+  if decision and asker and not params.delivered then
+    tell(decision, asker, params.filePath)
   end
 end
 
 --- No host follows that could deliver what is left.
 function M.abandon()
   for _, one in ipairs(decisions.abandon()) do
-    tell(one[1], one[2] or "a file")
+    tell(one[1], one[2], one[3] or "a file")
   end
 end
 

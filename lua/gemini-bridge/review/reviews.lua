@@ -72,7 +72,8 @@ function M.close(params)
   local content = decision.content(review)
   decision.close(review)
   if params.reason == "disconnected" then
-    notify(("Gemini CLI is gone: the review of %s was closed."):format(path.display(review.filePath, 18)))
+    local text = "%s is gone: the review of %s was closed."
+    notify(text:format(review.label, path.display(review.filePath, 18)))
   end
   return { content = content }
 end

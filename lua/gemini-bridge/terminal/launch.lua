@@ -50,13 +50,9 @@ end
 ---@return gemini_bridge.TerminalSpec? spec
 ---@return string? problem Why it cannot run.
 function M.spec(name, args, cli_name)
-  local cli = clis.get(cli_name or config.get().terminal.cli)
+  local cli, problem = clis.get(cli_name or config.get().terminal.cli)
   if not cli then
-    local names = vim.tbl_map(function(each)
-      return each.name
-    end, clis.all())
-    local text = "there is no CLI of the name %s, but %s"
-    return nil, text:format(cli_name or config.get().terminal.cli, table.concat(names, ", "))
+    return nil, problem
   end
   local cmd = command(cli, args)
   if vim.fn.executable(cmd[1]) == 0 then

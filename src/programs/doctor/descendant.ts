@@ -43,7 +43,7 @@ export function checkDescendant(findings: Findings, subject: Descendant, bridge:
   const settings = readProfileSettings(subject.profile, subject.env, subject.cwd);
   for (const { path, problem } of settings.broken) findings.error(`${path} ${problem}`, "correct that file");
   checkPlace(findings, subject, bridge);
-  checkIdeMode(findings, subject.profile, settings);
+  checkIdeMode(findings, subject.profile, settings, bridge);
   checkAsking(findings, subject, settings);
 }
 
@@ -55,7 +55,12 @@ async function checkNode(findings: Findings, { node }: Profile): Promise<void> {
   else findings.error(`needs Node ${node}, and finds ${version || "none"}`, `have Node ${node} on PATH`);
 }
 
-function checkIdeMode(findings: Findings, { settings, answer }: Profile, found: ProfileSettings): void {
+function checkIdeMode(
+  findings: Findings,
+  { settings, answer, defaults }: Profile,
+  found: ProfileSettings,
+  bridge: Bridge | undefined,
+): void {
   const said = profileSetting(found, settings.ide, z.boolean());
   if (said?.value) findings.ok(`IDE mode is on in ${said.path}`);
   else if (said)
@@ -63,6 +68,8 @@ function checkIdeMode(findings: Findings, { settings, answer }: Profile, found: 
       `IDE mode is off in ${said.path}`,
       `type \`/ide enable\` in it, or set ${settings.ide} there`,
     );
+  else if (defaults && bridge && bridge.state !== "running")
+    findings.info("IDE mode is off, as by default; a bridge that runs may turn it on in its terminals");
   else
     findings.error(
       "IDE mode is off, as by default",
