@@ -130,7 +130,7 @@ local function text_buffer(entry, side, lines)
   end
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  vim.api.nvim_buf_set_name(buf, name)
+  window.set_name(buf, name)
   vim.bo[buf].modeline = false
   vim.bo[buf].modifiable = false
   vim.bo[buf].bufhidden = "wipe"

@@ -109,6 +109,36 @@ function M.delete_buffer(buf)
   end
 end
 
+--- Creates a buffer, also when an autocommand fails at that.
+---@param listed boolean
+---@param scratch boolean
+---@return integer buf
+function M.create_buffer(listed, scratch)
+  local before = vim.api.nvim_list_bufs()
+  local ok, result = pcall(vim.api.nvim_create_buf, listed, scratch)
+  if ok then
+    return result
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if not vim.list_contains(before, buf) then
+      M.delete_buffer(buf)
+    end
+  end
+  local create = ("noautocmd echo nvim_create_buf(v:%s, v:%s)"):format(listed, scratch)
+  return assert(tonumber(vim.api.nvim_exec2(create, { output = true }).output))
+end
+
+--- Names a buffer, also when an autocommand fails at that. Raises when another buffer has the name.
+---@param buf integer
+---@param name string As Neovim gives it back: an absolute path or a URL.
+function M.set_name(buf, name)
+  pcall(vim.api.nvim_buf_set_name, buf, name)
+  if vim.api.nvim_buf_get_name(buf) ~= name then
+    local quoted = vim.fn.string(name):gsub("\n", [[' .. "\\n" .. ']])
+    vim.cmd(("noautocmd call nvim_buf_set_name(%d, %s)"):format(buf, quoted))
+  end
+end
+
 --- Opens a window beside another. When an autocommand fails at that, without any. Raises when there is no room.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config

@@ -3,6 +3,7 @@ local decisions = require("gemini-bridge.bridge.decisions")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local safely = require("gemini-bridge.editor.safely")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -11,7 +12,7 @@ local M = {}
 ---@param text string
 ---@return integer buf
 local function keep(file, text)
-  local buf = vim.api.nvim_create_buf(true, true)
+  local buf = window.create_buffer(true, true)
   local lines = vim.split(text, "\n", { plain = true })
   local bo = vim.bo[buf]
   bo.fixendofline = false
@@ -20,7 +21,7 @@ local function keep(file, text)
     lines[#lines] = nil
   end
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  vim.api.nvim_buf_set_name(buf, ("gemini://kept/%d%s"):format(buf, file))
+  window.set_name(buf, ("gemini://kept/%d%s"):format(buf, file))
   return buf
 end
 

@@ -30,7 +30,7 @@ end
 ---@param bytes string
 ---@param buftype "acwrite"|"nofile"
 local function create(name, bytes, buftype)
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = window.create_buffer(false, true)
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype = buftype
   -- Without undo, or the first `u` would empty the buffer.
@@ -38,7 +38,7 @@ local function create(name, bytes, buftype)
   vim.bo[buf].undolevels = -1
   text.write(buf, bytes)
   vim.bo[buf].undolevels = levels
-  vim.api.nvim_buf_set_name(buf, name)
+  window.set_name(buf, name)
   return buf
 end
 

@@ -5,6 +5,7 @@
 --- kind comes before it, or |<stack>| shows more than the write itself.
 local notify = require("gemini-bridge.notify")
 local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
 local wishes = require("gemini-bridge.review.write_wish")
 
 local M = {}
@@ -51,7 +52,7 @@ local function keep_name(buf, name, words)
       vim.cmd(("noautocmd bwipeout! %d"):format(other))
     end
   end
-  vim.api.nvim_buf_set_name(buf, name)
+  window.set_name(buf, name)
   notify(words.stays)
 end
 

@@ -48,7 +48,7 @@ local function replacement(view)
       return buf
     end
   end
-  return vim.api.nvim_create_buf(true, false)
+  return window.create_buffer(true, false)
 end
 
 --- Whether Neovim would end with the proposal's window.
