@@ -14,7 +14,7 @@ export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close">
 export interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
-  report: (change: Pick<Status, "calls">) => void;
+  report: (change: Pick<Status, "calls" | "asking">) => void;
   /** Keeps the sessions for a host that follows this one. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }
@@ -26,6 +26,12 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const grace = Math.max(boot.server.grace, GRACE);
   const sessions = createSessions({ version, log, ...boot.server, grace, offer: EDITOR_OFFER });
   follow(sessions.events);
-  sessions.events.on("changed", () => remember({ editorSessions: sessions.all() }));
+  const reportClients = () =>
+    report({ asking: sessions.connected().map(({ info: { name, version } }) => ({ name, version })) });
+  sessions.events
+    .on("changed", () => remember({ editorSessions: sessions.all() }))
+    .on("connected", reportClients)
+    .on("disconnected", reportClients)
+    .on("ended", reportClients);
   return { sessions, handlers, close };
 }

@@ -70,6 +70,8 @@ export interface Status {
   shared?: Shared | undefined;
   /** How often the model has asked Neovim. */
   calls?: number;
+  /** Whose models can ask it now: the names that the clients give themselves. */
+  asking?: { name: string; version: string }[];
   /** As of when the user asked last. */
   editors?: Editors | undefined;
   /** Why a start failed. */

@@ -1,6 +1,7 @@
 import { symlinkSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
+import { examine } from "../support/doctor.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
 
 const FILES = {
@@ -142,6 +143,10 @@ t.test("tools that read", async (t) => {
     const lines = await nvim.lua(
       "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
     );
-    t.match(lines, /Tools +\d+ calls of the model's/);
+    t.match(lines, /Tools +\d+ calls of the model's\n +test 1\n/);
+    t.match((await examine(nvim))["Bridge"], "Its model has Neovim's tools: test 1");
+    await client.mcp.close();
+    await nvim.waitFor("#require('gemini-bridge.bridge.status').get().asking == 0", "the client to be gone");
+    t.match((await examine(nvim))["Bridge"], "No client has Neovim's tools for its model now");
   });
 });

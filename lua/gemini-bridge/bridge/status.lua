@@ -17,6 +17,7 @@ local M = {}
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field editors? gemini_bridge.Editors When the user has asked for the status.
 ---@field calls? integer How often the model has asked Neovim.
+---@field asking? { name: string, version: string }[] The clients whose models can ask it.
 ---@field error? string
 
 --- What a CLI in another terminal finds in the current directory.

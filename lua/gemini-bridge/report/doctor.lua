@@ -75,6 +75,7 @@ local function facts()
       pid = bridge.pid,
       discoveryFiles = filled(bridge.discoveryFiles or {}),
       workspace = filled(bridge.workspace),
+      asking = filled(bridge.asking or {}),
       clients = filled(vim.tbl_map(function(client)
         return {
           name = client.name,

@@ -122,6 +122,19 @@ local function terminals()
   end, require("gemini-bridge.terminal.terminals").list())
 end
 
+--- The calls of models, and whose they can be.
+---@param now gemini_bridge.HostStatus
+---@return string[]
+local function tools(now)
+  local lines = vim.tbl_map(function(client)
+    return vim.fn.strtrans(("%s %s"):format(client.name, client.version))
+  end, now.asking or {})
+  if now.calls then
+    table.insert(lines, 1, ("%d calls of the model's"):format(now.calls))
+  end
+  return lines
+end
+
 ---@param now gemini_bridge.HostStatus
 ---@return string
 local function state(now)
@@ -148,7 +161,7 @@ function M.lines()
     { "Shared", running and shared_now() or {} },
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
-    { "Tools", now.calls and { ("%d calls of the model's"):format(now.calls) } or {} },
+    { "Tools", tools(now) },
     { "Reviews", reviews() },
     { "Gate", gate ~= "" and { gate:match("^gate (.*)") } or {} },
     { "Terminals", terminals() },

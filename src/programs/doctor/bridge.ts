@@ -49,6 +49,12 @@ export async function checkBridge(
       findings.warn(`${client} says "Disconnected" since the host is another`, "/ide enable in it");
     else findings.ok(`Connected: ${client}`);
   }
+  for (const { name, version } of bridge.asking)
+    findings.ok(`Its model has Neovim's tools: ${name} ${version}`);
+  if (bridge.asking.length === 0)
+    findings.info(
+      "No client has Neovim's tools for its model now: `/mcp` in a CLI says whether it knows them",
+    );
   await checkOthers(
     findings,
     here.filter(({ port }) => port !== bridge.port),

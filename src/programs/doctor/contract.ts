@@ -26,6 +26,8 @@ const Bridge = z.object({
       }),
     )
     .default([]),
+  /** Whose models have the tools, as they name themselves. */
+  asking: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
   /** What the running host was built from. */
   build: z.string().optional(),
   /** Why a CLI in a terminal here does not connect without a question. */
