@@ -36,8 +36,8 @@ export interface ChangedFiles {
 export interface ChangedFilesOptions {
   bridge: Bridge;
   memory: ChangeMemory;
-  /** A file that is known may be another one on disk. */
-  look: () => void;
+  /** Files that are known may be others on disk. */
+  look: (paths: ReadonlySet<string>) => void;
 }
 
 export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions): ChangedFiles {
@@ -45,6 +45,7 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
   const told = new Map<string, ShownChange>();
   const awaited = new Map<string, Set<string>>();
   const watch = createFileWatch(look);
+  const watched = new Set<string>();
   let following = false;
 
   const isAwaited = (path: string, except?: Agent) =>
@@ -57,7 +58,9 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
       files.delete(path);
       memory.forget(path);
     }
-    watch.set(files.keys());
+    if (files.has(path) === watched.has(path)) return;
+    if (!watched.delete(path)) watched.add(path);
+    watch.set(watched);
     if (following === files.size > 0) return;
     following = files.size > 0;
     bridge.tell("changes_follow", { active: following });

@@ -7,7 +7,7 @@ import type { ChosenChanges, changeEvents } from "../nvim/changes.ts";
 import { Refusal } from "../refusal.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import { type DiskFile, readDiskFile, realPath, restore } from "./disk-file.ts";
+import { type DiskFile, readDiskFile, readStillFile, realPath, restore } from "./disk-file.ts";
 import type { Agent, AgentEvent } from "./events.ts";
 import { type FileChange, follow, kept, shown, textOf, undone } from "./file-change.ts";
 import type { History } from "./history.ts";
@@ -39,7 +39,7 @@ export interface ChangesOptions {
 }
 
 export function createChanges({ bridge, memory, prompts, history, log }: ChangesOptions): Changes {
-  const files = createChangedFiles({ bridge, memory, look: () => void inTurn(lookAgain) });
+  const files = createChangedFiles({ bridge, memory, look: (paths) => void inTurn(() => lookAgain(paths)) });
   /** Hashes of the texts that the user has agreed to, by file. */
   const agreements = new Map<string, Set<string>>();
   /** Before the commands that run: by agent and command. */
@@ -56,22 +56,22 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
   }
 
   /** What the disk holds although no agent is known to have written it, the user has written. */
-  async function sync(change: FileChange): Promise<FileChange> {
+  async function sync(change: FileChange, read = readStillFile): Promise<FileChange> {
     if ((await readVersion(change.path)) === change.version) return change;
-    const next = follow(change, await readDiskFile(change.path));
+    const next = follow(change, await read(change.path));
     files.set(next);
     return next;
   }
 
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
-    if (change) await sync(change);
+    if (change) await sync(change, readDiskFile);
   }
 
   /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
-  async function lookAgain(): Promise<void> {
+  async function lookAgain(paths?: ReadonlySet<string>): Promise<void> {
     if (looks.size > 0) return;
-    const quiet = files.all().filter(({ path }) => !files.isAwaited(path));
+    const quiet = files.all().filter(({ path }) => (paths?.has(path) ?? true) && !files.isAwaited(path));
     const versions = await Promise.all(quiet.map(({ path }) => readVersion(path)));
     for (const change of quiet.filter(({ version }, i) => version !== versions[i])) await sync(change);
   }

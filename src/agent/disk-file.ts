@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "../disk/disk.ts";
 import { Refusal } from "../refusal.ts";
 
@@ -18,7 +19,13 @@ export interface DiskFile {
   readonly mode?: number | undefined;
   /** As long as it is the same, so is the file. */
   readonly version: string;
+  /** When that began (Unix milliseconds), of what is there. */
+  readonly since?: number | undefined;
 }
+
+/** Whoever writes a file empties it before, or takes it away: it must be as it is for so long (milliseconds). */
+const STILL = 30;
+const MAX_WAITS = 10;
 
 /** A FIFO is not waited for, a link not followed: the path is a real one. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
@@ -54,14 +61,32 @@ export function readDiskFile(path: string): Promise<DiskFile> {
   });
 }
 
+/**
+ * Reads what somebody may be about to write, when they have written it.
+ * @param path a {@link realPath}
+ */
+export async function readStillFile(path: string): Promise<DiskFile> {
+  const start = Date.now();
+  for (let waits = 0; ; waits += 1) {
+    const found = await readDiskFile(path);
+    const age = Date.now() - (found.since ?? start);
+    // A clock that is ahead is that of another machine.
+    if (age >= STILL || age < 0 || waits === MAX_WAITS) return found;
+    await delay(STILL - age);
+  }
+}
+
 async function read(file: FileHandle): Promise<DiskFile> {
   const found = await file.stat();
   const version = [found.ino, found.size, found.mtimeMs, found.ctimeMs].join(" ");
-  if (!found.isFile()) return { kind: "other", version };
+  const since = found.ctimeMs;
+  if (!found.isFile()) return { kind: "other", version, since };
   const mode = found.mode & 0o7777;
-  if (found.size > MAX_FILE) return { kind: "long", mode, version };
+  if (found.size > MAX_FILE) return { kind: "long", mode, version, since };
   const text = (await file.readFile()).toString("latin1");
-  return text.length > MAX_FILE ? { kind: "long", mode, version } : { kind: "file", mode, version, text };
+  return text.length > MAX_FILE
+    ? { kind: "long", mode, version, since }
+    : { kind: "file", mode, version, since, text };
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Tells when files come, go or change on disk. */
 import { type FSWatcher, watch } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { disk } from "../disk/disk.ts";
 
 /** Several things happen to a folder at once: a file that is saved may go for a moment (milliseconds). */
@@ -20,10 +20,11 @@ interface Folder {
   watcher: FSWatcher | undefined;
 }
 
-/** @param changed one of the files may be another one, or gone. */
-export function createFileWatch(changed: () => void): FileWatch {
+/** @param changed these files may be others, or gone. */
+export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): FileWatch {
   const folders = new Map<string, Folder>();
   let timer: NodeJS.Timeout | undefined;
+  let due = new Set<string>();
 
   function drop(folder: string): void {
     folders.get(folder)?.watcher?.close();
@@ -55,9 +56,12 @@ export function createFileWatch(changed: () => void): FileWatch {
           drop(folder);
           add(folder, known);
         }
+        for (const one of name && known.has(name) ? [name] : known) due.add(join(folder, one));
         timer ??= setTimeout(() => {
           timer = undefined;
-          changed();
+          const paths = due;
+          due = new Set();
+          changed(paths);
         }, SETTLE);
       });
       return watcher.on("error", () => drop(folder));

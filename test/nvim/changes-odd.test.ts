@@ -1,0 +1,160 @@
+/** Changes without a review where something is out of the ordinary: the buffer, the file, the agents, what is typed. */
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import { basename } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { startBridge } from "../support/bridge.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
+import type { NvimOptions } from "../support/nvim.ts";
+
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(
+    z.object({ path: z.string(), status: z.string(), added: z.int(), removed: z.int(), hunks: z.int() }),
+  ),
+);
+
+async function start(t: Test, options: NvimOptions) {
+  const bridge = await startBridge(t, options);
+  const { nvim } = bridge;
+  const changes = async () =>
+    Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")).map(
+      ({ path, status, added, removed, hunks }) =>
+        `${basename(path)} ${status} +${added} -${removed} ${hunks}`,
+    );
+  return {
+    nvim,
+    agent: new HookedAgent(bridge, "one"),
+    other: new HookedAgent(bridge, "two"),
+    changes,
+    read: (name: string) => readFileSync(nvim.path(name), "utf8"),
+    lines: () => nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, true), ' ')"),
+    /** Waits until these are the changes. */
+    async lists(t: Test, ...wanted: string[]) {
+      await nvim
+        .waitFor(async () => (await changes()).join() === wanted.join(), wanted.join())
+        .catch(() => {});
+      t.strictSame(await changes(), wanted);
+    },
+    /** Waits until a message says it, and forgets the messages. */
+    async says(sentence: RegExp) {
+      await nvim.waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`);
+      await nvim.command("messages clear");
+    },
+  };
+}
+
+t.test("a buffer that cannot be changed, and the first and last line", async (t) => {
+  const { nvim, agent, read, lines, lists } = await start(t, {
+    files: { "a.txt": "1\n2\n3" },
+    args: ["a.txt"],
+  });
+  for (const options of ["nomodifiable", "modifiable readonly"]) {
+    await nvim.command(`set ${options}`);
+    await agent.prompt("a long one ".repeat(100_000));
+    await agent.write("a.txt", "one\n2\n3\nfour\n");
+    await lists(t, "a.txt modified +3 -2 2");
+    await nvim.command("edit!");
+    t.equal(await lines(), "one 2 3 four");
+    await nvim.input("G:GeminiUndo<CR>");
+    await lists(t, "a.txt modified +1 -1 1");
+    t.equal(read("a.txt"), "one\n2\n3");
+    await nvim.input("gg:GeminiUndo<CR>");
+    await lists(t);
+    t.equal(read("a.txt"), "1\n2\n3");
+    await nvim.command("edit!");
+    t.equal(await lines(), "1 2 3");
+  }
+  t.notMatch(await nvim.messages(), /E\d+:|got in the way/);
+});
+
+t.test("two agents at one file, and a third hand", async (t) => {
+  const { nvim, agent, other, read, lists, says } = await start(t, { files: { "a.txt": "1\n2\n3\n" } });
+  await agent.prompt("one");
+  await agent.starts("a.txt");
+  await other.prompt("two");
+  await other.starts("a.txt");
+  writeFileSync(nvim.path("a.txt"), "1\ntwo\n3\n");
+  await agent.ended("a.txt");
+  await nvim.command("GeminiUndo a.txt").catch(() => {});
+  writeFileSync(nvim.path("a.txt"), "1\ntwo\n3\nfour\n");
+  await other.ended("a.txt");
+  await lists(t, "a.txt modified +2 -1 2");
+  await agent.done();
+  await other.done();
+  await says(/gemini changed 1 file \(\+2 -1\)/);
+  writeFileSync(nvim.path("a.txt"), "0\n1\ntwo\n3\nfour\n");
+  await nvim.command("GeminiUndo a.txt");
+  await lists(t);
+  t.equal(read("a.txt"), "0\n1\n2\n3\n", "what nobody told of stays");
+});
+
+t.test("a folder in its place, outside of the workspace, not shared, with another mode", async (t) => {
+  const { nvim, agent, read, lists, says } = await start(t, {
+    files: {
+      "a.txt": "1\n",
+      "b.txt": "1\n",
+      ".geminiignore": "secret*\n",
+      "secret.txt": "1\n",
+      "../outside.txt": "1\n",
+    },
+  });
+  await agent.write("a.txt", undefined);
+  mkdirSync(nvim.path("a.txt"));
+  await lists(t, "a.txt modified +0 -0 0");
+  await nvim.command("GeminiUndo a.txt");
+  await says(/a\.txt cannot be undone: it is no regular file/);
+  await nvim.command("GeminiKeep a.txt");
+  await lists(t);
+  rmdirSync(nvim.path("a.txt"));
+
+  await agent.write("b.txt", "2\n");
+  chmodSync(nvim.path("b.txt"), 0o750);
+  await agent.write("secret.txt", "2\n");
+  await agent.write("../outside.txt", "2\n");
+  await lists(t, "b.txt modified +1 -1 1", "secret.txt modified +1 -1 1", "outside.txt modified +1 -1 1");
+  await nvim.command("GeminiUndo all");
+  await lists(t);
+  t.same(["b.txt", "secret.txt", "../outside.txt"].map(read), ["1\n", "1\n", "1\n"]);
+  t.equal(statSync(nvim.path("b.txt")).mode & 0o777, 0o750, "which the user has set");
+});
+
+t.test("what is typed wrong, and what is not there", async (t) => {
+  const { nvim, agent, lists, says } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
+  await agent.write("a.txt", "1\ntwo\n");
+  await lists(t, "a.txt modified +1 -1 1");
+  for (const [command, sentence] of [
+    ["GeminiKeep", /No change here: see :GeminiChanges/],
+    ["1GeminiUndo", /No change here/],
+    ["GeminiKeep none.txt", /none\.txt has no changes to keep or undo/],
+    ["GeminiUndo! all of it", /all of it has no changes/],
+    ["new | GeminiKeep!", /No agent has changed this file/],
+    ["GeminiUndo", /No agent has changed this file/],
+  ] as const) {
+    await nvim.command(command);
+    await says(sentence);
+  }
+  for (const command of ["1,9GeminiKeep", "GeminiHistory now", "GeminiChanges here"])
+    await t.rejects(nvim.command(command), /E16|E488/);
+  await lists(t, "a.txt modified +1 -1 1");
+  await nvim.command("GeminiKeep all");
+  await lists(t);
+  await nvim.command("GeminiUndo all");
+  await says(/Nothing is changed that is not kept/);
+  t.ok(existsSync(nvim.path("a.txt")));
+});
+
+t.test("a hundred files", async (t) => {
+  const { nvim, agent, lists, changes } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
+  await agent.prompt("many");
+  await agent.run("for i in $(seq 100); do echo $i > $i.txt; done");
+  t.strictSame(await changes(), [], "outside of a work tree nothing is known of them");
+  for (let i = 1; i <= 100; i += 1) await agent.write(`${i}.txt`, `${i}\nmore\n`);
+  await nvim.waitFor(async () => (await changes()).length === 100, "all of them", 20_000);
+  await nvim.command("GeminiChanges");
+  t.equal(await nvim.lua("return #vim.fn.getqflist()"), 100);
+  await nvim.command("cclose | GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "none of them", 20_000);
+  t.equal(readFileSync(nvim.path("100.txt"), "utf8"), "100\n");
+  await lists(t);
+});
