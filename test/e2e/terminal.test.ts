@@ -5,6 +5,7 @@ import { waitFor } from "../support/wait.ts";
 
 const start = (t: Test) =>
   startWithGemini(t, {
+    env: { GEMINI_CLI_NO_RELAUNCH: "" }, // as users have it: a process that starts another one
     files: {
       "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
       "a b,c/odd (name).txt": "odd content\n",

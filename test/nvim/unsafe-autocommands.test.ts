@@ -6,7 +6,17 @@ const PROPOSED = "one\n2\nthree\n";
 const OURS = `return vim.tbl_filter(function(name) return name:find('^gemini') end,
   vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs()))`;
 const EVENTS = [
-  ["WinNew", "WinEnter", "BufWinEnter", "BufEnter", "FileType", "OptionSet", "BufNew", "BufFilePre", "BufFilePost"],
+  [
+    "WinNew",
+    "WinEnter",
+    "BufWinEnter",
+    "BufEnter",
+    "FileType",
+    "OptionSet",
+    "BufNew",
+    "BufFilePre",
+    "BufFilePost",
+  ],
   ["WinClosed", "BufHidden", "BufUnload", "BufWinLeave", "WinLeave", "BufLeave", "BufDelete", "BufWipeout"],
   ["User"],
 ];

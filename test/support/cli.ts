@@ -46,6 +46,9 @@ return { win = win, buf = buf, job = job, shell = vim.fn.jobpid(job), height = v
 
 const Place = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
 
+/** For what the CLI draws at once on an idle machine (milliseconds). */
+const PATIENCE = 20_000;
+
 /** The line that the CLI draws above its prompt. */
 const RULE = /^─+$/;
 
@@ -110,7 +113,7 @@ export class Cli {
    * @param timeout milliseconds
    * @throws Error with the screen as it is at last
    */
-  async waitForScreen(pattern: RegExp, timeout = 10_000): Promise<void> {
+  async waitForScreen(pattern: RegExp, timeout = PATIENCE): Promise<void> {
     await this.#waitFor(async () => pattern.test((await this.screen()).join("\n")), `${pattern}`, timeout);
   }
 
@@ -159,7 +162,7 @@ export class Cli {
   }
 
   async #waitForPrompt(shows: (prompt: Prompt) => boolean, what: string): Promise<void> {
-    await this.#waitFor(async () => shows(await this.#prompt()), what, 10_000);
+    await this.#waitFor(async () => shows(await this.#prompt()), what, PATIENCE);
   }
 
   async #prompt(): Promise<Prompt> {

@@ -25,6 +25,7 @@ export function geminiEnv(model: Model): Record<string, string> {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: model.url,
+    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process less to start; test/e2e/terminal.test.ts does without
     http_proxy: "http://127.0.0.1:9",
   };
 }
