@@ -31,6 +31,7 @@ lint: deps ## check format and style
 	stylua --check $(LUA)
 	luacheck --quiet $(LUA)
 	node scripts/check-modules.mjs
+	node scripts/check-annotations.mjs
 	node scripts/version.mjs --check
 	node scripts/check-workflows.mjs
 

@@ -55,6 +55,8 @@ function M.remember(new)
   memory = new
 end
 
+--- What the last host wanted the next one to know.
+---@return { sessions: table[], diffs: { id: integer, filePath: string }[] }?
 function M.memory()
   return memory
 end

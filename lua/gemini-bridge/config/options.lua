@@ -15,9 +15,9 @@ local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one
 
 ---@param name string
 ---@param default any
+---@param doc string
 ---@param check fun(value: any): boolean
 ---@param expects string
----@param doc string
 ---@param sort_out? fun(value: any): any, string[]
 ---@return gemini_bridge.Option
 local function option(name, default, doc, check, expects, sort_out)

@@ -32,6 +32,7 @@ function M.ended()
   return vim.bo.buftype == "" and region.ended(to_end) or nil
 end
 
+--- What is highlighted while a command is typed: Neovim has left Visual mode by then.
 function M.command_line_opened()
   command_line = {
     win = vim.api.nvim_get_current_win(),
@@ -40,6 +41,7 @@ function M.command_line_opened()
   }
 end
 
+--- The command is given, or given up.
 function M.command_line_closed()
   command_line = nil
 end

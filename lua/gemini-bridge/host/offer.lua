@@ -11,6 +11,7 @@ local RESTART = { "Restart it, and go on", "Not now" }
 --- The update whose offer was turned down.
 local declined ---@type string?
 
+---@param state "missing"|"stale"
 ---@param go fun() What to do with the new build.
 local function offer_build(state, go)
   local build = require("gemini-bridge.host.build")

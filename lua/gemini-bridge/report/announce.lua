@@ -32,6 +32,7 @@ local function announce(wanted, sentence)
   })
 end
 
+--- Starts the bridge and says when it runs.
 function M.start()
   local now = status.get()
   if now.state == "running" then
@@ -42,6 +43,7 @@ function M.start()
   host.start()
 end
 
+--- Stops it and says when it has stopped.
 function M.stop()
   if status.get().state == "stopped" then
     return notify("The bridge was not running")
@@ -50,6 +52,7 @@ function M.stop()
   host.stop()
 end
 
+--- Starts it anew and says when it runs.
 function M.restart()
   announce("running", "The bridge runs again, on port %d")
   host.restart()

@@ -27,6 +27,7 @@ local function code_of(value)
 end
 
 ---@param path string
+---@param buf integer
 ---@param diagnostic vim.Diagnostic
 local function describe(path, buf, diagnostic)
   local line = vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
