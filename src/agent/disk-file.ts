@@ -5,6 +5,8 @@ import { type FileHandle, mkdir, open, realpath, rename, rm } from "node:fs/prom
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "../disk/disk.ts";
+import { codeOf } from "../disk/error-code.ts";
+import { versionOf } from "../disk/version.ts";
 import { Refusal } from "../refusal.ts";
 
 /** Of a longer one the text is not read (bytes). */
@@ -78,7 +80,7 @@ export async function readStillFile(path: string): Promise<DiskFile> {
 
 async function read(file: FileHandle): Promise<DiskFile> {
   const found = await file.stat();
-  const version = [found.ino, found.size, found.mtimeMs, found.ctimeMs].join(" ");
+  const version = versionOf(found);
   const since = found.ctimeMs;
   if (!found.isFile()) return { kind: "other", version, since };
   const mode = found.mode & 0o7777;
@@ -144,8 +146,4 @@ async function mustStay(path: string): Promise<boolean> {
   if (!file) return false;
   const { nlink, uid } = await file.stat().finally(() => file.close());
   return nlink > 1 || uid !== process.getuid?.();
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
 }

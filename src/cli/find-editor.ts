@@ -6,11 +6,11 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
+import { readSmallFile, type SmallFile } from "../disk/small-file.ts";
 import { readFileName } from "../ide/profile-paths.ts";
 import { GEMINI } from "../ide/profiles.ts";
 import { type Cli, temporaryDirectory } from "./cli.ts";
 import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
-import { readSmallFile, type SmallFile } from "./small-file.ts";
 
 /** A CLI takes any object for an announcement, and minds a wrong field when it needs it. */
 const Announcement = z.object({

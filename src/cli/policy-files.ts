@@ -3,9 +3,9 @@ import { readdirSync, statSync } from "node:fs";
 import { join, normalize } from "node:path";
 import { parse } from "smol-toml";
 import * as z from "zod";
+import { readSmallFile } from "../disk/small-file.ts";
 import { homeDirectory, systemDirectory, userDirectory, type Variables } from "./cli.ts";
 import { weakness } from "./secure.ts";
-import { readSmallFile } from "./small-file.ts";
 
 const WrittenRule = z.object({
   toolName: z.union([z.string(), z.array(z.string())]),

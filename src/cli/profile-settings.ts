@@ -3,11 +3,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
+import { readSmallFile } from "../disk/small-file.ts";
 import { expand } from "../ide/profile-paths.ts";
 import type { Profile } from "../ide/profiles.ts";
 import { Refusal } from "../refusal.ts";
 import type { Variables } from "./cli.ts";
-import { readSmallFile } from "./small-file.ts";
 
 const Settings = z.record(z.string(), z.unknown());
 

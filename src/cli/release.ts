@@ -2,8 +2,8 @@
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { readSmallFile } from "../disk/small-file.ts";
 import { run } from "./processes/run.ts";
-import { readSmallFile } from "./small-file.ts";
 
 /** The releases between which test/compat ran, both included. */
 export const OLDEST = "0.7.0";

@@ -3,10 +3,10 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
+import { readSmallFile } from "../disk/small-file.ts";
 import { Refusal } from "../refusal.ts";
 import { homeDirectory, systemDirectory, userDirectory, type Variables } from "./cli.ts";
 import { insecurity } from "./secure.ts";
-import { readSmallFile } from "./small-file.ts";
 import { isFolderDistrusted } from "./trust.ts";
 
 /** One wrong value does not take the others along: the CLI warns of it and goes on. */

@@ -2,9 +2,9 @@
 import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
+import { readSmallFile } from "../disk/small-file.ts";
 import { userDirectory, type Variables } from "./cli.ts";
 import { contains } from "./find-editor.ts";
-import { readSmallFile } from "./small-file.ts";
 
 const Folders = z.record(z.string(), z.enum(["TRUST_FOLDER", "TRUST_PARENT", "DO_NOT_TRUST"]));
 

@@ -4,6 +4,7 @@
  */
 import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { access, lstat, realpath, stat } from "node:fs/promises";
+import { codeOf } from "./error-code.ts";
 import { type Mounts, mountsNow } from "./mounts.ts";
 import { createQueue, type Queue } from "./queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
@@ -137,7 +138,7 @@ function answerOf<T>(ask: () => T | undefined): Answer<T> {
 }
 
 function failure(error: unknown): { error: string } {
-  return { error: error instanceof Error && "code" in error ? String(error.code) : String(error) };
+  return { error: codeOf(error) };
 }
 
 /** That of this machine. */

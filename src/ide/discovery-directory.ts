@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { codeOf } from "../disk/error-code.ts";
 import { Refusal } from "../refusal.ts";
 import { directoryOf } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
@@ -114,9 +115,4 @@ function isRootKnown(map: string): boolean {
 
 function belongsToAnother(directory: string, advice: string): DiscoveryError {
   return new DiscoveryError(`${directory} belongs to another user; ${advice}`);
-}
-
-/** The system's name for what went wrong, such as `ENOSPC`. */
-export function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : String(error);
 }

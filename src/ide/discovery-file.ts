@@ -13,8 +13,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
-import { readSmallFile } from "../cli/small-file.ts";
-import { codeOf, DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
+import { codeOf } from "../disk/error-code.ts";
+import { readSmallFile } from "../disk/small-file.ts";
+import { DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
 import { directoryOf, fileName } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
 import { type Announcement, discoveryContent, IDE_INFO } from "./wire.ts";

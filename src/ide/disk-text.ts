@@ -1,8 +1,10 @@
 /** What a file on disk holds, as short as a hash: texts may be long, and there may be many. */
 import { createHash } from "node:crypto";
-import { constants, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { disk } from "../disk/disk.ts";
+import { codeOf } from "../disk/error-code.ts";
+import { versionOf } from "../disk/version.ts";
 
 /** Of a longer file size and date have to do (bytes). */
 const MAX_SIZE = 64 * 1024 * 1024;
@@ -26,13 +28,13 @@ export function readDiskText(path: string): Promise<DiskText> {
 async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
-    const version = versionIn(found);
+    const version = versionOf(found);
     // To open a device may do something.
     if (!found.isFile()) return { hash: "no file", version };
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const found = await file.stat();
-      const version = versionIn(found);
+      const version = versionOf(found);
       if (!found.isFile()) return { hash: "no file", version };
       const bytes = await readUpTo(file, MAX_SIZE);
       return bytes ? { hash: hashOf(bytes), version, bytes } : { hash: version, version };
@@ -46,15 +48,7 @@ async function readText(path: string): Promise<DiskText> {
 
 /** The {@link DiskText.version} of what is at a path. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
-  return disk.run(path, () => stat(path).then(versionIn, codeOf));
-}
-
-function versionIn({ ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [ino, size, mtimeMs, ctimeMs].join(" ");
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "unknown";
+  return disk.run(path, () => stat(path).then(versionOf, codeOf));
 }
 
 /** @returns `undefined` when there is more; what a file says of its size may be wrong. */

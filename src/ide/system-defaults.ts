@@ -11,7 +11,7 @@ import * as z from "zod";
 import type { Variables } from "../cli/cli.ts";
 import { isAlive } from "../cli/processes/table.ts";
 import { insecurity } from "../cli/secure.ts";
-import { readSmallFile } from "../cli/small-file.ts";
+import { readSmallFile } from "../disk/small-file.ts";
 import { Refusal } from "../refusal.ts";
 import { type Profile, type SystemDefaults, systemDirectory } from "./profiles.ts";
 

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { readSmallFile } from "../../cli/small-file.ts";
+import { readSmallFile } from "../../disk/small-file.ts";
 import { expand } from "../../ide/profile-paths.ts";
 import type { Profile } from "../../ide/profiles.ts";
 import type { Findings } from "./section.ts";

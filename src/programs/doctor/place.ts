@@ -4,7 +4,7 @@ import { basename, delimiter, dirname } from "node:path";
 import * as z from "zod";
 import type { Variables } from "../../cli/cli.ts";
 import { isWithin } from "../../cli/find-editor.ts";
-import { readSmallFile } from "../../cli/small-file.ts";
+import { readSmallFile } from "../../disk/small-file.ts";
 import { directoryOf, readFileName } from "../../ide/profile-paths.ts";
 import type { Profile } from "../../ide/profiles.ts";
 import type { Bridge } from "./contract.ts";
