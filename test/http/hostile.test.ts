@@ -1,16 +1,8 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import t, { type Test } from "tap";
-import {
-  ask,
-  headers,
-  INITIALIZE,
-  initialize,
-  openStream,
-  RpcError,
-  sendRaw,
-  startServer,
-} from "../support/server.ts";
+import { openStream } from "../support/event-stream.ts";
+import { ask, headers, INITIALIZE, initialize, RpcError, sendRaw, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 const KIB = 1024;

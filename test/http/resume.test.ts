@@ -1,8 +1,9 @@
 import t, { type Test } from "tap";
 import { encode } from "../../src/http/notification.ts";
 import type { Session } from "../../src/http/sessions.ts";
+import { openStream } from "../support/event-stream.ts";
 import { heldMemory } from "../support/memory.ts";
-import { initialize, openStream, type ServerOptions, startServer } from "../support/server.ts";
+import { initialize, type ServerOptions, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** A server with one session. */

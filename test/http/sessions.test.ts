@@ -1,14 +1,7 @@
 import t from "tap";
+import { type EventStream, openStream } from "../support/event-stream.ts";
 import { heldMemory } from "../support/memory.ts";
-import {
-  ask,
-  type EventStream,
-  INITIALIZE,
-  initialize,
-  openStream,
-  RpcError,
-  startServer,
-} from "../support/server.ts";
+import { ask, INITIALIZE, initialize, RpcError, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });

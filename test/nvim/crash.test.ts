@@ -1,8 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
+import { openStream } from "../support/event-stream.ts";
 import { isAlive } from "../support/processes.ts";
-import { ask, initialize, openStream } from "../support/server.ts";
+import { ask, initialize } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** What Neovim says when a channel is gone, in any of its words. */

@@ -3,8 +3,9 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { isDeepStrictEqual } from "node:util";
 import type { RunningBridge } from "./bridge.ts";
+import { type EventStream, openStream } from "./event-stream.ts";
 import { descendants } from "./processes.ts";
-import { ask, type EventStream, initialize, openStream } from "./server.ts";
+import { ask, initialize } from "./server.ts";
 import { waitFor } from "./wait.ts";
 
 export interface ModelClient {
