@@ -68,6 +68,20 @@ t.test("a buffer that cannot be changed, and the first and last line", async (t)
   t.notMatch(await nvim.messages(), /E\d+:|got in the way/);
 });
 
+t.test("a buffer that becomes another file's", async (t) => {
+  const { nvim, agent, read, lists } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
+  const marks = "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf())";
+  await agent.write("a.txt", "1\n2\n");
+  await nvim.waitFor(`${marks} == 1`, "the mark");
+  await nvim.command("silent saveas b.txt");
+  t.equal(await nvim.lua(`return ${marks}`), 0);
+  await nvim.command("edit a.txt");
+  t.equal(await nvim.lua(`return ${marks}`), 1);
+  await nvim.command("GeminiUndo all");
+  await lists(t);
+  t.same(["a.txt", "b.txt"].map(read), ["1\n", "1\n2\n"]);
+});
+
 t.test("two agents at one file, and a third hand", async (t) => {
   const { nvim, agent, other, read, lists, says } = await start(t, { files: { "a.txt": "1\n2\n3\n" } });
   await agent.prompt("one");

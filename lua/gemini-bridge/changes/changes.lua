@@ -81,13 +81,13 @@ function M.follow(params)
       end
     end,
   })
-  -- To read a file again takes its marks away.
-  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost" }, {
+  -- To read a file again takes its marks away; with another name it is another file.
+  vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
-      local change = change_of(args.buf)
-      if change then
-        signs.place(args.buf, change)
+      -- |:saveas| leaves the name to a buffer that is not loaded.
+      if vim.api.nvim_buf_is_loaded(args.buf) then
+        signs.place(args.buf, change_of(args.buf))
       end
     end,
   })
