@@ -9,9 +9,9 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** One line of a text: what stands in a list must not look like the next entry. */
+/** One line of a text: what stands in a list must not look like the next entry, nor steer a screen. */
 export function oneLine(text: string, units = 300): string {
-  const line = text.replace(/\s+/g, " ").trim();
+  const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > units ? `${line.slice(0, units)}…` : line;
 }
 

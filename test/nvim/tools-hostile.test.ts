@@ -1,4 +1,5 @@
-import { writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -80,6 +81,50 @@ t.test("an answer is cut, and says so", async (t) => {
   t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
   await bridge.nvim.command("edit many.js");
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
+});
+
+t.test("names and texts that are none", async (t) => {
+  const { client, bridge } = await start(t, "normal");
+  const { nvim } = bridge;
+  execFileSync("mkfifo", [nvim.path("pipe.js")]);
+  mkdirSync(nvim.path("folder.js"));
+  symlinkSync("loop.js", nvim.path("loop.js"));
+  const names = [
+    "pipe.js",
+    "folder.js",
+    "loop.js",
+    ".",
+    "main.js/x",
+    "$HOME",
+    "`ls`",
+    "a\nb",
+    "%",
+    "nvim://buffers",
+    "file:///etc/passwd",
+  ];
+  for (const path of names)
+    for (const tool of ["open_file", "diagnostics", "read_buffer"])
+      t.match(await client.refusal(tool, { path }), "There is no such file", `${tool} ${path}`);
+  t.match(await client.refusal("open_file", { path: "a\0b" }), "path cannot be one of a file");
+  t.match(await client.refusal("open_file", { path: "x".repeat(100_000) }), "path cannot be one of a file");
+  t.match(await client.refusal("rename", { ...PLACE, new_name: "a\nb" }), "must be one line");
+  t.match(await client.refusal("hover", { ...PLACE, symbol: "((\0" }), "is not on line 1 of main.js");
+  const items = [{ path: "main.js", line: 10_000_000, text: "\x1b]0;x\x07\0|call system('x')" }];
+  await client.text("quickfix", { title: "\x1b[31m%{1}", items });
+  t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
+    title: "[31m%{1}",
+    items: [{ text: "]0;x |call system('x')" }],
+  });
+});
+
+t.test("an editor that does not answer", async (t) => {
+  const { client, bridge } = await start(t, "normal");
+  const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
+  process.kill(pid, "SIGSTOP");
+  t.teardown(() => process.kill(pid, "SIGCONT"));
+  t.match(await client.refusal("buffers"), "Neovim does not answer: it may be waiting for the user");
+  process.kill(pid, "SIGCONT");
+  t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
 });
 
 t.test("ten thousand of everything", async (t) => {

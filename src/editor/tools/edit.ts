@@ -17,13 +17,18 @@ export function firstOf({ answered, remarks }: Replies): { server: Server; resul
   return found;
 }
 
+const NewName = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,500}$/u, "must be one line of at most 500 characters")
+  .describe("Its new name");
+
 export const rename = defineTool({
   name: "rename",
   title: "Rename a symbol",
   description:
     "Renames the symbol that is named on a line of a file, everywhere in the workspace, as the language server knows " +
     "it. Writes the files; the user can undo it.",
-  input: { ...symbolInput, new_name: z.string().min(1).max(500).describe("Its new name") },
+  input: { ...symbolInput, new_name: NewName },
   annotations: EDITS,
   async run({ new_name: newName, ...args }, scene) {
     const symbol = { ...args, path: await scene.workspace.file(args.path) };
