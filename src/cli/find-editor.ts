@@ -7,8 +7,8 @@ import { basename, delimiter, dirname, join, relative, resolve } from "node:path
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { readSmallFile, type SmallFile } from "../disk/small-file.ts";
-import { readFileName } from "../ide/profile-paths.ts";
-import { GEMINI } from "../ide/profiles.ts";
+import { expand, readFileName } from "../ide/profile-paths.ts";
+import { GEMINI, type Profile } from "../ide/profiles.ts";
 import { type Cli, temporaryDirectory } from "./cli.ts";
 import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
 
@@ -17,6 +17,8 @@ const Announcement = z.object({
   port: z.union([z.number(), z.string()]).optional().catch(undefined),
   workspacePath: z.string().optional().catch(undefined),
   authToken: z.string().optional().catch(undefined),
+  /** Of Qwen Code's, whose files have no process in their names. */
+  ppid: z.number().optional().catch(undefined),
   ideInfo: z.object({ name: z.string(), displayName: z.string() }).optional().catch(undefined),
 });
 
@@ -31,17 +33,22 @@ export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly content: z.infer<typeof Announcement> | undefined;
 }
 
-/** All discovery files below a temporary directory, in no order. */
-export function announcedEditors(temporary: string): AnnouncedEditor[] {
-  const directory = GEMINI.directory.replace("{tmp}", temporary);
+/** All discovery files for a kind of CLI, in no order. @param temporary the temporary directory */
+export function announcedEditors(
+  temporary: string,
+  profile: Pick<Profile, "directory" | "file"> = GEMINI,
+): AnnouncedEditor[] {
+  const directory = expand(profile.directory.replace("{tmp}", () => temporary));
   return list(directory).flatMap((name) => {
-    const { pid, port } = readFileName(GEMINI, name) ?? {};
+    const { pid: named, port } = readFileName(profile, name) ?? {};
+    if (port === undefined) return [];
     const path = join(directory, name);
-    if (pid === undefined || port === undefined) return [];
     const file = readIfPossible(path);
     if (!file) return [];
     const { text, ...facts } = file;
-    return { path, pid, isAlive: isAlive(pid), port, ...facts, content: parse(text) };
+    const content = parse(text);
+    const pid = named ?? content?.ppid;
+    return pid === undefined ? [] : { path, pid, isAlive: isAlive(pid), port, ...facts, content };
   });
 }
 

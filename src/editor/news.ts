@@ -13,7 +13,7 @@ type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 export interface News {
   /** @param uris those that the client has subscribed to, as they change */
   follow(session: Follower, uris: ReadonlySet<string>): void;
-  /** A client listens, or has ceased to: without any, Neovim tells of no change. */
+  /** A client listens, or to something else, or has ceased to: without any, Neovim tells of no change. */
   listeners(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
@@ -26,7 +26,7 @@ export function createNews(bridge: Pick<Bridge, "tell">): News {
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();
   let due: NodeJS.Timeout | undefined;
-  let watching = false;
+  let watching = { on: false, selection: false };
 
   function tell(to: { session: Follower; untaken: Set<string> }, method: string, uri?: string): void {
     const key = `${method} ${uri}`;
@@ -48,10 +48,14 @@ export function createNews(bridge: Pick<Bridge, "tell">): News {
   }
 
   function listeners(): void {
-    const isWanted = [...followers.values()].some(({ session }) => session.isConnected);
-    if (isWanted === watching) return;
-    watching = isWanted;
-    bridge.tell("model_watch", { on: watching });
+    const listening = [...followers.values()].filter(({ session }) => session.isConnected);
+    const wanted = {
+      on: listening.length > 0,
+      selection: listening.some(({ uris }) => uris.has("nvim://selection")),
+    };
+    if (wanted.on === watching.on && wanted.selection === watching.selection) return;
+    watching = wanted;
+    bridge.tell("model_watch", wanted);
   }
 
   return {

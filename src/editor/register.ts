@@ -28,16 +28,23 @@ export interface Choice {
 
 /**
  * @param run runs what is asked for; it fails with a {@link Refusal}
+ * @param subscribed told when those URIs are others
  * @returns the URIs to which the client has subscribed, as they change
  */
-export function register(server: McpServer, sdk: Sdk, choice: Choice, run: Read): ReadonlySet<string> {
+export function register(
+  server: McpServer,
+  sdk: Sdk,
+  choice: Choice,
+  run: Read,
+  subscribed = () => {},
+): ReadonlySet<string> {
   for (const tool of TOOLS.filter(({ name }) => choice.offered?.includes(name) ?? true)) {
     tool.register(server, (act) =>
       orReason(run(`tool ${tool.name}`, async (scene) => resultOf(await act(scene), scene.workspace))),
     );
   }
   registerPrompts(server, choice.prompts, run);
-  return registerResources(server, sdk, run);
+  return registerResources(server, sdk, run, subscribed);
 }
 
 /** To a model a failed tool is an answer, too. */

@@ -61,8 +61,13 @@ const BUFFER = `${SCHEME}buffer/`;
 /** Runs in a scene, and fails as MCP wants it. */
 export type Read = <T>(name: string, run: (scene: Scene) => Promise<T>) => Promise<T>;
 
-/** @returns the URIs to which a client has subscribed, as they change */
-export function registerResources(server: McpServer, sdk: Sdk, read: Read): ReadonlySet<string> {
+/** @returns the URIs to which a client has subscribed, as they change, which is told to `subscribed` */
+export function registerResources(
+  server: McpServer,
+  sdk: Sdk,
+  read: Read,
+  subscribed: () => void,
+): ReadonlySet<string> {
   const mimeType = "text/plain";
   for (const { name, title, description, read: describe } of RESOURCES) {
     const uri = SCHEME + name;
@@ -85,7 +90,7 @@ export function registerResources(server: McpServer, sdk: Sdk, read: Read): Read
     const answer = await read(href, (scene) => readBuffer({ path: pathOf(href) }, scene));
     return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
   });
-  return followSubscriptions(server, sdk);
+  return followSubscriptions(server, sdk, subscribed);
 }
 
 /** @returns what stands behind the scheme, also when it cannot be decoded */
@@ -101,14 +106,16 @@ function pathOf(uri: string): string {
 /** More subscriptions than there are things to subscribe to are no use to anyone. */
 const MAX_SUBSCRIPTIONS = 1000;
 
-function followSubscriptions({ server }: McpServer, sdk: Sdk): ReadonlySet<string> {
+function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => void): ReadonlySet<string> {
   const uris = new Set<string>();
   server.setRequestHandler(sdk.SubscribeRequestSchema, ({ params: { uri } }) => {
     if (uris.size < MAX_SUBSCRIPTIONS) uris.add(uri);
+    subscribed();
     return {};
   });
   server.setRequestHandler(sdk.UnsubscribeRequestSchema, ({ params: { uri } }) => {
     uris.delete(uri);
+    subscribed();
     return {};
   });
   return uris;

@@ -74,7 +74,7 @@ export function createEditorServer({
     const choice = { offered: boot.tools.offered, prompts: boot.prompts };
     news.follow(
       session,
-      register(server, sdk, choice, (what, act) => run(what, session.info, act)),
+      register(server, sdk, choice, (what, act) => run(what, session.info, act), news.listeners),
     );
   }
 

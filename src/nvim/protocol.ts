@@ -11,7 +11,7 @@ import { Clis } from "../ide/profiles.ts";
 import { type ChangeCalls, changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId, Memory } from "./memory.ts";
-import { Consent, type QuestionName, type Questions } from "./questions.ts";
+import { Changed, Consent, type QuestionName, type Questions } from "./questions.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Status } from "./status.ts";
 
@@ -69,8 +69,8 @@ export const events = {
     result: z.unknown().optional(),
     error: z.string().optional(),
   }),
-  /** Of what the model may have seen; `text` is that of buffers. */
-  model_changed: z.object({ what: list(z.enum(["buffers", "changes", "diagnostics", "quickfix", "text"])) }),
+  /** Of what the model may have seen. */
+  model_changed: z.object({ what: list(Changed) }),
   /** For the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
   /** The CLI in the terminal of this name says that it waits for a prompt. */
@@ -96,7 +96,6 @@ export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 export const Boot = z.object({
   /** The process that the CLI finds from a shell in `:terminal`. */
   idePid: z.number().int().positive(),
-  /** The log file. */
   /** Neovim's own. */
   editorPid: z.number().int().positive(),
   logFile: z.string(),
@@ -228,8 +227,8 @@ export interface Calls extends ChangeCalls {
   consent: Record<string, never>;
   /** Asks for the model; the event `answered` comes with the same id. */
   ask: { id: number; question: QuestionName; params: Questions[QuestionName] };
-  /** Whether `model_changed` is to be told. */
-  model_watch: { on: boolean };
+  /** Whether `model_changed` is to be told, and whether of the selection, too, which changes with each key. */
+  model_watch: { on: boolean; selection: boolean };
   /** Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI. */
   diff_open: { id: number; filePath: string; newContent: string; client: string; label: string };
   /** Answers what the proposal holds now, and changes nothing. */

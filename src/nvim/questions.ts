@@ -18,6 +18,9 @@ export const Consent = z.object({
 });
 export type Consent = z.infer<typeof Consent>;
 
+/** What the model may have seen, and reads differently now; `text` is that of buffers. */
+export const Changed = z.enum(["buffers", "changes", "diagnostics", "quickfix", "selection", "text"]);
+
 /** A listed buffer of a file that is loaded. */
 const Buffer = z.object({
   path: z.string(),

@@ -98,6 +98,20 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.command("edit more.js");
     await nvim.waitFor(() => listed > 0 && updated.includes("nvim://diagnostics"), "both notifications");
     t.notOk(updated.includes("nvim://quickfix"), "nothing that was not subscribed to");
+    const follows =
+      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.agent.model.changed', event = 'CursorMoved' })";
+    t.equal(
+      await nvim.lua(`return ${follows}`),
+      0,
+      "no key costs anything for a selection that nobody follows",
+    );
+    await mcp.subscribeResource({ uri: "nvim://selection" });
+    await nvim.waitFor(`${follows} == 1`, "the selection to be followed");
+    await nvim.input("v");
+    await nvim.waitFor(() => updated.includes("nvim://selection"), "the selection's notification");
+    await nvim.input("<Esc>");
+    await mcp.unsubscribeResource({ uri: "nvim://selection" });
+    await nvim.waitFor(`${follows} == 0`, "the selection to be left alone");
   });
 
   await t.test("prompts", async (t) => {

@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
-import { ToolListChangedNotificationSchema } from "@modelcontextprotocol/sdk/types.js";
+import {
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from "@modelcontextprotocol/sdk/types.js";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { type EditorClient, editorClient } from "../support/editor-client.ts";
@@ -11,12 +14,12 @@ import { temporary } from "../support/temporary.ts";
 
 const NONE = /No Neovim with gemini-bridge\.nvim is open for .*:GeminiStart/;
 
-async function startProgram(t: Scope, cwd: string, tmp: string): Promise<EditorClient> {
+async function startProgram(t: Scope, cwd: string, tmp: string, env = {}): Promise<EditorClient> {
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [join(root, "dist/neovim.cjs")],
     cwd,
-    env: { PATH: process.env["PATH"] ?? "", TMPDIR: tmp },
+    env: { PATH: process.env["PATH"] ?? "", TMPDIR: tmp, ...env },
   });
   const mcp = new Client({ name: "test", version: "1" });
   t.teardown(() => mcp.close());
@@ -51,6 +54,23 @@ t.test("the program for any MCP client", async (t) => {
     t.ok(told > 0, "the client is told to look again");
   });
 
+  await t.test("its subscriptions follow a crash of the host, although nobody asks", async () => {
+    const updated: string[] = [];
+    mcp.setNotificationHandler(
+      ResourceUpdatedNotificationSchema,
+      ({ params }) => void updated.push(params.uri),
+    );
+    await mcp.subscribeResource({ uri: "nvim://quickfix" });
+    const host = await bridge.host();
+    process.kill(host, "SIGKILL");
+    await bridge.nextHost(host);
+    await nvim.waitFor(async () => {
+      await nvim.command("doautocmd QuickFixCmdPost gemini");
+      return updated.includes("nvim://quickfix");
+    }, "the notification");
+    await mcp.unsubscribeResource({ uri: "nvim://quickfix" });
+  });
+
   await t.test("says what to do when there is no editor, and lists its tools", async (t) => {
     const before = await mcp.listTools();
     await nvim.command("GeminiStop");
@@ -69,4 +89,17 @@ t.test("the program for any MCP client", async (t) => {
     const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
     t.match(await elsewhere.refusal("buffers"), NONE);
   });
+});
+
+t.test("an editor for other CLIs than Gemini CLI is found, too", async (t) => {
+  for (const cli of ["qwen", "llxprt"]) {
+    const others = ["gemini", "qwen", "llxprt"].filter((name) => name !== cli);
+    const { nvim } = await startBridge(t, {
+      files: { "a.md": "# A\n", "../home/.qwen/settings.json": "{}" },
+      args: ["a.md"],
+      init: `require('gemini-bridge').setup({ clis = { ${others.map((name) => `${name} = false`).join(", ")} } })`,
+    });
+    const client = await startProgram(t, nvim.path(""), nvim.dirs.tmp, { HOME: nvim.dirs.home });
+    t.match(await client.text("buffers"), "1 file open", cli);
+  }
 });

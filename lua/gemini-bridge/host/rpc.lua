@@ -52,7 +52,7 @@ local calls = {
   },
   consent = { params = {}, run = model.consent },
   ask = { params = { id = "number", question = "string", params = "table" }, run = model.ask },
-  model_watch = { params = { on = "boolean" }, run = model.watch },
+  model_watch = { params = { on = "boolean", selection = "boolean" }, run = model.watch },
   diff_open = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },
     run = reviews.open,

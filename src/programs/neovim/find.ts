@@ -3,21 +3,31 @@ import * as z from "zod";
 import { temporaryDirectory } from "../../cli/cli.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../cli/find-editor.ts";
 import { readProcessTable } from "../../cli/processes/table.ts";
+import { type Profile, profilesOf } from "../../ide/profiles.ts";
 import type { Address } from "./http.ts";
 
 z.config({ jitless: true });
 
 /** @returns nothing when none is above this process, nor open in its directory */
 export async function findNeovim(): Promise<Address | undefined> {
+  // Gemini CLI's first; the user may have switched it off.
+  for (const profile of profilesOf()) {
+    const found = await findBy(profile);
+    if (found) return found;
+  }
+  return undefined;
+}
+
+async function findBy(profile: Profile): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
   // Another editor's companion has no such server, and must not get in the way.
-  const editors = announcedEditors(temporaryDirectory(env)).filter(
+  const editors = announcedEditors(temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
   if (editors.length === 0) return undefined;
   const idePid = idePidOf({ pid, env, cwd }, await readProcessTable());
-  const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
+  const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
   // A CLI would take any and complain; files of another project are nobody's business here.

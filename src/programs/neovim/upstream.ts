@@ -2,6 +2,9 @@
 import type { Message, Request } from "./alone.ts";
 import { type Address, exchange, messagesOf } from "./http.ts";
 
+/** An editor that has gone is looked for this often (milliseconds). */
+const PAUSE = 1_000;
+
 export interface Upstream {
   /** Keeps how the client has introduced itself: so it is introduced to each editor. */
   introduce(request: Request): void;
@@ -21,6 +24,9 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
   let introduction: Request | undefined;
   let session: Promise<Session | undefined> | undefined;
   let sessions = 0;
+  let due: NodeJS.Timeout | undefined;
+  /** What the client has subscribed to, by its URI: asked anew of each editor. */
+  const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
     const { findNeovim } = await import("./find.ts");
@@ -34,6 +40,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     const opened = { address, headers: { "mcp-session-id": id, "mcp-protocol-version": version } };
     await drain(opened, { jsonrpc: "2.0", method: "notifications/initialized" });
     void listen(opened);
+    for (const request of subscriptions.values()) await drain(opened, request);
     sessions += 1;
     if (sessions > 1) {
       // Another editor, or the same one anew, may offer something else.
@@ -56,14 +63,33 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
       // It broke: the next question finds out whether the editor is still there.
     }
     if (session === here) session = undefined;
+    comeBack();
+  }
+
+  /** Whoever has subscribed waits for news, and asks nothing that would find the editor again. */
+  function comeBack(): void {
+    clearTimeout(due);
+    if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), PAUSE);
   }
 
   /** @returns the session; one that cannot be begun is tried again by the next question */
   async function current(): Promise<Session | undefined> {
     session ??= connect().catch(() => undefined);
-    const found = await session;
-    if (!found) session = undefined;
+    const asked = session;
+    const found = await asked;
+    if (!found && session === asked) {
+      session = undefined;
+      comeBack();
+    }
     return found;
+  }
+
+  /** Keeps what the editor has agreed to. */
+  function remember({ method, params, ...request }: Request, { error }: Message): void {
+    const uri = uriOf(params);
+    if (uri === undefined || error !== undefined) return;
+    if (method === "resources/subscribe") subscriptions.set(uri, { method, params, ...request });
+    if (method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
   /** @returns the answer, or why there is none: `gone` when the editor has not taken the question */
@@ -94,6 +120,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
         const open = await current();
         const asked = session;
         const answer = open && (await pass(open, request));
+        if (answer && answer !== "gone") remember(request, answer);
         if (answer !== "gone") return answer;
         if (session === asked) session = undefined;
       }
@@ -104,6 +131,10 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
       if (open && message.method !== "notifications/initialized") await drain(open, message).catch(() => {});
     },
   };
+}
+
+function uriOf(params: unknown): string | undefined {
+  return typeof params === "object" && params !== null && "uri" in params ? String(params.uri) : undefined;
 }
 
 function versionOf(result: unknown): string {

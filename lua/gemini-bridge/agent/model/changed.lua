@@ -8,7 +8,7 @@ local group ---@type integer?
 ---@type table<string, true>
 local changed = {}
 
----@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"text"
+---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"selection"|"text"
 local function note(what)
   if next(changed) == nil then
     vim.schedule(function()
@@ -29,11 +29,12 @@ local EVENTS = {
   buffers = { "BufAdd", "BufDelete", "BufWipeout", "BufFilePost" },
   diagnostics = { "DiagnosticChanged" },
   quickfix = { "QuickFixCmdPost" },
+  selection = { "BufEnter", "CursorMoved", "CursorMovedI", "ModeChanged" },
   text = { "TextChanged", "TextChangedI", "TextChangedP", "FileChangedShellPost" },
 }
 
 --- Starts or stops. May run twice.
----@param params { on: boolean }
+---@param params { on: boolean, selection: boolean }
 function M.watch(params)
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -45,13 +46,15 @@ function M.watch(params)
   group = vim.api.nvim_create_augroup("gemini-bridge.agent.model.changed", {})
   for what, events in pairs(EVENTS) do
     local is_own = vim.startswith(events[1], "Gemini")
-    vim.api.nvim_create_autocmd(is_own and "User" or events, {
-      group = group,
-      pattern = is_own and events or nil,
-      callback = function()
-        note(what)
-      end,
-    })
+    if what ~= "selection" or params.selection then
+      vim.api.nvim_create_autocmd(is_own and "User" or events, {
+        group = group,
+        pattern = is_own and events or nil,
+        callback = function()
+          note(what)
+        end,
+      })
+    end
   end
 end
 

@@ -88,7 +88,7 @@ end
 
 --- Lets go of what was read for the model. May run twice.
 function M.close()
-  changed.watch({ on = false })
+  changed.watch({ on = false, selection = false })
   settle.untrack()
   documents.close()
 end
