@@ -17,6 +17,9 @@ function review(propose: () => Promise<"accepted">, patience?: number) {
 }
 
 t.test("a user who takes longer than the client waits", async (t) => {
+  // A host has connections that keep it alive meanwhile.
+  const connection = setInterval(() => {}, 60_000);
+  t.teardown(() => clearInterval(connection));
   const { text, structured } = await review(() => new Promise(() => {}), 1);
   t.match(text, "0 of 1 file changed and written.\na.js: not decided yet: the review stays open");
   t.same(structured, { files: [{ path: "a.js", outcome: "open" }] });
