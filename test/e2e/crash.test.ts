@@ -22,10 +22,15 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   );
   await cli.type("Please greet more formally.");
   await cli.waitForScreen(/Apply this change\?/);
-  // It is shown before the CLI has its answer, without which the CLI would not listen; this is known after that.
+  // It is shown before the CLI has its answer, without which the CLI would not listen. Once it is shown the answer is on
+  // its way, and leaves before those to requests that come after that.
   const answered =
     "((require('gemini-bridge.bridge.decisions').memory() or {}).diffs[1] or {}).baseline ~= nil";
   await nvim.waitFor(answered, "the review");
+  for (let request = 0; request < 3; request += 1) {
+    const { status } = await fetch(`http://127.0.0.1:${bridge.file().port}/mcp`, { method: "POST" });
+    t.equal(status, 401);
+  }
 
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
