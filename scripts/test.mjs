@@ -63,8 +63,7 @@ async function work() {
   }
 }
 try {
-  // Tests wait more than they compute.
-  await Promise.all(Array.from({ length: availableParallelism() + 1 }, work));
+  await Promise.all(Array.from({ length: availableParallelism() }, work));
 } finally {
   bundle.remove();
 }

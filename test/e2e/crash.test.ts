@@ -32,11 +32,7 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
     t.equal(status, 401);
   }
 
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.is("starting");
-  await nvim.command("GeminiAccept");
-  await bridge.nextHost(host);
+  await bridge.nextHost(await bridge.crash("GeminiAccept"));
   await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file", 15_000);
   await cli.waitForScreen(/The greeting is new\./);
   await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");

@@ -21,12 +21,11 @@ async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running>
   return { nvim, discovery, client };
 }
 
-/** What the plugin has said, without its name. */
-async function said(nvim: Nvim): Promise<string[]> {
-  return (await nvim.messages())
-    .trim()
-    .replaceAll(/^gemini-bridge: /gm, "")
-    .split("\n");
+/** Waits until the plugin has said this and nothing else, its name left out. */
+async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {
+  const said = async () => (await nvim.messages()).trim().replaceAll(/^gemini-bridge: /gm, "");
+  await nvim.waitFor(async () => (await said()) === wanted.join("\n"), wanted.join("\n")).catch(() => {});
+  t.same((await said()).split("\n"), wanted);
 }
 
 const ENVIRONMENT = ["SERVER_PORT", "WORKSPACE_PATH", "AUTH_TOKEN", "PID"].map(
@@ -71,7 +70,7 @@ t.test("discovery file and environment", async (t) => {
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), "1", "the inherited value is back");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_STDIO_COMMAND"), "code");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
-  t.same(await said(nvim), [`The bridge runs on port ${file.port}`, "The bridge has stopped"]);
+  await says(t, nvim, [`The bridge runs on port ${file.port}`, "The bridge has stopped"]);
 });
 
 t.test("context follows the user", async (t) => {
@@ -175,7 +174,7 @@ t.test("what cannot be shown is refused with a sentence", async (t) => {
   t.equal(unknown.isError, true);
   t.match(JSON.stringify(unknown.content), /no diff is open for/);
   t.same(client.errors, []);
-  t.same(await said(nvim), [`The bridge runs on port ${discovery.port}`]);
+  await says(t, nvim, [`The bridge runs on port ${discovery.port}`]);
 });
 
 t.test("starting is idempotent and a stop cancels it", async (t) => {
@@ -185,12 +184,13 @@ t.test("starting is idempotent and a stop cancels it", async (t) => {
   await nvim.waitFor(`${state} == 'stopped'`, "the cancelled start");
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop() b.start()");
   await nvim.waitFor(`${state} == 'running'`, "the second start", 10_000);
+  const pid = "require('gemini-bridge').status().pid";
+  const before = await nvim.lua(`return ${pid}`);
   await nvim.command("GeminiRestart");
-  await nvim.waitFor(`${state} ~= 'running'`, "the restart to begin");
-  await nvim.waitFor(`${state} == 'running'`, "the restart to end", 10_000);
+  await nvim.waitFor(`${state} == 'running' and ${pid} ~= ${before}`, "the restart to end", 10_000);
   const [file, ...others] = readDiscovery(nvim.dirs.tmp);
   t.equal(others.length, 0);
-  t.same(await said(nvim), [`The bridge runs again, on port ${file?.port}`]);
+  await says(t, nvim, [`The bridge runs again, on port ${file?.port}`]);
 });
 
 t.test("a start that fails says why", async (t) => {

@@ -46,11 +46,7 @@ t.test("a decision taken while the host was down reaches the client that comes b
   const second = await bridge.client("second");
   await first.openDiff(nvim.path("a.txt"), "two\n");
   await second.openDiff(nvim.path("b.txt"), "three\n");
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.is("starting");
-  await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
-  await nvim.command(`GeminiReject ${nvim.path("b.txt")}`);
+  const host = await bridge.crash(`GeminiAccept ${nvim.path("a.txt")}`, `GeminiReject ${nvim.path("b.txt")}`);
   await bridge.nextHost(host);
   t.same(await first.waitForNotification("ide/diffAccepted", undefined, 10_000), {
     filePath: nvim.path("a.txt"),
@@ -109,10 +105,7 @@ t.test("stopping the bridge says which decisions nobody will hear of", async (t)
   const { nvim } = bridge;
   const client = await bridge.client();
   await client.openDiff(nvim.path("a.txt"), "kept\n");
-  process.kill(await bridge.host(), "SIGKILL");
-  await bridge.is("starting");
-  await nvim.command("GeminiAccept");
-  await nvim.command("GeminiStop");
+  await bridge.crash("GeminiAccept", "GeminiStop");
   await bridge.is("stopped");
   t.match(await nvim.messages(), /accepted .*a\.txt is kept in buffer \d/);
   t.same(await nvim.lua("return require('gemini-bridge.bridge.decisions').list()"), []);

@@ -72,6 +72,25 @@ export class RunningBridge {
     return pid;
   }
 
+  /**
+   * Kills the host and runs commands while it is down, in the very tick in which Neovim notices: seen from here that
+   * may be over already.
+   * @returns the process that it was
+   */
+  async crash(...commands: string[]): Promise<number> {
+    const host = await this.host();
+    const noticed = this.nvim.lua(
+      `local commands = ...
+      local function is_down() return require('gemini-bridge').status().state == 'starting' end
+      assert(vim.wait(10000, is_down, 1), 'the host is not down')
+      for _, command in ipairs(commands) do vim.cmd(command) end`,
+      commands,
+    );
+    process.kill(host, "SIGKILL");
+    await noticed;
+    return host;
+  }
+
   /** Waits for a host that is not `before`. */
   async nextHost(before: number): Promise<number> {
     await this.nvim.waitFor(
