@@ -36,9 +36,10 @@ export function createSurroundings({
     cli_started({ terminal, cli, program, cwd, env }) {
       const profile = profiles.find(({ name }) => name === cli);
       const isOther = basename(program) !== basename(profile?.cmd[0] ?? "");
-      if (!profile || isOther || done.has(cli) || isDecided(profile, env, cwd)) return;
+      if (!profile || isOther || done.has(cli)) return;
+      const { isDecided, isAsked } = readChoice(profile, env, cwd);
+      if (isDecided) return;
       done.add(cli);
-      const isAsked = cli === "gemini" && isNudged(env, cwd);
       bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
     },
     editors_asked({ cwd }) {
@@ -47,17 +48,21 @@ export function createSurroundings({
   };
 }
 
-/** Whether it is to connect: off is what the user has said, too. */
-function isDecided(profile: Profile, env: Variables, cwd: string): boolean {
-  if (profile.name === "gemini")
-    return setting(readSettings(env, cwd).files, ({ ide }) => ide?.enabled) !== undefined;
-  const settings = readProfileSettings(profile, env, cwd);
-  return profileSetting(settings, profile.settings.ide, z.boolean()) !== undefined;
-}
-
-/** Gemini CLI will ask. One who does not want to be asked again may not want it at all. */
-function isNudged(env: Variables, cwd: string): boolean {
-  return !setting(readSettings(env, cwd).files, ({ ide }) => ide?.hasSeenNudge)?.value;
+/**
+ * What the user has chosen: whether it is to connect (off is a choice, too), and whether the CLI will ask. One who
+ * does not want to be asked again may not want it at all.
+ */
+function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
+  if (profile.name !== "gemini") {
+    const settings = readProfileSettings(profile, env, cwd);
+    const enabled = profileSetting(settings, profile.settings.ide, z.boolean());
+    return { isDecided: enabled !== undefined, isAsked: false };
+  }
+  const { files } = readSettings(env, cwd);
+  return {
+    isDecided: setting(files, ({ ide }) => ide?.enabled) !== undefined,
+    isAsked: !setting(files, ({ ide }) => ide?.hasSeenNudge)?.value,
+  };
 }
 
 function editorsFor(cwd: string, own: number): Editors | undefined {

@@ -112,7 +112,8 @@ function realPath(path: string): string {
   }
 }
 
-function realExisting(path: string): string {
+/** The path without symbolic links, as far as it exists. */
+export function realExisting(path: string): string {
   try {
     return realpathSync(path);
   } catch {
@@ -121,7 +122,8 @@ function realExisting(path: string): string {
   }
 }
 
-function list(directory: string): string[] {
+/** The names in a directory. */
+export function list(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {

@@ -128,7 +128,7 @@ local function text_buffer(entry, side, lines)
   if existing then
     return existing
   end
-  local buf = vim.api.nvim_create_buf(false, true)
+  local buf = window.create_buffer(false, true)
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
   window.set_name(buf, name)
   vim.bo[buf].modeline = false

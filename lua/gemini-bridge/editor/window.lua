@@ -109,23 +109,37 @@ function M.delete_buffer(buf)
   end
 end
 
+--- Calls what creates something. When an autocommand fails at that, what is there nevertheless is removed.
+---@param list fun(): integer[] Handles of all there are.
+---@param remove fun(handle: integer)
+---@param create fun(...): integer
+---@param ... any What it is called with.
+---@return integer? handle, any problem
+local function try(list, remove, create, ...)
+  local before = list()
+  local ok, result = pcall(create, ...)
+  if ok then
+    return result
+  end
+  for _, handle in ipairs(list()) do
+    if not vim.list_contains(before, handle) then
+      remove(handle)
+    end
+  end
+  return nil, result
+end
+
 --- Creates a buffer, also when an autocommand fails at that.
 ---@param listed boolean
 ---@param scratch boolean
 ---@return integer buf
 function M.create_buffer(listed, scratch)
-  local before = vim.api.nvim_list_bufs()
-  local ok, result = pcall(vim.api.nvim_create_buf, listed, scratch)
-  if ok then
-    return result
+  local buf = try(vim.api.nvim_list_bufs, M.delete_buffer, vim.api.nvim_create_buf, listed, scratch)
+  if buf then
+    return buf
   end
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    if not vim.list_contains(before, buf) then
-      M.delete_buffer(buf)
-    end
-  end
-  local create = ("noautocmd echo nvim_create_buf(v:%s, v:%s)"):format(listed, scratch)
-  return assert(tonumber(vim.api.nvim_exec2(create, { output = true }).output))
+  local quietly = ("noautocmd echo nvim_create_buf(v:%s, v:%s)"):format(listed, scratch)
+  return assert(tonumber(vim.api.nvim_exec2(quietly, { output = true }).output))
 end
 
 --- Names a buffer, also when an autocommand fails at that. Raises when another buffer has the name.
@@ -144,18 +158,11 @@ end
 ---@param config vim.api.keyset.win_config
 ---@return integer win
 function M.open(buf, config)
-  local before = vim.api.nvim_list_wins()
-  local ok, result = pcall(vim.api.nvim_open_win, buf, false, config)
-  if ok then
-    return result
+  local win, problem = try(vim.api.nvim_list_wins, M.close, vim.api.nvim_open_win, buf, false, config)
+  if not win then
+    win = vim.api.nvim_open_win(buf, false, vim.tbl_extend("force", config, { noautocmd = true }))
+    safely.attempt(error, problem, 0)
   end
-  for _, win in ipairs(vim.api.nvim_list_wins()) do
-    if not vim.list_contains(before, win) then
-      M.close(win)
-    end
-  end
-  local win = vim.api.nvim_open_win(buf, false, vim.tbl_extend("force", config, { noautocmd = true }))
-  safely.attempt(error, result, 0)
   return win
 end
 

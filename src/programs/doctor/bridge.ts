@@ -30,10 +30,11 @@ export async function checkBridge(
   }
   checkHost(findings, bridge);
   await checkListener(findings, bridge);
+  const beside = announcedEditors(directoryOf(bridge));
   for (const profile of profiles) {
     const path = announcedFile(profile, bridge);
     if (path === undefined) continue;
-    const own = announcedEditors(directoryOf(bridge)).find((editor) => editor.path === path);
+    const own = beside.find((editor) => editor.path === path);
     if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
     else if (!isFile(path))
       findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");

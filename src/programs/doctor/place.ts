@@ -1,9 +1,9 @@
 /** Whether a CLI other than Gemini CLI finds an editor, by what its profile says of discovery. */
-import { readdirSync, realpathSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import * as z from "zod";
 import type { Variables } from "../../cli/cli.ts";
-import { isWithin } from "../../cli/find-editor.ts";
+import { isWithin, list, realExisting } from "../../cli/find-editor.ts";
 import { readSmallFile } from "../../disk/small-file.ts";
 import { directoryOf, readFileName } from "../../ide/profile-paths.ts";
 import type { Profile } from "../../ide/profiles.ts";
@@ -41,7 +41,7 @@ export function checkPlace(findings: Findings, subject: Descendant, bridge: Brid
       ":GeminiRestart; why it cannot be is in :GeminiLog",
     );
   else if (!isFile(path)) findings.error(`${path} is gone`, ":GeminiStart");
-  else if (real(dirname(path)) !== real(looks))
+  else if (realExisting(dirname(path)) !== realExisting(looks))
     findings.error(
       `looks for editors in ${looks}, but this bridge is announced by ${path}`,
       "start it by :Gemini",
@@ -68,9 +68,9 @@ function rootsIn(path: string): string[] {
 
 /** The discovery file of a profile's. Several profiles may have the same names for theirs. */
 export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge): string | undefined {
-  const place = real(directoryOf(profile, process.env));
+  const place = realExisting(directoryOf(profile, process.env));
   return discoveryFiles.find(
-    (path) => readFileName(profile, basename(path))?.port === port && real(dirname(path)) === place,
+    (path) => readFileName(profile, basename(path))?.port === port && realExisting(dirname(path)) === place,
   );
 }
 
@@ -98,20 +98,4 @@ function checkProcess(
       `start it by :Gemini cli=${name}, or in a shell in :terminal; elsewhere with the lines of :GeminiEnv and ` +
         needs.map(([key, value]) => `${key}=${value}`).join(" "),
     );
-}
-
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return []; // no editor has made it yet
-  }
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
