@@ -5,15 +5,16 @@ import type { Boot } from "../nvim/protocol.ts";
 import type { Read } from "./resources.ts";
 import type { Scene } from "./tool.ts";
 import { describeSelection } from "./tools/buffers.ts";
-import { describe, openPaths } from "./tools/diagnostics.ts";
+import { describe, everywhere } from "./tools/diagnostics.ts";
 
 type Prompts = Boot["prompts"];
 
 /** Fills what a prompt names in braces. */
 const FILLINGS: Record<string, (path: string | undefined, scene: Scene) => Promise<string>> = {
   diagnostics: async (path, scene) => {
-    const paths = path === undefined ? await openPaths(scene) : [await scene.workspace.file(path)];
-    return (await describe({ paths }, scene)).text;
+    const files =
+      path === undefined ? await everywhere(scene) : { paths: [await scene.workspace.file(path)] };
+    return (await describe(files, scene)).text;
   },
   selection: async (_, scene) => (await describeSelection(scene)).text,
 };

@@ -5,7 +5,7 @@ import type { EventPayload } from "../nvim/protocol.ts";
 import { count } from "./format.ts";
 import type { Answer, Scene } from "./tool.ts";
 import { describeSelection, listBuffers, readBuffer } from "./tools/buffers.ts";
-import { describe, openPaths } from "./tools/diagnostics.ts";
+import { describe, everywhere, openPaths } from "./tools/diagnostics.ts";
 import { describeQuickfix } from "./tools/view.ts";
 
 type Changed = EventPayload<"model_changed">["what"][number];
@@ -21,8 +21,8 @@ const RESOURCES: readonly Resource[] = [
   {
     name: "diagnostics",
     title: "Diagnostics",
-    description: "Errors and warnings in all open files",
-    read: async (scene) => describe({ paths: await openPaths(scene) }, scene),
+    description: "Errors and warnings in all files that are open or that a language server knows of",
+    read: async (scene) => describe(await everywhere(scene), scene),
   },
   {
     name: "quickfix",

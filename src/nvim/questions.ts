@@ -68,8 +68,17 @@ export const answers = {
     character: z.number().int().optional(),
     text: z.string().optional(),
   }),
-  /** The most severe first, `items` no more than the limit; `counts` of all, by severity from 1 to 4. */
-  diagnostics: z.object({ items: list(Diagnostic), counts: z.array(z.number().int()).length(4) }),
+  /**
+   * The most severe first, `items` no more than the limit; `counts` of all, by severity from 1 to 4, and of the `files`
+   * that they are in.
+   */
+  diagnostics: z.object({
+    items: list(Diagnostic),
+    counts: z.array(z.number().int()).length(4),
+    files: z.number().int(),
+  }),
+  /** Those with the gravest diagnostics first; `problems` are sentences. */
+  unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
   /** `servers` are those that know the method, `attached` counts all. `text` is that of the line. */
   document: z.object({
     servers: list(Server),
@@ -138,8 +147,10 @@ export interface Questions {
   read: { path: string; from: number; to: number; units: number };
   lines: { path: string; numbers: readonly number[] };
   selection: { units: number };
-  /** Of loaded files only. `severity`: this one and graver ones. */
-  diagnostics: { paths: readonly string[]; severity: number; limit: number };
+  /** Of loaded files, and of those that `unopened` has named. `severity`: this one and graver ones. */
+  diagnostics: { paths: readonly string[]; unopened: readonly string[]; severity: number; limit: number };
+  /** Asks language servers about the whole workspace: which files that are not open have diagnostics. */
+  unopened: { timeout: number };
   /** Reads the file into a hidden buffer where it is not open, and waits for its language servers. */
   document: { path: string; method: string; line?: number | undefined; timeout: number };
   /** Those that know a method that asks about no file. */

@@ -57,6 +57,12 @@ export function languageServer(mode = "normal", delay = 0): string {
   return serverFor("test", "javascript", command);
 }
 
+/** Lua for a test's init.lua that runs the language server that knows of files that are not open. */
+export function workspaceServer(mode = "whole"): string {
+  const command = [process.execPath, join(root, "test/support/workspace-server.mjs"), mode];
+  return serverFor("workspace", "javascript", command);
+}
+
 /** Lua for a test's init.lua that runs the real language server for TypeScript. */
 export function typescriptServer(): string {
   const modules = join(root, "node_modules");

@@ -4,16 +4,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { serve } from "./lsp.mjs";
 
 const [mode = "normal", delay = "0"] = process.argv.slice(2);
 const documents = new Map();
 let root = process.cwd();
-
-function send(message) {
-  const body = Buffer.from(JSON.stringify({ jsonrpc: "2.0", ...message }));
-  process.stdout.write(`Content-Length: ${body.length}\r\n\r\n`);
-  process.stdout.write(body);
-}
 
 /** All texts of the workspace, by URI: open ones as they are in the editor. */
 function texts() {
@@ -157,17 +152,4 @@ function receive({ id, method, params }) {
   send(result === undefined ? { id, error: { code: -32601, message: `no ${method}` } } : { id, result });
 }
 
-let buffer = Buffer.alloc(0);
-process.stdin.on("data", (data) => {
-  buffer = Buffer.concat([buffer, data]);
-  for (;;) {
-    const end = buffer.indexOf("\r\n\r\n");
-    const length = Number(
-      /Content-Length: (\d+)/i.exec(buffer.subarray(0, Math.max(end, 0)).toString())?.[1],
-    );
-    if (end < 0 || buffer.length < end + 4 + length) return;
-    receive(JSON.parse(buffer.subarray(end + 4, end + 4 + length).toString()));
-    buffer = buffer.subarray(end + 4 + length);
-  }
-});
-process.stdin.on("end", () => process.exit(0));
+const send = serve(receive);

@@ -19,11 +19,35 @@ export async function openPaths({ ask, workspace }: Scene): Promise<string[]> {
 }
 
 export interface Diagnosed {
+  /** Files that are loaded. */
   paths: readonly string[];
+  /** Others of which language servers have said something. */
+  unopened?: readonly string[];
   severity?: number;
   settled?: AnswerTo<"settle"> | undefined;
   /** Said before anything else. */
   remark?: string | undefined;
+  /** Why there may be more, a sentence each. */
+  remarks?: readonly string[];
+}
+
+/** All files that may be seen: those that are open, and those that language servers know of. */
+export async function everywhere(scene: Scene): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
+  const { ask, workspace, limits } = scene;
+  const [open, { paths, total, problems }] = await Promise.all([
+    openPaths(scene),
+    ask("unopened", { timeout: limits.timeout }),
+  ]);
+  const shared = await workspace.shared(paths);
+  const hidden = paths.length - shared.size;
+  const remarks = [
+    ...problems.map((problem) => `(${oneLine(problem)}.)`),
+    ...(hidden > 0
+      ? [`(${count(hidden, "file")} more, outside of the workspace or not shared by the user)`]
+      : []),
+    ...(total > paths.length ? [`(${count(total - paths.length, "file")} more are not looked at)`] : []),
+  ];
+  return { paths: open, unopened: [...shared], remarks };
 }
 
 /** What is to be known of diagnostics that are not surely those of the newest text. */
@@ -35,21 +59,22 @@ function freshness(settled: Diagnosed["settled"]): string[] {
     : [];
 }
 
-/** The diagnostics of loaded files as an answer. */
+/** The diagnostics of files as an answer. */
 export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer> {
-  const { paths, severity = SEVERITIES.length, settled, remark } = diagnosed;
+  const { paths, unopened = [], severity = SEVERITIES.length, settled, remark, remarks = [] } = diagnosed;
   const limit = scene.limits.items;
-  const { items, counts } = await scene.ask("diagnostics", { paths, severity, limit });
+  const question = { paths, unopened, severity, limit };
+  const { items, counts, files } = await scene.ask("diagnostics", question);
   const wanted = counts.slice(0, severity);
   const total = wanted.reduce((sum, each) => sum + each, 0);
-  const files = new Set(items.map(({ path }) => path));
-  const heading = `${tally(wanted)}${files.size > 0 ? ` in ${count(files.size, "file")}` : ""}`;
+  const heading = `${tally(wanted)}${files > 0 ? ` in ${count(files, "file")}` : ""}`;
   const text = [
     ...(remark === undefined ? [] : [remark]),
     ...freshness(settled),
     heading,
     ...items.map((item) => line(item, scene)),
     ...cutOff(items.length, total, "name a path or a severity for the others"),
+    ...remarks,
   ].join("\n");
   const structured = {
     total,
@@ -61,17 +86,21 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
       severity: SEVERITIES[item.severity - 1],
     })),
   };
-  return { text, structured, links: [...files] };
+  return { text, structured, links: items.map(({ path }) => path) };
 }
 
 export const diagnostics = defineTool({
   name: "diagnostics",
   title: "Diagnostics",
   description:
-    "Errors and warnings of the language servers and linters that run in the user's editor, for one file or for all " +
-    "open ones. With settle, waits until they have caught up with the last write: use it to check an edit.",
+    "Errors and warnings of the language servers and linters that run in the user's editor, for one file, or for all " +
+    "that are open or that a server knows of. With settle, waits until they have caught up with the last write: use it " +
+    "to check an edit.",
   input: {
-    path: z.string().optional().describe("A file; without it, all files that are open"),
+    path: z
+      .string()
+      .optional()
+      .describe("A file; without it, all files that are open or that a server knows of"),
     severity: z.enum(SEVERITIES).optional().describe("This severity and graver ones; all by default"),
     settle: z.boolean().optional().describe("Wait for the language servers first"),
   },
@@ -81,9 +110,10 @@ export const diagnostics = defineTool({
     const severity = args.severity === undefined ? SEVERITIES.length : SEVERITIES.indexOf(args.severity) + 1;
     const { timeout } = limits;
     if (args.path === undefined) {
-      const paths = await openPaths(scene);
-      const settled = args.settle ? await ask("settle", { paths, timeout }) : undefined;
-      return describe({ paths, severity, settled }, scene);
+      const settled = args.settle
+        ? await ask("settle", { paths: await openPaths(scene), timeout })
+        : undefined;
+      return describe({ ...(await everywhere(scene)), severity, settled }, scene);
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });

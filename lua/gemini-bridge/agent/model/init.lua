@@ -4,9 +4,11 @@ local changed = require("gemini-bridge.agent.model.changed")
 local documents = require("gemini-bridge.agent.model.documents")
 local edits = require("gemini-bridge.agent.model.edits")
 local problems = require("gemini-bridge.agent.model.problems")
+local published = require("gemini-bridge.agent.model.published")
 local servers = require("gemini-bridge.agent.model.servers")
 local settle = require("gemini-bridge.agent.model.settle")
 local show = require("gemini-bridge.agent.model.show")
+local unopened = require("gemini-bridge.agent.model.unopened")
 local opened = require("gemini-bridge.agent.model.opened")
 
 local M = {}
@@ -31,6 +33,7 @@ local questions = {
   lines = opened.lines,
   selection = opened.selection,
   diagnostics = problems.diagnostics,
+  unopened = unopened.ask,
   document = documents.ask,
   servers = list_servers,
   request = servers.request,
@@ -57,7 +60,7 @@ function M.consent()
 end
 
 --- Follows what cannot be asked for later, while the bridge runs.
-M.track = settle.track
+M.track = published.track
 
 --- Tells the host of changes, or stops.
 M.watch = changed.watch
@@ -88,8 +91,9 @@ end
 
 --- Lets go of what was read for the model. May run twice.
 function M.close()
+  unopened.forget()
   changed.watch({ on = false, selection = false })
-  settle.untrack()
+  published.untrack()
   documents.close()
 end
 

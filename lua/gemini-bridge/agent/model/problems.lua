@@ -1,7 +1,13 @@
---- Diagnostics of the files that are loaded.
+--- Diagnostics of files.
 local disk = require("gemini-bridge.disk.path")
+local published = require("gemini-bridge.agent.model.published")
+local slices = require("gemini-bridge.editor.slices")
+local unopened = require("gemini-bridge.agent.model.unopened")
 
 local M = {}
+
+--- So many diagnostics are looked at without a pause.
+local PIECE = 500
 
 --- The character that a byte column is at, 1-based, in UTF-16 units.
 ---@param line string?
@@ -26,86 +32,122 @@ local function code_of(value)
   return (kind == "string" or kind == "number") and value or nil
 end
 
----@param path string
----@param buf integer
----@param diagnostic vim.Diagnostic
-local function describe(path, buf, diagnostic)
-  local line = vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
+--- A diagnostic, and the file that it is of.
+---@class gemini_bridge.FileProblem
+---@field path string
+---@field order integer Of the file, among those that were asked for.
+---@field buf? integer Where it is loaded.
+---@field severity integer
+---@field one gemini_bridge.Problem
+
+---@param problem gemini_bridge.FileProblem
+local function describe(problem)
+  local path, buf, one = problem.path, problem.buf, problem.one
+  local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
+  local line = is_loaded and vim.api.nvim_buf_get_lines(buf, one.lnum, one.lnum + 1, false)[1] or nil
+  -- As a server has put it: in UTF-16 units, as a rule.
+  local exact = not is_loaded and vim.tbl_get(one, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
-    line = diagnostic.lnum + 1,
-    character = character(line, diagnostic.col),
-    severity = diagnostic.severity,
-    message = tostring(diagnostic.message),
-    code = code_of(diagnostic.code),
-    source = type(diagnostic.source) == "string" and diagnostic.source or nil,
+    line = one.lnum + 1,
+    character = type(exact) == "number" and exact + 1 or character(line, one.col),
+    severity = problem.severity,
+    message = tostring(one.message),
+    code = code_of(one.code),
+    source = type(one.source) == "string" and one.source or nil,
   }
 end
 
---- The diagnostics themselves, only to be looked at. Neovim copies all that it is asked for, which takes 30 ms for
---- 10,000: in this moment alone it does not.
----@param buf integer
----@param opts vim.diagnostic.GetOpts
----@return vim.Diagnostic[]
-local function peek(buf, opts)
-  local copy = vim.deepcopy
-  vim.deepcopy = function(value) ---@diagnostic disable-line: duplicate-set-field
-    return value
-  end
-  local ok, found = pcall(vim.diagnostic.get, buf, opts)
-  vim.deepcopy = copy
-  return ok and found or vim.diagnostic.get(buf, opts)
-end
-
----@param a vim.Diagnostic
----@param b vim.Diagnostic
+---@param a gemini_bridge.FileProblem
+---@param b gemini_bridge.FileProblem
 local function is_before(a, b)
-  return a.lnum < b.lnum or a.lnum == b.lnum and a.col < b.col
+  if a.order ~= b.order then
+    return a.order < b.order
+  end
+  return a.one.lnum < b.one.lnum or a.one.lnum == b.one.lnum and a.one.col < b.one.col
 end
 
---- The first of a list, in order. To sort it all takes longer, and language servers list them in order as a rule.
----@param found vim.Diagnostic[]
+--- Puts one in its place among the first of a list. To sort it all takes longer: language servers list them in order as
+--- a rule.
+---@param first gemini_bridge.FileProblem[]
+---@param problem gemini_bridge.FileProblem
 ---@param room integer
----@return vim.Diagnostic[]
-local function first_of(found, room)
-  local first = {}
-  for _, one in ipairs(found) do
-    local at = #first + 1
-    while at > 1 and is_before(one, first[at - 1]) do
-      at = at - 1
-    end
-    if at <= room then
-      table.insert(first, at, one)
-      first[room + 1] = nil
-    end
+local function insert(first, problem, room)
+  local at = #first + 1
+  while at > 1 and is_before(problem, first[at - 1]) do
+    at = at - 1
   end
-  return first
+  if at <= room then
+    table.insert(first, at, problem)
+    first[room + 1] = nil
+  end
+end
+
+--- A piece of a list, which may be long.
+---@class gemini_bridge.ProblemPiece
+---@field path string
+---@field order integer
+---@field buf? integer
+---@field list gemini_bridge.Problem[]
+---@field from integer
+
+---@param params { paths: string[], unopened: string[] }
+---@param done fun(problem?: string, pieces: gemini_bridge.ProblemPiece[])
+local function pieces_of(params, done)
+  local pieces, order = {}, 0
+  local elsewhere = params.unopened[1] and unopened.lists() or {}
+  slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
+    order = order + 1
+    local buf = not elsewhere[path] and disk.buffer(path) or nil
+    for _, list in pairs(elsewhere[path] or buf and published.lists(buf) or {}) do
+      for from = 1, #list, PIECE do
+        pieces[#pieces + 1] = { path = path, order = order, buf = buf, list = list, from = from }
+      end
+    end
+  end, function(problem)
+    done(problem, pieces)
+  end)
 end
 
 --- The gravest first.
----@param params { paths: string[], severity: integer, limit: integer }
+---@param params { paths: string[], unopened: string[], severity: integer, limit: integer }
 ---@param answer gemini_bridge.Answer
 function M.diagnostics(params, answer)
-  local items, counts, loaded = {}, { 0, 0, 0, 0 }, {}
-  for _, path in ipairs(params.paths) do
-    local buf = disk.buffer(path)
-    if buf then
-      loaded[#loaded + 1] = { path, buf }
-      for severity, count in pairs(vim.diagnostic.count(buf)) do
-        counts[severity] = counts[severity] + count
-      end
+  local counts, files, items = { 0, 0, 0, 0 }, {}, {}
+  ---@type gemini_bridge.FileProblem[][]
+  local first = { {}, {}, {}, {} }
+  local function finish(problem)
+    if problem then
+      return answer(nil, problem)
     end
+    answer({ items = items, counts = counts, files = vim.tbl_count(files) })
   end
-  for severity = 1, params.severity do
-    for _, file in ipairs(#items < params.limit and counts[severity] > 0 and loaded or {}) do
-      local path, buf = unpack(file)
-      local room = params.limit - #items
-      for _, one in ipairs(room > 0 and first_of(peek(buf, { severity = severity }), room) or {}) do
-        items[#items + 1] = describe(path, buf, one)
+  pieces_of(params, function(failure, pieces)
+    slices.each(failure and {} or pieces, function(piece)
+      for i = piece.from, math.min(piece.from + PIECE - 1, #piece.list) do
+        local one = piece.list[i]
+        local severity = counts[one.severity] and one.severity or 1
+        counts[severity] = counts[severity] + 1
+        if severity <= params.severity then
+          files[piece.path] = true
+          insert(first[severity], {
+            path = piece.path,
+            order = piece.order,
+            buf = piece.buf,
+            severity = severity,
+            one = one,
+          }, params.limit)
+        end
       end
-    end
-  end
-  answer({ items = items, counts = counts })
+    end, function(problem)
+      local shown = vim.iter(first):flatten():take(params.limit):totable()
+      slices.each(shown, function(each)
+        items[#items + 1] = describe(each)
+      end, function(late)
+        finish(failure or problem or late)
+      end)
+    end)
+  end)
 end
 
 return M

@@ -97,6 +97,36 @@ local function within(value, room)
   return kept
 end
 
+--- Asks a server and tells what it has answered, or why it has not.
+---@param client vim.lsp.Client
+---@param question { method: string, params: table, timeout: integer, buf?: integer }
+---@param finish fun(problem?: string, result: any) Called once.
+function M.await(client, question, finish)
+  local done = false
+  local function once(problem, result)
+    if not done then
+      done = true
+      finish(problem, result)
+    end
+  end
+  local sent, cancel = M.send(client, question.method, question.params, function(problem, result)
+    local reason = problem and ("%s: %s"):format(client.name, tostring(problem.message or "failed")) or nil
+    once(reason, result)
+  end, question.buf)
+  if not sent then
+    return once(("the language server %s is not running any more"):format(client.name))
+  end
+  M.poll(question.timeout, function(is_late)
+    if not done and client:is_stopped() then
+      once(("the language server %s ended without an answer"):format(client.name))
+    elseif not done and is_late then
+      cancel()
+      once(("the language server %s did not answer in %d ms"):format(client.name, question.timeout))
+    end
+    return done
+  end)
+end
+
 ---@param params { server: integer, path?: string, method: string, params: table, timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.request(params, answer)
@@ -108,30 +138,14 @@ function M.request(params, answer)
   if params.path and not buf then
     return answer(nil, "the file was closed meanwhile")
   end
-  local done = false
-  local function finish(result, problem)
-    done = true
-    answer(result, problem)
-  end
-  local sent, cancel = M.send(client, params.method, params.params, function(problem, result)
+  local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
+  M.await(client, question, function(problem, result)
     if problem then
-      return finish(nil, ("%s: %s"):format(client.name, tostring(problem.message or "failed")))
+      return answer(nil, problem)
     end
     local room = { left = MAX_ITEMS, total = 0 }
     local kept = within(result, room)
-    finish({ result = kept, total = room.total > MAX_ITEMS and room.total or nil })
-  end, buf)
-  if not sent then
-    return finish(nil, ("the language server %s is not running any more"):format(client.name))
-  end
-  M.poll(params.timeout, function(is_late)
-    if not done and client:is_stopped() then
-      finish(nil, ("the language server %s ended without an answer"):format(client.name))
-    elseif not done and is_late then
-      cancel()
-      finish(nil, ("the language server %s did not answer in %d ms"):format(client.name, params.timeout))
-    end
-    return done
+    answer({ result = kept, total = room.total > MAX_ITEMS and room.total or nil })
   end)
 end
 

@@ -1,5 +1,6 @@
 --- Whether what language servers say of a file is about its newest text.
 local documents = require("gemini-bridge.agent.model.documents")
+local published = require("gemini-bridge.agent.model.published")
 local servers = require("gemini-bridge.agent.model.servers")
 
 local M = {}
@@ -13,61 +14,6 @@ local QUIET = 500
 local PATIENCE = 3000
 --- The same where only other files have changed: servers may have nothing new to say of this one.
 local OTHERS = 1000
-
-local group ---@type integer?
-
----@class gemini_bridge.Published
----@field tick integer Of the buffer, when diagnostics came last.
----@field texts integer The same of all buffers that its servers know.
----@field at number When that was (milliseconds).
-
----@type table<integer, gemini_bridge.Published>
-local published = {}
-
---- A number that is another one when a text is, of all that the servers of a buffer know.
----@param buf integer
----@return integer
-local function texts_of(buf)
-  local sum = 0
-  for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
-    for other in pairs(client.attached_buffers) do
-      sum = sum + (vim.api.nvim_buf_is_loaded(other) and vim.api.nvim_buf_get_changedtick(other) or 0)
-    end
-  end
-  return sum
-end
-
---- Follows what is published. What is followed already stays.
-function M.track()
-  if group then
-    return
-  end
-  group = vim.api.nvim_create_augroup("gemini-bridge.agent.model.settle", {})
-  vim.api.nvim_create_autocmd("DiagnosticChanged", {
-    group = group,
-    callback = function(args)
-      published[args.buf] = {
-        tick = vim.api.nvim_buf_get_changedtick(args.buf),
-        texts = texts_of(args.buf),
-        at = vim.uv.now(),
-      }
-    end,
-  })
-  vim.api.nvim_create_autocmd("BufUnload", {
-    group = group,
-    callback = function(args)
-      published[args.buf] = nil
-    end,
-  })
-end
-
---- May run twice.
-function M.untrack()
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group, published = nil, {}
-  end
-end
 
 --- Asks the servers that answer when they are asked. Neovim takes what they answer, as after a change.
 ---@param buf integer
@@ -131,12 +77,12 @@ local function has_published(buf, read_at)
   if #vim.lsp.get_clients({ bufnr = buf }) == #servers.knowing(PULL, buf) then
     return true
   end
-  local last, now = published[buf], vim.uv.now()
+  local last, now = published.last(buf), vim.uv.now()
   if now - math.max(read_at, last and last.at or 0) < QUIET then
     return false
   end
   local is_newest = last and last.tick >= vim.api.nvim_buf_get_changedtick(buf)
-  if is_newest and (last.texts == texts_of(buf) or now - read_at >= OTHERS) then
+  if is_newest and (last.texts == published.texts_of(buf) or now - read_at >= OTHERS) then
     return true
   end
   if is_newest or now - read_at < PATIENCE then
@@ -148,11 +94,11 @@ end
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)
-  local last = published[buf]
+  local last = published.last(buf)
   return last ~= nil
     and vim.uv.now() - last.at >= PATIENCE
     and last.tick == vim.api.nvim_buf_get_changedtick(buf)
-    and last.texts == texts_of(buf)
+    and last.texts == published.texts_of(buf)
 end
 
 ---@param params { paths: string[], timeout: integer }
