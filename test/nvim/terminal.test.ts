@@ -6,7 +6,7 @@ import { connectClient, readDiscovery } from "../support/client.ts";
 
 t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", async (t) => {
   const nvim = await startWithAgent(t, "env = { EXTRA = 'yes' }", {
-    env: { no_proxy: "example.org", HTTP_PROXY: "http://example.org" },
+    env: { no_proxy: "example.org", HTTP_PROXY: "http://example.org", SHLVL: "3" },
   });
   await nvim.input(':Gemini --first "two words"<CR>');
   t.match(await layout(nvim), { windows: { length: 2 } }, "the window is there at once");
@@ -21,6 +21,7 @@ t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", 
   t.match(text, "no_proxy=example.org,127.0.0.1,localhost");
   t.match(text, "NO_PROXY=example.org,127.0.0.1,localhost");
   t.match(text, "EXTRA=yes");
+  t.match(text, /SHLVL=[34]/);
   t.match(text, `args <--first two words> in <${nvim.dirs.workspace}>`);
   const container = await nvim.lua(
     "return vim.uv.fs_stat('/.dockerenv') ~= nil or vim.uv.fs_stat('/run/.containerenv') ~= nil",
@@ -39,6 +40,7 @@ t.test("the variables of a remote session stay the only ones", async (t) => {
   const text = await shows(nvim, /child <\d+>/);
   t.notMatch(text, /REMOTE_CONTAINERS/);
   t.match(text, "NO_PROXY=*");
+  t.match(text, /SHLVL=[12]/, "as in a shell, of which bash goes by");
 });
 
 t.test(":Gemini toggles", async (t) => {

@@ -7,7 +7,7 @@ import { waitFor } from "./wait.ts";
 const AGENT = `
 trap '' HUP
 echo "args <$*> in <$(pwd)>"
-env | grep -iE '^(GEMINI_CLI_IDE_|no_proxy|REMOTE_CONTAINERS|EXTRA)' | sort
+env | grep -iE '^(GEMINI_CLI_IDE_|no_proxy|REMOTE_CONTAINERS|EXTRA|SHLVL)' | sort
 sh -c 'trap "" HUP TERM; while :; do sleep 1; done' &
 echo "child <$!>"
 stty raw -echo

@@ -90,6 +90,9 @@ function M.complete(spec)
   end
   -- Where the program is found, and where it looks for the discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
+  -- Without it, as in a Neovim that a desktop has started, bash takes each hook for a login from afar: it reads the
+  -- user's ~/.bashrc, whose words the CLI would show.
+  env.SHLVL = vim.env.SHLVL or "1"
   local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
