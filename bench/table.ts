@@ -21,7 +21,7 @@ export interface Results {
 
 /** What is held against the goal. */
 function held({ figure, floor, goal }: Row): number | undefined {
-  if (!floor) return figure.median;
+  if (!floor || (goal && "most" in goal)) return figure.median;
   return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;
 }
 
@@ -51,7 +51,7 @@ function goalText(row: Row): string {
 
 function heldText(row: Row): string {
   const value = held(row);
-  if (!row.floor || value === undefined) return "";
+  if (!row.floor || value === undefined || (row.goal && "most" in row.goal)) return "";
   return row.goal && "more" in row.goal ? `${value < 0 ? "" : "+"}${number(value)}` : `${number(value)} ×`;
 }
 

@@ -10,6 +10,9 @@ const WRITES = "^(write_file|replace|edit|run_shell_command)$";
 /** These may have asked the user before; what only reads is not delayed. */
 const ASKED = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
+/** Before these the CLI waits for the answer; it goes on after all others. */
+const ANSWERED = ["BeforeTool", "PreToolUse"];
+
 /** By event, with what narrows it. */
 const GEMINI = {
   BeforeAgent: undefined,
@@ -45,11 +48,10 @@ export function quoted(path: string): string {
 
 function settings(events: Record<string, string | undefined>, script: string, prefix: string): RawSettings {
   // A script that is gone prints that it is, and what a hook prints the CLI shows.
-  const command = `. ${script} ${prefix} 2>/dev/null || :`;
-  const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT }];
-  const entries = Object.entries(events).map(([event, matcher]) => [
-    event,
-    [{ ...(matcher !== undefined && { matcher }), hooks }],
-  ]);
+  const entries = Object.entries(events).map(([event, matcher]) => {
+    const command = `. ${script} ${prefix}${ANSWERED.includes(event) ? "" : " notice"} 2>/dev/null || :`;
+    const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT }];
+    return [event, [{ ...(matcher !== undefined && { matcher }), hooks }]];
+  });
   return { hooks: Object.fromEntries(entries) };
 }

@@ -1,6 +1,6 @@
 /** The route that hooks of the CLIs call: what they tell, and whether an edit is to be asked about. */
 import { createHash } from "node:crypto";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Route } from "../http/guard.ts";
 import type { Log } from "../log.ts";
@@ -27,9 +27,13 @@ export interface HooksRouteOptions {
   patience?: number;
 }
 
-const Pid = z.object({ pid: z.coerce.number().int().positive() });
+/** `pid` is the CLI's; with `notice` it waits for no answer. */
+const Query = z.object({
+  pid: z.coerce.number().int().positive().optional().catch(undefined),
+  notice: z.string().optional().catch(undefined),
+});
 
-/** `POST`, by the script extension/hooks/hook.sh: with the JSON that the CLI gave it, and the CLI's `pid`. */
+/** `POST`, by the script extension/hooks/hook.sh: with the JSON that the CLI gave it. */
 export function createHooksRoute(options: HooksRouteOptions): Route {
   const { listeners, asks, log, patience = PATIENCE } = options;
   const recent = new Set<string>();
@@ -59,21 +63,29 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
   return {
     url: "/hook",
     methods: ["POST"],
+    isText: true,
     async handler({ body, query, credential: cli }, reply) {
+      const { pid, notice } = Query.parse(query);
+      const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
+      if (notice !== undefined) {
+        answer(204);
+        // The agent goes on while megabytes are parsed; what it tells next is read after that.
+        await setImmediate();
+      }
       let event: AgentEvent | undefined;
       try {
-        event = parseHook(body, { cli, pid: Pid.safeParse(query).data?.pid });
+        event = parseHook(JSON.parse(String(body)), { cli, pid });
       } catch {
         log.info(`${cli} sent a hook that is none of its own`);
-        return reply.code(400).send();
+        return answer(400);
       }
-      if (!event || !isNew(event)) return reply.code(204).send();
+      if (!event || !isNew(event)) return answer(204);
       log.debug(`${cli}: ${event.kind}`);
       const told = Promise.all(listeners.map((listener) => tell(listener, event)));
-      if (event.kind !== "tool_starting") return reply.code(204).send();
+      if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
       if (!seen) log.warn(`${cli} was not held up any longer before ${event.tool.name}`);
-      return ask ? reply.send(ASK) : reply.code(204).send();
+      return ask && !reply.sent ? reply.send(ASK) : answer(204);
     },
   };
 }

@@ -10,6 +10,7 @@ declare module "fastify" {
   }
   interface FastifyContextConfig {
     maxFirstMessage?: number;
+    isText?: boolean;
   }
 }
 
@@ -19,6 +20,8 @@ export interface Route {
   readonly methods: HTTPMethods[];
   /** A request that names no session holds no more than this (UTF-16 units). */
   readonly maxFirstMessage?: number;
+  /** Its handler gets the JSON as a string. */
+  readonly isText?: boolean;
   handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
   /** Ends what it keeps. */
   close?(): Promise<void>;

@@ -73,6 +73,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
     // Some clients say what type their DELETE has, though it has no body.
     if (body === "" && request.method === "DELETE") done(null);
+    else if (request.routeOptions.config.isText) done(null, body);
     else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))
       done(Object.assign(new Error("the first message is too long"), { statusCode: 413 }));
     else void parseJson(request, body, done);
@@ -98,8 +99,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler(sendError);
-  for (const { url, methods, maxFirstMessage, handler, close } of routes) {
-    app.route({ method: methods, url, handler, config: { ...(maxFirstMessage && { maxFirstMessage }) } });
+  for (const { url, methods, maxFirstMessage, isText, handler, close } of routes) {
+    const config = { ...(maxFirstMessage && { maxFirstMessage }), ...(isText && { isText }) };
+    app.route({ method: methods, url, handler, config });
     if (close) app.addHook("onClose", close);
   }
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));

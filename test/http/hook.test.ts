@@ -95,7 +95,7 @@ t.test("megabytes, with curl and without", async (t) => {
   writeFileSync(join(home, ".curlrc"), `verbose\noutput = "${join(home, "output")}"\n`);
   const env = { ...variables(port), HOME: home, http_proxy: "http://127.0.0.1:1" };
   for (const [what, more] of [["curl", {}] as const, ["none", few] as const])
-    for (const size of [100_000, 524_288, 6_400_000]) {
+    for (const size of [100_000, 200_000, 524_288, 6_400_000]) {
       const large = tool("write_file", { file_path: `/${size}`, content: `${"ü\n".repeat(size / 4)}ü` });
       const { out, ...rest } = await run({ ...env, ...more }, input("BeforeTool", large));
       t.same(rest, { err: "", code: 0 }, `${what}, ${size}`);
@@ -111,7 +111,7 @@ t.test("megabytes, with curl and without", async (t) => {
       );
       t.same(await run({ ...variables(port, "another"), ...more }, input("AfterTool", large)), SILENT);
     }
-  t.equal(events.length, 6);
+  t.equal(events.length, 8);
   t.same(readdirSync(home), [".curlrc"], "the user's settings of curl are for others");
 });
 
@@ -192,6 +192,19 @@ t.test("what the agent waits for", async (t) => {
   t.equal((await post(input("AfterAgent", { session_id: 1 }))).status, 400);
   t.equal((await ask(port, { path: "/hook?pid=-1", body: input("AfterAgent") })).status, 204);
   t.equal(events.at(-1)?.agent.pid, undefined, "a process id that is none");
+});
+
+t.test("where nothing is to be answered the agent goes on before it is read", async (t) => {
+  const { port, events } = await start(t, { asks: async () => true });
+  const post = (body: string) => ask(port, { path: "/hook?pid=7&notice", body });
+  t.equal((await post("no JSON")).status, 204);
+  t.equal((await post(input("BeforeTool", WRITE))).status, 204);
+  const large = input("AfterTool", tool("write_file", { file_path: "/b", content: "x".repeat(6_000_000) }));
+  await Promise.all([post(large), post(input("AfterAgent"))]);
+  await waitFor(() => events.length === 3, "all");
+  const { AfterTool, BeforeTool } = JSON.parse(JSON.stringify(geminiHooks(quoted(SCRIPT)))).hooks;
+  t.match(AfterTool[0].hooks[0].command, / notice /);
+  t.notMatch(BeforeTool[0].hooks[0].command, / notice /);
 });
 
 t.test("the extension has the same hooks", async (t) => {
