@@ -1,13 +1,14 @@
 /** What the host looks up on this machine for the user: CLIs that will not connect, other editors. */
 import { basename } from "node:path";
 import * as z from "zod";
-import { temporaryDirectory, type Variables } from "./cli/cli.ts";
 import { announcedEditors, chooseEditor, contains } from "./cli/find-editor.ts";
 import { profileSetting, readProfileSettings } from "./cli/profile-settings.ts";
 import { readSettings, setting } from "./cli/settings.ts";
 import type { Profile } from "./ide/profiles.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
 import type { Editors, Status } from "./nvim/protocol.ts";
+import { here } from "./platform/here.ts";
+import type { Variables } from "./platform/system.ts";
 
 export interface SurroundingsOptions {
   bridge: Bridge;
@@ -66,7 +67,7 @@ function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided:
 }
 
 function editorsFor(cwd: string, own: number): Editors | undefined {
-  const open = announcedEditors(temporaryDirectory(process.env)).filter(
+  const open = announcedEditors(here.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
   // No editor is above a CLI in another terminal.

@@ -2,11 +2,11 @@
  * Which of Neovim's terminals each CLI runs in. All clients give themselves the same name, but the system knows whose
  * process is at the other end of a connection.
  */
-import { inspect } from "./cli/processes/inspect.ts";
-import { familyOf, readProcessTable } from "./cli/processes/table.ts";
+import { familyOf } from "./cli/processes.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { EventHandlers } from "./nvim/bridge.ts";
 import type { EventPayload } from "./nvim/protocol.ts";
+import { here } from "./platform/here.ts";
 
 type Terminal = EventPayload<"terminals">["terminals"][number];
 
@@ -33,9 +33,9 @@ export function createTerminals({ sessions, found, lost }: TerminalsOptions): Te
 
   async function find({ id, ports }: Session): Promise<void> {
     if (!ports || names.has(id) || terminals.length === 0) return;
-    const table = await readProcessTable();
+    const table = await here.processes();
     for (const { name, pid } of terminals) {
-      const connections = await inspect.connections(familyOf(table, pid), [ports.own]);
+      const connections = await here.connections(familyOf(table, pid), [ports.own]);
       if (!connections.some(({ own }) => own === ports.client)) continue;
       names.set(id, name);
       return found();

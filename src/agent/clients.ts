@@ -3,8 +3,8 @@
  * the hook names it, and the system knows whose a connection is. Where that cannot be told, as of a CLI on another machine
  * or in a container of its own, an agent is no client's: another CLI of the same kind must not be taken for it.
  */
-import { inspect } from "../cli/processes/inspect.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
+import { here } from "../platform/here.ts";
 import type { Agent } from "./events.ts";
 
 export interface AgentClients {
@@ -23,7 +23,7 @@ export function createAgentClients(sessions: Pick<Sessions, "connected">): Agent
     const candidates = sessions.connected().filter(({ info, ports }) => info.credential === cli && ports);
     if (pid === undefined || candidates.length === 0) return undefined;
     const own = new Set(candidates.flatMap(({ ports }) => ports?.own ?? []));
-    const connections = await inspect.connections([pid], [...own]);
+    const connections = await here.connections([pid], [...own]);
     return candidates.find(({ ports }) => connections.some(({ own }) => own === ports?.client))?.id;
   }
 

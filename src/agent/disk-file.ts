@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "../disk/disk.ts";
 import { codeOf } from "../disk/error-code.ts";
 import { versionOf } from "../disk/version.ts";
+import { here } from "../platform/here.ts";
 import { Refusal } from "../refusal.ts";
 
 /** Of a longer one the text is not read (bytes). */
@@ -145,5 +146,5 @@ async function mustStay(path: string): Promise<boolean> {
   const file = await open(path, READ).catch(() => undefined);
   if (!file) return false;
   const { nlink, uid } = await file.stat().finally(() => file.close());
-  return nlink > 1 || uid !== process.getuid?.();
+  return nlink > 1 || !here.isOwn(uid);
 }

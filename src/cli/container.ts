@@ -3,16 +3,21 @@
  * instead of 127.0.0.1.
  */
 import { existsSync } from "node:fs";
-import type { Variables } from "./cli.ts";
+import type { Variables } from "../platform/system.ts";
 
 const MARKS = ["/.dockerenv", "/run/.containerenv"];
 
 /** Any of these variables makes the CLI dial 127.0.0.1 all the same. */
 const DIAL_LOOPBACK = ["SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION"];
 
+/** What makes this machine look like a container to the CLI. */
+export function containerMark(): string | undefined {
+  return MARKS.find((path) => existsSync(path));
+}
+
 /** Whether this machine looks like a container to the CLI. */
 export function isContainer(): boolean {
-  return MARKS.some((path) => existsSync(path));
+  return containerMark() !== undefined;
 }
 
 /** The variable, if there is one, that makes a CLI with this environment dial 127.0.0.1 inside a container. */

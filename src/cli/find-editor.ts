@@ -3,14 +3,16 @@
  * `getConnectionConfigFromFile`). What runs beside a CLI finds its editor here, too.
  */
 import { readdirSync, realpathSync } from "node:fs";
-import { basename, delimiter, dirname, join, relative, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { readSmallFile, type SmallFile } from "../disk/small-file.ts";
 import { expand, readFileName } from "../ide/profile-paths.ts";
 import { GEMINI, type Profile } from "../ide/profiles.ts";
-import { type Cli, temporaryDirectory } from "./cli.ts";
-import { editorProcess, isAlive, type ProcessTable } from "./processes/table.ts";
+import { here } from "../platform/here.ts";
+import type { ProcessTable, System } from "../platform/system.ts";
+import type { Cli } from "./cli.ts";
+import { isAlive } from "./processes.ts";
 
 /** A CLI takes any object for an announcement, and minds a wrong field when it needs it. */
 const Announcement = z.object({
@@ -27,7 +29,7 @@ export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly path: string;
   readonly pid: number;
   readonly port: number;
-  /** Whether that process exists, as far as a CLI can see. */
+  /** Whether that process exists. */
   readonly isAlive: boolean;
   /** Nothing for a file that no CLI can read. */
   readonly content: z.infer<typeof Announcement> | undefined;
@@ -60,8 +62,9 @@ export function chooseEditor(
   editors: readonly AnnouncedEditor[],
   { idePid, cwd, port }: { idePid: number; cwd: string; port?: string | undefined },
 ): AnnouncedEditor | undefined {
-  const readable = editors.filter(({ content, uid }) => content && uid === process.getuid?.());
-  const rank = (editor: AnnouncedEditor) => (editor.pid === idePid ? 2 : editor.isAlive ? 1 : 0);
+  const readable = editors.filter(({ content, uid }) => content && here.isOwn(uid));
+  const rank = (editor: AnnouncedEditor) =>
+    editor.pid === idePid ? 2 : editor.isAlive || !here.asksForLife ? 1 : 0;
   readable.sort((a, b) => rank(b) - rank(a) || b.pid - a.pid);
   const matching = readable.filter(({ content }) => contains(content?.workspacePath, cwd));
   const candidates = matching.length > 0 ? matching : readable;
@@ -75,50 +78,48 @@ export function findEditor(
   idePid: number,
 ): AnnouncedEditor | undefined {
   const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
-  return chooseEditor(announcedEditors(temporaryDirectory(env)), { idePid, cwd, port });
+  return chooseEditor(announcedEditors(here.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
 /** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */
 export function idePidOf({ pid, env }: Cli, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
-  return named > 0 ? named : editorProcess(table, pid);
+  return named > 0 ? named : here.editorProcess(table, pid);
 }
 
 /** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
-export function contains(workspacePath: string | undefined, directory: string): boolean {
-  return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory);
+export function contains(
+  workspacePath: string | undefined,
+  directory: string,
+  system: System = here,
+): boolean {
+  return isWithin(workspacePath ? workspacePath.split(system.path.delimiter) : [], directory, system);
 }
 
 /** Whether a directory lies in one of these, as a CLI sees it. */
-export function isWithin(roots: readonly string[], directory: string): boolean {
-  const inner = fold(realPath(directory));
-  return roots.some((root) => {
-    const path = relative(fold(realPath(resolve(directory, root))), inner);
-    return path !== ".." && !path.startsWith("../");
-  });
-}
-
-/** On macOS two spellings that differ in case only name one directory. */
-function fold(path: string): string {
-  return process.platform === "darwin" ? path.toLowerCase() : path;
+export function isWithin(roots: readonly string[], directory: string, system: System = here): boolean {
+  const inner = realPath(directory, system);
+  const { resolve } = system.path;
+  return roots.some((root) => system.isWithin(realPath(resolve(directory, root), system), inner));
 }
 
 /** Decoded and resolved as far as it exists. */
-function realPath(path: string): string {
+function realPath(path: string, system: System): string {
   try {
-    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
+    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path), system);
   } catch {
-    return realExisting(path); // no valid URI
+    return realExisting(path, system); // no valid URI
   }
 }
 
 /** The path without symbolic links, as far as it exists. */
-export function realExisting(path: string): string {
+export function realExisting(path: string, system: System = here): string {
+  const { basename, dirname, join } = system.path;
   try {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(realExisting(parent), basename(path));
+    return parent === path ? path : join(realExisting(parent, system), basename(path));
   }
 }
 

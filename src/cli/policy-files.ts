@@ -4,7 +4,8 @@ import { join, normalize } from "node:path";
 import { parse } from "smol-toml";
 import * as z from "zod";
 import { readSmallFile } from "../disk/small-file.ts";
-import { homeDirectory, systemDirectory, userDirectory, type Variables } from "./cli.ts";
+import type { Variables } from "../platform/system.ts";
+import { administratorsDirectory, homeDirectory, userDirectory } from "./cli.ts";
 import { weakness } from "./secure.ts";
 
 const WrittenRule = z.object({
@@ -44,7 +45,7 @@ export function readPolicyFiles(
   named: { user: readonly string[]; admin: readonly string[] },
 ): PolicyFile[] {
   const expand = (path: string) => normalize(path.replace(/^~(?=\/|$)/, homeDirectory(env)));
-  const system = join(systemDirectory(), "policies");
+  const system = join(administratorsDirectory(), "policies");
   const ofSystem = filesIn(system);
   const isTrusted = ofSystem.length > 0 && weakness(system) === undefined;
   const ofAdmin =

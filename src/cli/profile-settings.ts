@@ -6,8 +6,8 @@ import * as z from "zod";
 import { readSmallFile } from "../disk/small-file.ts";
 import { expand } from "../ide/profile-paths.ts";
 import type { Profile } from "../ide/profiles.ts";
+import type { Variables } from "../platform/system.ts";
 import { Refusal } from "../refusal.ts";
-import type { Variables } from "./cli.ts";
 
 const Settings = z.record(z.string(), z.unknown());
 

@@ -1,13 +1,17 @@
 /** Programs as a shell finds them. */
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
-import type { Variables } from "./cli.ts";
+import { basename, delimiter, join, resolve } from "node:path";
+import { here } from "../platform/here.ts";
+import type { Variables } from "../platform/system.ts";
 
 /** The file that a name runs. */
 export function findProgram(name: string, env: Variables): string | undefined {
-  if (name.includes("/")) return isExecutable(name) ? resolve(name) : undefined;
-  const paths = (env["PATH"] ?? "").split(delimiter).map((directory) => join(directory || ".", name));
-  return paths.find(isExecutable);
+  if (basename(name) !== name) return isExecutable(name) ? resolve(name) : undefined;
+  const files = here.fileNames(name, env);
+  return (env["PATH"] ?? "")
+    .split(delimiter)
+    .flatMap((directory) => files.map((file) => join(directory || ".", file)))
+    .find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {

@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { readSmallFile } from "../disk/small-file.ts";
-import { run } from "./processes/run.ts";
+import { run } from "../platform/run.ts";
 
 /** The releases between which test/compat ran, both included. */
 export const OLDEST = "0.7.0";

@@ -1,5 +1,5 @@
 /** All rules about whether a CLI asks before it uses a tool (Gemini CLI 0.61.0, `createPolicyEngineConfig`). */
-import type { Variables } from "./cli.ts";
+import type { Variables } from "../platform/system.ts";
 import type { Flags } from "./flags.ts";
 import { type PolicyFile, readPolicyFiles, type WrittenRule } from "./policy-files.ts";
 import { type CliSettings, setting } from "./settings.ts";

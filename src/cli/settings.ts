@@ -4,8 +4,9 @@ import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { readSmallFile } from "../disk/small-file.ts";
+import type { Variables } from "../platform/system.ts";
 import { Refusal } from "../refusal.ts";
-import { homeDirectory, systemDirectory, userDirectory, type Variables } from "./cli.ts";
+import { administratorsDirectory, homeDirectory, userDirectory } from "./cli.ts";
 import { insecurity } from "./secure.ts";
 import { isFolderDistrusted } from "./trust.ts";
 
@@ -74,7 +75,7 @@ export function readSettings(env: Variables, cwd: string): CliSettings {
 }
 
 function systemSettingsPath(env: Variables): string {
-  return env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] || join(systemDirectory(), "settings.json");
+  return env["GEMINI_CLI_SYSTEM_SETTINGS_PATH"] || join(administratorsDirectory(), "settings.json");
 }
 
 /** Where a CLI with this environment looks for the settings that all others win over. */

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { readSmallFile } from "../disk/small-file.ts";
-import { userDirectory, type Variables } from "./cli.ts";
+import type { Variables } from "../platform/system.ts";
+import { userDirectory } from "./cli.ts";
 import { contains } from "./find-editor.ts";
 
 const Folders = z.record(z.string(), z.enum(["TRUST_FOLDER", "TRUST_PARENT", "DO_NOT_TRUST"]));

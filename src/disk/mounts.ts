@@ -1,13 +1,8 @@
 /** Which paths lie on a network: whoever asks the disk for one of them waits for another machine, perhaps for ever. */
-import { lstatSync, readFileSync, readlinkSync } from "node:fs";
+import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
-
-/** File systems that another machine, or a process, answers for. What any other system is asked, it answers at once. */
-const NETWORK =
-  /^(nfs4?|cifs|smb3|smbfs|ncpfs|afs|9p|autofs|beegfs|ceph|coda|davfs|glusterfs|gpfs|lustre|orangefs|pvfs2|fuse(\..*)?)$/;
-
-/** Where there is no table to read (macOS), they are mounted by their names. */
-const USUAL_PLACES = ["/Volumes", "/Network", "/net"];
+import { here } from "../platform/here.ts";
+import type { MountTable } from "../platform/system.ts";
 
 /** A table that was read is right for so long (milliseconds). */
 const FRESH = 5_000;
@@ -23,9 +18,6 @@ export interface Mounts {
    */
   networkOf(path: string): string | undefined;
 }
-
-/** Whether what is mounted is a network, by its absolute path. */
-export type MountTable = ReadonlyMap<string, boolean>;
 
 /**
  * The mounts of one moment: the links that were followed for one path are not read again for the next.
@@ -88,31 +80,6 @@ let known: { table: MountTable; at: number } | undefined;
 
 function readTable(): MountTable {
   const now = performance.now();
-  if (!known || now - known.at > FRESH) known = { table: parse(), at: now };
+  if (!known || now - known.at > FRESH) known = { table: here.mounts(), at: now };
   return known.table;
-}
-
-function parse(): MountTable {
-  try {
-    return parseMountInfo(readFileSync("/proc/self/mountinfo", "utf8"));
-  } catch {
-    return new Map(USUAL_PLACES.map((place) => [place, true]));
-  }
-}
-
-/** @param text of lines as in proc_pid_mountinfo(5). What is mounted later at the same place hides what was before. */
-export function parseMountInfo(text: string): MountTable {
-  const table = new Map<string, boolean>();
-  for (const line of text.split("\n")) {
-    const [before = "", after = ""] = line.split(" - ");
-    const place = before.split(" ")[4];
-    const [type = ""] = after.split(" ");
-    if (place) table.set(place.replace(/\\(\d{3})/g, character), NETWORK.test(type));
-  }
-  return table;
-}
-
-/** Blanks, line breaks and backslashes are there by their numbers. */
-function character(_: string, octal: string): string {
-  return String.fromCharCode(Number.parseInt(octal, 8));
 }

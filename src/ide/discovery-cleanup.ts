@@ -3,8 +3,8 @@ import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import * as z from "zod";
+import { here } from "../platform/here.ts";
 import { draftName } from "./discovery-file.ts";
-import { startOf } from "./process-start.ts";
 import { directoryOf, readFileName } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
 import { IDE_INFO } from "./wire.ts";
@@ -53,7 +53,7 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   if (said?.port === undefined || (published !== name && !isDraft)) return;
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
-  if (!found.isFile() || found.uid !== process.getuid?.() || found.size > MAX_SIZE) return;
+  if (!found.isFile() || !here.isOwn(found.uid) || found.size > MAX_SIZE) return;
   // A draft may be cut short, so that its name, which only this plugin uses, has to do.
   const content = isDraft ? undefined : OfNeovim.parse(JSON.parse(readFileSync(path, "utf8")));
   if (!(await isLeftover(said.pid ?? content?.ppid, said.port, found.mtimeMs))) return;
@@ -75,7 +75,7 @@ async function mayLive(pid: number | undefined, date: number): Promise<boolean> 
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < FRESH) return true;
   if (pid === undefined || !isRunning(pid)) return false;
   // A process that began after the file's date has only inherited the number of the one that wrote it.
-  const start = await startOf(pid);
+  const start = await here.startOf(pid);
   return start === undefined || start <= date + TOLERANCE;
 }
 

@@ -1,8 +1,9 @@
 /** The directory of the discovery files, which a token may be put into. */
-import { chmodSync, lstatSync, mkdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { codeOf } from "../disk/error-code.ts";
+import { here } from "../platform/here.ts";
 import { Refusal } from "../refusal.ts";
 import { directoryOf } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
@@ -99,18 +100,7 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
  * directory is root's, and so looks like that when root is not known.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
-  if ((mode & STICKY) === 0) return false;
-  try {
-    const overflow = Number(readFileSync("/proc/sys/kernel/overflowuid", "utf8"));
-    return uid === overflow && !isRootKnown(readFileSync("/proc/self/uid_map", "utf8"));
-  } catch {
-    return false; // no Linux
-  }
-}
-
-/** @param map lines of: first user here, first user in the parent namespace, how many (user_namespaces(7)) */
-function isRootKnown(map: string): boolean {
-  return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
+  return (mode & STICKY) !== 0 && here.isUnknownUser(uid);
 }
 
 function belongsToAnother(directory: string, advice: string): DiscoveryError {

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import { codeOf } from "../disk/error-code.ts";
 import { readSmallFile } from "../disk/small-file.ts";
+import { here } from "../platform/here.ts";
 import { DiscoveryError, prepareDirectory } from "./discovery-directory.ts";
 import { directoryOf, fileName } from "./profile-paths.ts";
 import type { Profile } from "./profiles.ts";
@@ -113,8 +114,7 @@ const Named = z.object({ ideInfo: z.object({ name: z.string() }) });
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  const isOwners = process.getuid === undefined || found.uid === process.getuid();
-  const name = isOwners ? nameIn(path) : "of another user";
+  const name = here.isOwn(found.uid) ? nameIn(path) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(`${path} is another editor's (${name}); remove it if that one is gone`);
 }

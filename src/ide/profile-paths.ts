@@ -3,27 +3,23 @@
  * of the user's settings, or `${NAME:-path}`: what the variable says, or else the path.
  */
 import { existsSync } from "node:fs";
-import { homedir, platform } from "node:os";
-import { dirname, join } from "node:path";
-import { temporaryDirectory, type Variables } from "../cli/cli.ts";
+import { homedir } from "node:os";
+import { dirname } from "node:path";
 import { findProgram } from "../cli/program.ts";
+import { here } from "../platform/here.ts";
+import type { System, Variables } from "../platform/system.ts";
 import type { Profile } from "./profiles.ts";
 
 /** The path as a program with these variables takes it; relative where a variable of the user's is. */
-export function expand(path: string, env: Variables = process.env): string {
+export function expand(path: string, env: Variables = process.env, system: System = here): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
-  if (name !== "") return join(expand(env[name] || fallback, env), rest);
-  const home = env["HOME"] || homedir();
-  return path
-    .replace(/^\{tmp\}/, () => temporaryDirectory(env))
-    .replace(/^\{config\}/, () => configDirectory(env, home))
+  if (name !== "") return system.path.join(expand(env[name] || fallback, env, system), rest);
+  const home = system.homeDirectory(env) ?? homedir();
+  const expanded = path
+    .replace(/^\{tmp\}/, () => system.temporaryDirectory(env))
+    .replace(/^\{config\}\/([^/]+)/, (_, program: string) => system.settingsDirectory(program, env, home))
     .replace(/^~(?=\/|$)/, () => home);
-}
-
-function configDirectory(env: Variables, home: string): string {
-  return platform() === "darwin"
-    ? join(home, "Library/Preferences")
-    : env["XDG_CONFIG_HOME"] || join(home, ".config");
+  return system.path.normalize(expanded);
 }
 
 /** The directory of the discovery files. */

@@ -2,10 +2,10 @@
  * The CLIs of the companion protocol: what differs between them is data, which Lua reads, too, in profiles.json. It was
  * read in, and run with, Gemini CLI 0.61.0 and Qwen Code 0.24.4, and read in LLxprt Code 0.11.0.
  */
-import { platform } from "node:os";
 import { basename, dirname } from "node:path";
 import * as z from "zod";
 import KNOWN from "../../lua/gemini-bridge/config/profiles.json" with { type: "json" };
+import { here } from "../platform/here.ts";
 
 /** A settings file over which all others win. */
 const SystemDefaults = z.object({
@@ -13,8 +13,8 @@ const SystemDefaults = z.object({
   variable: z.string(),
   /** Names the administrator's settings, beside which the file is otherwise. */
   settings: z.string(),
-  /** Where those are when nothing names them, by platform. */
-  directory: z.object({ darwin: z.string(), linux: z.string() }),
+  /** Where those are when nothing names them, by system. */
+  directory: z.object({ darwin: z.string(), linux: z.string(), win32: z.string() }),
   /** The CLI believes the file only where nobody but root can change it. */
   isRootsOnly: z.boolean(),
 });
@@ -131,7 +131,7 @@ function settingsOf({ directory, settings }: Clis[number], base: Profile): Profi
   return { ...base.settings, files: [file], folder: basename(dirname(file)) };
 }
 
-/** Of a file that all others win over, on this platform. */
+/** Where an administrator's files for a CLI are on this system. */
 export function systemDirectory({ directory }: SystemDefaults): string {
-  return platform() === "darwin" ? directory.darwin : directory.linux;
+  return directory[here.name];
 }

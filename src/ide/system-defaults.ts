@@ -8,10 +8,10 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
-import type { Variables } from "../cli/cli.ts";
-import { isAlive } from "../cli/processes/table.ts";
+import { isAlive } from "../cli/processes.ts";
 import { insecurity } from "../cli/secure.ts";
 import { readSmallFile } from "../disk/small-file.ts";
+import type { Variables } from "../platform/system.ts";
 import { Refusal } from "../refusal.ts";
 import { type Profile, type SystemDefaults, systemDirectory } from "./profiles.ts";
 

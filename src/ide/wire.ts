@@ -5,8 +5,9 @@
  * discovery details beyond it were read in Gemini CLI 0.61.0
  * (`packages/core/src/ide`).
  */
-import { delimiter } from "node:path";
 import * as z from "zod";
+import { here } from "../platform/here.ts";
+import type { System } from "../platform/system.ts";
 import type { Profile } from "./profiles.ts";
 
 /** The CLI keeps this many open files of a context. */
@@ -89,9 +90,11 @@ export function discoveryContent(
   { content }: Pick<Profile, "content">,
   { editorPid, port, authToken }: Announcement,
   workspace: readonly string[],
+  system: System = here,
 ): Discovery {
   const process = content === "lock" ? { ppid: editorPid, ideName: IDE_INFO.displayName } : {};
-  return { port, workspacePath: workspacePath(content, workspace), authToken, ...process, ideInfo: IDE_INFO };
+  const path = workspacePath(content, workspace, system);
+  return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
 /** Whether a list of directories can hold one with the platform's path separator in its name. */
@@ -100,7 +103,11 @@ export function listsAny({ content }: Pick<Profile, "content">): boolean {
 }
 
 /** Qwen Code (0.21.10 and later) reads a text that begins with a bracket as JSON. */
-function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
+function workspacePath(
+  content: Profile["content"],
+  workspace: readonly string[],
+  { path: { delimiter } }: System,
+): string {
   const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
@@ -121,7 +128,7 @@ export function discoveryVariables(
 ): Record<string, string> {
   return {
     [`${env}SERVER_PORT`]: String(port),
-    [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace),
+    [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace, here),
     [`${env}AUTH_TOKEN`]: authToken,
     [`${env}PID`]: String(pid),
   };

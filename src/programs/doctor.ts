@@ -5,7 +5,8 @@
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { processesOf, readProcessTable } from "../cli/processes/table.ts";
+import { processesOf } from "../cli/processes.ts";
+import { here } from "../platform/here.ts";
 import { Facts } from "./doctor/contract.ts";
 import { examine, hasErrors, programsOf, renderText } from "./doctor/report.ts";
 
@@ -33,7 +34,7 @@ function readArguments() {
 /** @returns the exit code: 1 when something is wrong */
 async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>): Promise<number> {
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
-  const table = await readProcessTable();
+  const table = await here.processes();
   if (list) {
     const running = programsOf(facts).flatMap((program) => processesOf(table, program));
     process.stdout.write(running.map((cli) => `${cli.pid} ${cli.command}\n`).join(""));

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { macos } from "../../src/cli/processes/macos.ts";
-import { editorProcess, readProcessTable } from "../../src/cli/processes/table.ts";
+import { here } from "../../src/platform/here.ts";
+import { macos } from "../../src/platform/macos.ts";
 import { readDiscovery } from "../support/client.ts";
 import { examine, isRunning, startClient } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
@@ -39,7 +39,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await t.test("a connected client, whose walk leads to the same process", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
     t.equal(client.status, "connected");
-    const walked = editorProcess(await readProcessTable(), client.pid);
+    const walked = here.editorProcess(await here.processes(), client.pid);
     t.equal(walked, client.idePid);
     t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
@@ -60,7 +60,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",
     });
-    t.equal(editorProcess(await readProcessTable(), client.pid), client.idePid);
+    t.equal(here.editorProcess(await here.processes(), client.pid), client.idePid);
     t.equal(client.status, "connected");
   });
 

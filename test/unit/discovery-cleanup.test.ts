@@ -14,8 +14,8 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createDiscovery } from "../../src/ide/discovery.ts";
 import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
-import { startOf } from "../../src/ide/process-start.ts";
 import { GEMINI } from "../../src/ide/profiles.ts";
+import { here } from "../../src/platform/here.ts";
 import { isAlive } from "../support/processes.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
@@ -97,7 +97,7 @@ t.test("a number that another process has by now does not keep a file", async (t
   t.teardown(() => child.kill("SIGKILL"));
   const { pid = 0 } = child;
   const before = Date.now();
-  const start = (await startOf(pid)) ?? 0;
+  const start = (await here.startOf(pid)) ?? 0;
   t.ok(Math.abs(start - before) < 2_000, `it began ${start - before} ms from now`);
   const older = write(pid, 10 * MINUTE);
   await cleanUpDiscovery(GEMINI);

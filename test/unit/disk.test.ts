@@ -4,10 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createDisk } from "../../src/disk/disk.ts";
-import { mountsNow, parseMountInfo } from "../../src/disk/mounts.ts";
+import { mountsNow } from "../../src/disk/mounts.ts";
 import { createQueue, NoAnswer } from "../../src/disk/queue.ts";
 import { createFiles } from "../../src/ide/files.ts";
 import { workspacePaths } from "../../src/ide/workspace.ts";
+import { parseMountInfo } from "../../src/platform/linux.ts";
 import { mountNetworkFolder } from "../support/network.ts";
 import { waitFor } from "../support/wait.ts";
 

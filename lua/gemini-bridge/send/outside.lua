@@ -1,29 +1,19 @@
 --- CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
 local disk = require("gemini-bridge.disk.path")
+local platform = require("gemini-bridge.config.platform")
 local target = require("gemini-bridge.send.target")
 
 local M = {}
 
----@class gemini_bridge.RunningProcess
----@field ppid integer
----@field words string[] Its command line.
-
---- Every process, from `ps`, which knows command lines on all systems.
+--- Every process.
 ---@param done fun(processes: table<integer, gemini_bridge.RunningProcess>)
 local function processes(done)
-  local function parse(output)
-    local table_ = {}
-    for pid, ppid, args in output:gmatch("(%d+)%s+(%d+)%s+([^\n]*)") do
-      table_[tonumber(pid)] = { ppid = tonumber(ppid), words = vim.split(args, "%s+") }
-    end
-    done(table_)
-  end
   local ok = pcall(
     vim.system,
-    { "ps", "-A", "-o", "pid=,ppid=,args=" },
+    platform.list_command(platform.here),
     { text = true },
     vim.schedule_wrap(function(result)
-      parse(result.stdout or "")
+      done(platform.parse_list(platform.here, result.stdout or ""))
     end)
   )
   if not ok then
@@ -69,7 +59,7 @@ local function in_buffer(above)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
     if ok and vim.bo[buf].buftype == "terminal" and above[pid] then
-      local cwd = vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid)) or vim.fn.getcwd()
+      local cwd = platform.directory_of(pid) or vim.fn.getcwd()
       return target.buffer(buf, cwd)
     end
   end

@@ -1,4 +1,6 @@
 --- Ends programs together with everything they started.
+local platform = require("gemini-bridge.config.platform")
+
 local M = {}
 
 --- Time to end in an orderly way, in milliseconds.
@@ -19,40 +21,14 @@ end
 ---@param pid integer
 ---@return boolean
 function M.is_alive(pid)
-  if vim.uv.kill(pid, 0) ~= 0 then
-    return false
-  end
-  local stat = io.open(("/proc/%d/stat"):format(pid))
-  if not stat then
-    return true
-  end
-  local text = stat:read("*a") or ""
-  stat:close()
-  return not text:find("%) Z [^)]*$")
+  return vim.uv.kill(pid, 0) == 0 and not platform.is_zombie(pid)
 end
-
---- Waits for the end of its standard input, which is the end of Neovim, then ends a program like |finish()|. What the
---- hangup has orphaned by then is found by its process group.
-local GUARD = [[
-trap '' HUP INT
-read -r _
-tree() {
-  echo "$1"
-  ps -A -o pid=,ppid= | while read -r pid ppid; do
-    if [ "$ppid" = "$1" ]; then tree "$pid"; fi
-  done
-}
-pids=$(tree "$1")
-kill -TERM $pids "-$1"
-sleep 1
-kill -KILL $pids "-$1"
-]]
 
 --- Ends a program and its children when Neovim is killed and can do nothing itself.
 ---@param pid integer Leader of its process group, as every program in a terminal is.
 ---@return integer job To be stopped when the program has ended.
 function M.guard(pid)
-  return vim.fn.jobstart({ "sh", "-c", GUARD, "sh", tostring(pid) })
+  return vim.fn.jobstart(platform.guard_command(platform.here, pid))
 end
 
 ---@param pids integer[]

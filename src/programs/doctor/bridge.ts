@@ -1,13 +1,14 @@
 /** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
 import { basename, dirname } from "node:path";
 import { BUILD } from "../../build.ts";
-import { temporaryDirectory } from "../../cli/cli.ts";
 import { type AnnouncedEditor, announcedEditors } from "../../cli/find-editor.ts";
-import { editorAboveShell, isAlive, type ProcessTable } from "../../cli/processes/table.ts";
+import { isAlive } from "../../cli/processes.ts";
 import { findIgnoreProblems } from "../../ide/ignore/files.ts";
 import { readFileName } from "../../ide/profile-paths.ts";
 import { GEMINI, type Profile } from "../../ide/profiles.ts";
 import { CLI_NAME } from "../../ide/wire.ts";
+import { here } from "../../platform/here.ts";
+import type { ProcessTable } from "../../platform/system.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
@@ -21,11 +22,11 @@ export async function checkBridge(
   table: ProcessTable,
 ): Promise<Section> {
   const findings = section("Bridge");
-  const here = announcedEditors(temporaryDirectory(process.env));
+  const announced = announcedEditors(here.temporaryDirectory(process.env));
   if (bridge.state !== "running") {
     const reason = bridge.error === undefined ? "" : `: ${bridge.error}`;
     findings.warn(`The bridge is ${bridge.state}${reason}`, ":GeminiStart");
-    await checkOthers(findings, here);
+    await checkOthers(findings, announced);
     return findings;
   }
   checkHost(findings, bridge);
@@ -35,7 +36,7 @@ export async function checkBridge(
     const path = announcedFile(profile, bridge);
     if (path === undefined) continue;
     const own = beside.find((editor) => editor.path === path);
-    if (own) checkFile(findings, own, bridge, editorAboveShell(table, pid));
+    if (own) checkFile(findings, own, bridge, here.editorAboveShell(table, pid));
     else if (!isFile(path))
       findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");
     else findings.ok(`${profile.label} finds this Neovim by ${path}`);
@@ -58,7 +59,7 @@ export async function checkBridge(
     );
   await checkOthers(
     findings,
-    here.filter(({ port }) => port !== bridge.port),
+    announced.filter(({ port }) => port !== bridge.port),
   );
   return findings;
 }
@@ -86,8 +87,8 @@ async function checkListener(findings: Findings, { port }: Bridge): Promise<void
 /** @param wanted the process that a CLI in `:terminal` takes for its editor */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;
-  const isPrivate = mode === 0o600;
-  const isOwn = uid === process.getuid?.();
+  const isPrivate = here.isPrivate(mode);
+  const isOwn = here.isOwn(uid);
   const isIntact = content?.port === bridge.port;
   if (!isPrivate)
     findings.error(`${path} can be read by others (mode ${mode.toString(8)})`, `chmod 600 ${path}`);

@@ -1,12 +1,12 @@
 /** Whether a CLI finds the bridge and gets through to it: each condition that the CLI sets, in its order. */
-
 import { realpathSync } from "node:fs";
 import { delimiter } from "node:path";
-import { type Cli, temporaryDirectory } from "../../cli/cli.ts";
+import type { Cli } from "../../cli/cli.ts";
 import { dialsLoopback, isContainer } from "../../cli/container.ts";
 import { type AnnouncedEditor, announcedEditors, contains, findEditor } from "../../cli/find-editor.ts";
 import type { CliSettings } from "../../cli/settings.ts";
 import { setting } from "../../cli/settings.ts";
+import { here } from "../../platform/here.ts";
 import { directoryOf } from "./bridge.ts";
 import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
@@ -29,7 +29,7 @@ export function checkConnection(
   settings: CliSettings,
   bridge: Bridge | undefined,
 ): void {
-  const looks = temporaryDirectory(subject.env);
+  const looks = here.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid);
   if (!bridge) checkAnyChoice(findings, subject, choice);
   else if (bridge.state === "running") {
@@ -71,7 +71,7 @@ function checkChoice(
       `takes another editor: ${describeEditor(choice)}`,
       "start it by :Gemini, or in a shell with the lines of :GeminiEnv",
     );
-  const own = announcedEditors(temporaryDirectory(env)).find((editor) => editor.port === port);
+  const own = announcedEditors(here.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
       `takes process ${idePid} for its editor, this one is ${own.pid}: a CLI of 0.30 or older does not find it`,
@@ -80,7 +80,7 @@ function checkChoice(
 
 function checkAnyChoice(findings: Findings, subject: Subject, choice: AnnouncedEditor | undefined): void {
   if (!choice) {
-    const looks = temporaryDirectory(subject.env);
+    const looks = here.temporaryDirectory(subject.env);
     findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
     return;
   }

@@ -2,9 +2,9 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import packageJson from "../../../package.json" with { type: "json" };
-import type { ProcessTable } from "../../cli/processes/table.ts";
 import { findProgram } from "../../cli/program.ts";
 import type { Profile } from "../../ide/profiles.ts";
+import type { ProcessTable } from "../../platform/system.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./section.ts";

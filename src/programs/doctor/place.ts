@@ -2,11 +2,11 @@
 import { statSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import * as z from "zod";
-import type { Variables } from "../../cli/cli.ts";
 import { isWithin, list, realExisting } from "../../cli/find-editor.ts";
 import { readSmallFile } from "../../disk/small-file.ts";
 import { directoryOf, readFileName } from "../../ide/profile-paths.ts";
 import type { Profile } from "../../ide/profiles.ts";
+import type { Variables } from "../../platform/system.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./section.ts";
 

@@ -1,14 +1,18 @@
 /** All that the doctor finds, and how a shell shows it. */
+import { release } from "node:os";
 import { basename } from "node:path";
-import { temporaryDirectory } from "../../cli/cli.ts";
+import { containerMark } from "../../cli/container.ts";
 import { announcedEditors } from "../../cli/find-editor.ts";
-import type { ProcessTable } from "../../cli/processes/table.ts";
+import { findProgram } from "../../cli/program.ts";
 import { profilesOf } from "../../ide/profiles.ts";
+import { here } from "../../platform/here.ts";
+import type { ProcessTable } from "../../platform/system.ts";
 import { checkBridge } from "./bridge.ts";
 import type { Facts, Item, Report } from "./contract.ts";
 import { checkStartableDescendant } from "./descendant.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
+import { checkMachine } from "./machine.ts";
 import { checkRunning, listRunning } from "./running.ts";
 import { checkStartable } from "./startable.ts";
 
@@ -30,9 +34,11 @@ export async function examine(
   const profiles = profilesOf(facts?.clis);
   const gemini = profiles.find(({ name }) => name === "gemini");
   const asker = { bridge: facts?.bridge, command, profiles, terminals: facts?.terminals ?? [] };
-  const temporary = temporaryDirectory(process.env);
+  const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
+  const temporary = here.temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
+    checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),
     checkInstallation(facts, table, gemini),
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, programsOf(facts), asker),

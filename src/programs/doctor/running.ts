@@ -1,14 +1,14 @@
 /** The CLIs that run on this machine: a list, and one of them in detail. */
 import { basename } from "node:path";
-import { temporaryDirectory, type Variables } from "../../cli/cli.ts";
 import { announcedEditors, idePidOf } from "../../cli/find-editor.ts";
 import { readFlags } from "../../cli/flags.ts";
-import { inspect } from "../../cli/processes/inspect.ts";
-import { editorProcess, familyOf, type ProcessTable, processesOf } from "../../cli/processes/table.ts";
+import { familyOf, processesOf } from "../../cli/processes.ts";
 import { releaseOfCommand } from "../../cli/release.ts";
 import { modeOnScreen } from "../../cli/screen.ts";
 import { readSettings } from "../../cli/settings.ts";
 import type { Profile } from "../../ide/profiles.ts";
+import { here } from "../../platform/here.ts";
+import type { ProcessTable, Variables } from "../../platform/system.ts";
 import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
@@ -64,11 +64,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     return findings;
   }
   findings.info(found.command);
-  const [env, cwd, words] = await Promise.all([
-    inspect.environment(pid),
-    inspect.directory(pid),
-    inspect.words(pid),
-  ]);
+  const [env, cwd, words] = await Promise.all([here.environment(pid), here.directory(pid), here.words(pid)]);
   if (!env || cwd === undefined) {
     findings.error("Its environment cannot be read", "ask as the user who runs it");
     return findings;
@@ -78,7 +74,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   if (editor) findings.ok(`It is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker);
   if (other) {
-    const idePid = editorProcess(table, pid);
+    const idePid = here.editorProcess(table, pid);
     checkDescendant(findings, { profile: other, env, cwd, words, idePid }, asker.bridge);
     return findings;
   }
@@ -104,10 +100,10 @@ async function connectedTo(
   const family = familyOf(table, pid);
   if (bridge) {
     const ports = bridge.state === "running" ? [bridge.port] : [];
-    return (await inspect.connections(family, ports)).length === 0 ? undefined : "this Neovim";
+    return (await here.connections(family, ports)).length === 0 ? undefined : "this Neovim";
   }
-  const editors = announcedEditors(temporaryDirectory(env));
-  const [connection] = await inspect.connections(
+  const editors = announcedEditors(here.temporaryDirectory(env));
+  const [connection] = await here.connections(
     family,
     editors.map((editor) => editor.port),
   );

@@ -1,9 +1,10 @@
 /** What Gemini CLI would meet that is started now. */
-import { editorAboveShell, editorProcess, type ProcessTable } from "../../cli/processes/table.ts";
 import { findProgram } from "../../cli/program.ts";
 import { releaseOfProgram } from "../../cli/release.ts";
 import { readSettings } from "../../cli/settings.ts";
 import type { Profile } from "../../ide/profiles.ts";
+import { here } from "../../platform/here.ts";
+import type { ProcessTable } from "../../platform/system.ts";
 import { checkAsking } from "./asking.ts";
 import { checkConnection } from "./connection.ts";
 import type { Facts, Section } from "./contract.ts";
@@ -23,7 +24,7 @@ export async function checkStartable(
   else checkRelease(findings, await releaseOfProgram(path));
   const cwd = facts?.cwd ?? process.cwd();
   const settings = readSettings(process.env, cwd);
-  const idePid = facts ? editorAboveShell(table, facts.pid) : editorProcess(table, process.pid);
+  const idePid = facts ? here.editorAboveShell(table, facts.pid) : here.editorProcess(table, process.pid);
   const subject = { env: process.env, cwd, words, idePid };
   checkConnection(findings, subject, settings, facts?.bridge);
   checkAsking(findings, subject, settings);

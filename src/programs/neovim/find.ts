@@ -1,9 +1,8 @@
 /** The Neovim that a CLI in this place would take. */
 import * as z from "zod";
-import { temporaryDirectory } from "../../cli/cli.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../cli/find-editor.ts";
-import { readProcessTable } from "../../cli/processes/table.ts";
 import { type Profile, profilesOf } from "../../ide/profiles.ts";
+import { here } from "../../platform/here.ts";
 import type { Address } from "./http.ts";
 
 z.config({ jitless: true });
@@ -22,11 +21,11 @@ async function findBy(profile: Profile): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
   // Another editor's companion has no such server, and must not get in the way.
-  const editors = announcedEditors(temporaryDirectory(env), profile).filter(
+  const editors = announcedEditors(here.temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
   if (editors.length === 0) return undefined;
-  const idePid = idePidOf({ pid, env, cwd }, await readProcessTable());
+  const idePid = idePidOf({ pid, env, cwd }, await here.processes());
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;

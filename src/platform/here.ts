@@ -1,0 +1,13 @@
+/** The system that this runs on. */
+import { linux } from "./linux.ts";
+import { macos } from "./macos.ts";
+import type { System } from "./system.ts";
+import { windows } from "./windows.ts";
+
+/** @returns for a system that is none of these, the one that asks programs of every Unix */
+export function systemOf(platform: NodeJS.Platform): System {
+  if (platform === "linux") return linux;
+  return platform === "win32" ? windows : macos;
+}
+
+export const here = systemOf(process.platform);

@@ -1,0 +1,130 @@
+/** What is Linux's own: processes, mounts and users are read in /proc. */
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join, posix } from "node:path";
+import { macos } from "./macos.ts";
+import type { Connection, MountTable, System } from "./system.ts";
+import { isBelow, unix } from "./unix.ts";
+
+/** The state of an established connection in /proc/net. */
+const ESTABLISHED = "01";
+
+/** Clock ticks of a second in /proc, on every machine that runs Node (`getconf CLK_TCK`). */
+const TICKS = 100;
+
+/** File systems that another machine, or a process, answers for. What any other system is asked, it answers at once. */
+const NETWORK =
+  /^(nfs4?|cifs|smb3|smbfs|ncpfs|afs|9p|autofs|beegfs|ceph|coda|davfs|glusterfs|gpfs|lustre|orangefs|pvfs2|fuse(\..*)?)$/;
+
+export const linux: System = {
+  ...unix,
+  name: "linux",
+  settingsDirectory: (program, env, home) => join(env["XDG_CONFIG_HOME"] || join(home, ".config"), program),
+  isWithin: (outer, inner) => isBelow(posix.relative(outer, inner)),
+  isUnknownUser: (uid) =>
+    uid === Number(read("/proc/sys/kernel/overflowuid") || Number.NaN) &&
+    !isRootKnown(read("/proc/self/uid_map")),
+  mounts() {
+    const text = read("/proc/self/mountinfo");
+    return text === "" ? macos.mounts() : parseMountInfo(text);
+  },
+  async startOf(pid) {
+    // Counted from this process: a container may have a clock of its own for all of the machine.
+    const [own, other] = [ticks("self"), ticks(String(pid))];
+    if (own === undefined || other === undefined) return undefined;
+    return Date.now() - (process.uptime() + (own - other) / TICKS) * 1000;
+  },
+  async environment(pid) {
+    const entries = words(`/proc/${pid}/environ`).map((entry) => {
+      const at = entry.indexOf("=");
+      return [entry.slice(0, at), entry.slice(at + 1)] as const;
+    });
+    return entries.length > 0 ? Object.fromEntries(entries) : undefined;
+  },
+  async directory(pid) {
+    return link(`/proc/${pid}/cwd`);
+  },
+  async words(pid) {
+    return words(`/proc/${pid}/cmdline`);
+  },
+  async connections(pids, ports) {
+    return pids.flatMap((pid) => connectionsOf(pid, ports));
+  },
+};
+
+/** When a process began, after the machine did (proc_pid_stat(5), field 22). */
+function ticks(pid: string): number | undefined {
+  const stat = read(`/proc/${pid}/stat`, "latin1");
+  // "pid (name) state …": the name may hold anything, a parenthesis too.
+  return stat === "" ? undefined : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+}
+
+/** @param map lines of: first user here, first user in the parent namespace, how many (user_namespaces(7)) */
+function isRootKnown(map: string): boolean {
+  return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
+}
+
+/** @param text of lines as in proc_pid_mountinfo(5). What is mounted later at the same place hides what was before. */
+export function parseMountInfo(text: string): MountTable {
+  const table = new Map<string, boolean>();
+  for (const line of text.split("\n")) {
+    const [before = "", after = ""] = line.split(" - ");
+    const place = before.split(" ")[4];
+    const [type = ""] = after.split(" ");
+    if (place) table.set(place.replace(/\\(\d{3})/g, character), NETWORK.test(type));
+  }
+  return table;
+}
+
+/** Blanks, line breaks and backslashes are there by their numbers. */
+function character(_: string, octal: string): string {
+  return String.fromCharCode(Number.parseInt(octal, 8));
+}
+
+function connectionsOf(pid: number, ports: readonly number[]): Connection[] {
+  const sockets = new Map<string, Connection>();
+  for (const family of ["tcp", "tcp6"]) {
+    for (const line of read(`/proc/${pid}/net/${family}`).split("\n")) {
+      const [, own = "", remote = "", state, , , , , , inode = ""] = line.trim().split(/\s+/);
+      const connection = { own: portOf(own), remote: portOf(remote) };
+      if (state === ESTABLISHED && ports.includes(connection.remote))
+        sockets.set(`socket:[${inode}]`, connection);
+    }
+  }
+  if (sockets.size === 0) return [];
+  const open = list(`/proc/${pid}/fd`).map((name) => link(`/proc/${pid}/fd/${name}`) ?? "");
+  return open.flatMap((target) => sockets.get(target) ?? []);
+}
+
+/** @param address `0100007F:A1B2`, both parts hexadecimal */
+function portOf(address: string): number {
+  return Number.parseInt(address.split(":")[1] ?? "", 16);
+}
+
+/** The process may be somebody else's, or end at any moment: what cannot be read is empty. */
+function read(path: string, encoding: BufferEncoding = "utf8"): string {
+  try {
+    return readFileSync(path, encoding);
+  } catch {
+    return "";
+  }
+}
+
+function words(path: string): string[] {
+  return read(path).split("\0").slice(0, -1);
+}
+
+function list(path: string): string[] {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
+}
+
+function link(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}

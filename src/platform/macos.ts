@@ -1,0 +1,63 @@
+/** What is macOS's own, or any Unix's without /proc: processes are asked of `ps` and `lsof`. */
+import { join, posix } from "node:path";
+import { run } from "./run.ts";
+import type { Connection, System } from "./system.ts";
+import { isBelow, secondsOf, unix } from "./unix.ts";
+
+/** There is no table to read; networks are mounted by their names. */
+const NETWORKS = ["/Volumes", "/Network", "/net"];
+
+export const macos: System = {
+  ...unix,
+  name: "darwin",
+  settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
+  /** Two spellings that differ in case only name one directory. */
+  isWithin: (outer, inner) => isBelow(posix.relative(outer.toLowerCase(), inner.toLowerCase())),
+  isUnknownUser: () => false,
+  mounts: () => new Map(NETWORKS.map((place) => [place, true])),
+  async startOf(pid) {
+    const elapsed = (await run("ps", ["-o", "etime=", "-p", String(pid)])).trim();
+    return elapsed === "" ? undefined : Date.now() - secondsOf(elapsed) * 1000;
+  },
+  async environment(pid) {
+    return parseEnvironment(await run("ps", ["eww", "-o", "command=", "-p", String(pid)]));
+  },
+  async directory(pid) {
+    return parseDirectory(await run("lsof", ["-a", "-p", String(pid), "-d", "cwd", "-Fn"]));
+  },
+  async words(pid) {
+    const printed = await run("ps", ["-ww", "-o", "command=", "-p", String(pid)]);
+    return printed.trim().split(/\s+/);
+  },
+  async connections(pids, ports) {
+    if (ports.length === 0) return [];
+    const selection = ["-a", "-p", pids.join(","), `-iTCP:${ports.join(",")}`, "-sTCP:ESTABLISHED"];
+    return parseConnections(await run("lsof", ["-nP", ...selection, "-Fn"]), ports);
+  },
+};
+
+/**
+ * What looks like a variable inside a value cuts that value short: `ps` prints one line, the command first.
+ * @param printed by `ps eww`
+ */
+export function parseEnvironment(printed: string): Record<string, string> | undefined {
+  const starts = [...printed.matchAll(/\s([A-Za-z_]\w*)=/g)];
+  if (starts.length === 0) return undefined;
+  const entries = starts.map((start, index) => {
+    const value = printed.slice(start.index + start[0].length, starts[index + 1]?.index);
+    return [start[1] ?? "", value.trim()] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** @param printed by `lsof -Fn`, a line a field: `p` process, `f` descriptor, `n` name */
+export function parseDirectory(printed: string): string | undefined {
+  return /^n(.+)$/m.exec(printed)?.[1];
+}
+
+/** @param printed by `lsof -Fn`: the names are `127.0.0.1:52001->127.0.0.1:41234` */
+export function parseConnections(printed: string, ports: readonly number[]): Connection[] {
+  return [...printed.matchAll(/^n\S+:(\d+)->\S+:(\d+)$/gm)]
+    .map(([, own, remote]) => ({ own: Number(own), remote: Number(remote) }))
+    .filter(({ remote }) => ports.includes(remote));
+}

@@ -1,0 +1,88 @@
+/** What Linux and macOS have in common. */
+import { basename, posix } from "node:path";
+import { run } from "./run.ts";
+import type { Process, ProcessTable, System } from "./system.ts";
+
+/** A CLI looks for one of these above itself, and no further up than this (Gemini CLI 0.61.0, `process-utils`). */
+const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);
+const MAX_DEPTH = 32;
+
+/** Readable and writable by its owner, and by nobody else. */
+const PRIVATE = 0o600;
+
+type Shared = Pick<
+  System,
+  | "path"
+  | "temporaryDirectory"
+  | "homeDirectory"
+  | "fileNames"
+  | "isOwn"
+  | "isPrivate"
+  | "processes"
+  | "editorProcess"
+  | "editorAboveShell"
+  | "asksForLife"
+>;
+
+export const unix: Shared = {
+  path: posix,
+  temporaryDirectory(env) {
+    const path = env["TMPDIR"] || env["TMP"] || env["TEMP"] || "/tmp";
+    return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
+  },
+  homeDirectory: (env) => env["HOME"] || undefined,
+  fileNames: (program) => [program],
+  isOwn: (uid) => uid === process.getuid?.(),
+  isPrivate: (mode) => mode === PRIVATE,
+  async processes() {
+    return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
+  },
+  /** From itself upwards to the first shell, and from there to its grandparent; without a shell, the topmost process. */
+  editorProcess(table, cli) {
+    let current = cli;
+    for (let depth = 0; depth < MAX_DEPTH; depth++) {
+      const process = table.get(current);
+      if (process && SHELLS.has(programOf(process))) return unix.editorAboveShell(table, process.parent);
+      if (!process || process.parent <= 1) break;
+      current = process.parent;
+    }
+    return current;
+  },
+  /** Its parent, unless that is init. */
+  editorAboveShell(table, pid) {
+    const parent = table.get(pid)?.parent ?? 0;
+    return parent > 1 ? parent : pid;
+  },
+  asksForLife: true,
+};
+
+/** As the CLI takes it: the last part of the command line's first word. */
+function programOf({ command }: Process): string {
+  return basename(command.split(" ", 1)[0] ?? "");
+}
+
+const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
+
+/** @param printed by `ps`: process, parent, for how long it has been running, command line */
+export function parseProcesses(printed: string): ProcessTable {
+  const table = new Map<number, Process>();
+  for (const [, pid, parent, elapsed = "", command = ""] of printed.matchAll(LINE)) {
+    const process = { pid: Number(pid), parent: Number(parent), seconds: secondsOf(elapsed), command };
+    table.set(process.pid, process);
+  }
+  return table;
+}
+
+/**
+ * @param elapsed how long a process has been running, as `ps` says it: `[[dd-]hh:]mm:ss`
+ * @returns seconds
+ */
+export function secondsOf(elapsed: string): number {
+  const [seconds = 0, minutes = 0, hours = 0, days = 0] = elapsed.split(/[-:]/).map(Number).reverse();
+  return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
+}
+
+/** @param way from one directory to another */
+export function isBelow(way: string): boolean {
+  return way !== ".." && !way.startsWith("../");
+}

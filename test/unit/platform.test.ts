@@ -1,0 +1,193 @@
+/** What the systems print, word for word as they do, and what the one prints that this runs on. */
+import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import t from "tap";
+import { here, systemOf } from "../../src/platform/here.ts";
+import { linux } from "../../src/platform/linux.ts";
+import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/platform/macos.ts";
+import * as unix from "../../src/platform/unix.ts";
+import * as windows from "../../src/platform/windows.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+t.test("no other file asks which system it is on", async (t) => {
+  const ASKS =
+    /process\.platform|\bplatform\(\)|\/proc\/|\bhas\("(?:win|mac|wsl|linux|unix)|os_uname|taskkill/;
+  const asking = ["src", "lua", "plugin", "rplugin"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => /\.(?:ts|js|lua)$/.test(path) && ASKS.test(readFileSync(join(root, path), "utf8"))),
+  );
+  const known = asking.filter((path) => path.startsWith(join("src", "platform")));
+  t.same(
+    asking.filter((path) => !known.includes(path)),
+    [join("lua", "gemini-bridge", "config", "platform.lua")],
+  );
+  t.ok(known.length > 0);
+});
+
+t.test("the system that this runs on", async (t) => {
+  t.equal(here.name, process.platform);
+  t.equal(here.temporaryDirectory(process.env), tmpdir());
+  const table = await here.processes();
+  const own = table.get(process.pid);
+  t.equal(own?.parent, process.ppid);
+  t.match(own?.command, /node/);
+  t.ok(here.editorProcess(table, process.pid) > 0);
+  const start = await here.startOf(process.pid);
+  t.ok(Math.abs(Date.now() - process.uptime() * 1000 - (start ?? 0)) < 5000, "its start");
+  t.equal(await here.startOf(2 ** 22 + 1), undefined);
+  t.match((await here.words(process.pid)).join(" "), "platform");
+  const directory = await here.directory(process.pid);
+  t.equal(directory, here.name === "win32" ? undefined : process.cwd());
+
+  const server = createServer().listen(0, "127.0.0.1");
+  t.teardown(() => server.close());
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  const socket = connect(port, "127.0.0.1");
+  t.teardown(() => socket.destroy());
+  await Promise.all([once(server, "connection"), once(socket, "connect")]);
+  const connections = await here.connections([process.pid], [port]);
+  t.same(connections, [{ own: socket.localPort, remote: port }]);
+  t.same(await here.connections([process.ppid], [port]), [], "another process has no such connection");
+});
+
+t.test("a system that is none of them is a Unix", async (t) => {
+  t.equal(systemOf("freebsd"), macos);
+  t.equal(systemOf("linux"), linux);
+  t.equal(systemOf("win32"), windows.windows);
+});
+
+t.test("temporary and other directories", async (t) => {
+  const win = windows.windows;
+  const folder = "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/";
+  t.equal(macos.temporaryDirectory({ TMPDIR: folder }), folder.slice(0, -1), "macOS ends it with a slash");
+  t.equal(linux.temporaryDirectory({}), "/tmp");
+  t.equal(linux.temporaryDirectory({ TMPDIR: "/" }), "/");
+  const temp = "C:\\Users\\Ada\\AppData\\Local\\Temp";
+  t.equal(win.temporaryDirectory({ TEMP: temp, TMP: "D:\\other", TMPDIR: "/tmp" }), temp);
+  t.equal(win.temporaryDirectory({ TMP: `${temp}\\` }), temp);
+  t.equal(win.temporaryDirectory({ TEMP: "D:\\" }), "D:\\");
+  t.equal(win.temporaryDirectory({ SystemRoot: "C:\\WINDOWS" }), "C:\\WINDOWS\\temp");
+  t.equal(win.homeDirectory({ USERPROFILE: "C:\\Users\\Ada", HOME: "/h" }), "C:\\Users\\Ada");
+  t.equal(
+    win.settingsDirectory("x", { APPDATA: "C:\\Users\\Ada\\AppData\\Roaming" }, ""),
+    "C:\\Users\\Ada\\AppData\\Roaming\\x\\Config",
+  );
+  t.equal(macos.settingsDirectory("x", {}, "/Users/ada"), "/Users/ada/Library/Preferences/x");
+  t.equal(linux.settingsDirectory("x", { XDG_CONFIG_HOME: "/c" }, "/home/ada"), "/c/x");
+  t.same(win.fileNames("gemini", { PATHEXT: ".EXE;.CMD" }), ["gemini.EXE", "gemini.CMD"]);
+  t.same(win.fileNames("node.exe", {}), ["node.exe"]);
+  t.same(linux.fileNames("gemini", { PATHEXT: ".EXE" }), ["gemini"]);
+  t.ok(win.isOwn(0) && win.isPrivate(0o666), "files tell neither owner nor permissions");
+  t.notOk(macos.isPrivate(0o644));
+});
+
+t.test("ps on macOS", async (t) => {
+  const table = unix.parseProcesses(
+    [
+      "    1     0 12-03:04:05 /sbin/launchd",
+      "  512     1    01:02:03 /System/Applications/Utilities/Terminal.app/Contents/MacOS/Terminal",
+      "  700   512    01:02:00 login -pf ada",
+      "  701   700    01:02:00 -zsh",
+      "  800   701       10:00 nvim src/main.c",
+      "  801   800       10:00 /opt/homebrew/bin/nvim --embed src/main.c",
+      "  850   801       05:00 /bin/zsh",
+      "  900   850       00:07 node /opt/homebrew/bin/gemini --model x y",
+      "  901   900       00:06 (node)",
+      "",
+    ].join("\n"),
+  );
+  t.equal(table.size, 9);
+  t.match(table.get(1), { parent: 0, seconds: ((12 * 24 + 3) * 60 + 4) * 60 + 5 });
+  t.same(table.get(900), {
+    pid: 900,
+    parent: 850,
+    seconds: 7,
+    command: "node /opt/homebrew/bin/gemini --model x y",
+  });
+  t.equal(macos.editorProcess(table, 900), 800, "the terminal UI, above `nvim --embed`");
+  t.equal(macos.editorAboveShell(table, 801), 800);
+  t.equal(macos.editorProcess(table, 512), 512, "no shell above it");
+});
+
+t.test("ps and lsof of one process on macOS", async (t) => {
+  const printed =
+    "node /opt/homebrew/bin/gemini HOME=/Users/ada TMPDIR=/var/folders/zz/x/T/ A=b c EMPTY= LAST=1\n";
+  t.same(parseEnvironment(printed), {
+    HOME: "/Users/ada",
+    TMPDIR: "/var/folders/zz/x/T/",
+    A: "b c",
+    EMPTY: "",
+    LAST: "1",
+  });
+  t.equal(parseEnvironment("  PID COMMAND\n"), undefined);
+  t.equal(parseDirectory("p900\nfcwd\nn/Users/ada/my project\n"), "/Users/ada/my project");
+  t.equal(parseDirectory(""), undefined);
+  const listed = "p900\nf23\nn127.0.0.1:52001->127.0.0.1:41234\nf24\nn[::1]:52002->[::1]:41235\n";
+  t.same(parseConnections(listed, [41234]), [{ own: 52001, remote: 41234 }]);
+});
+
+/** As Windows PowerShell 5.1 writes it, and as PowerShell 7. */
+const CIM = (date: (minutes: number) => string) =>
+  JSON.stringify([
+    { ProcessId: 0, ParentProcessId: 0, CreationDate: null, CommandLine: null },
+    { ProcessId: 4, ParentProcessId: 0, CreationDate: date(9000), CommandLine: null },
+    {
+      ProcessId: 6100,
+      ParentProcessId: 5990,
+      CreationDate: date(600),
+      CommandLine: "C:\\WINDOWS\\Explorer.EXE",
+    },
+    {
+      ProcessId: 7200,
+      ParentProcessId: 6100,
+      CreationDate: date(60),
+      CommandLine: '"C:\\Program Files\\WindowsApps\\WindowsTerminal.exe" ',
+    },
+    { ProcessId: 7300, ParentProcessId: 7200, CreationDate: date(60), CommandLine: "powershell.exe" },
+    { ProcessId: 7400, ParentProcessId: 7300, CreationDate: date(10), CommandLine: "nvim" },
+    {
+      ProcessId: 7500,
+      ParentProcessId: 7400,
+      CreationDate: date(1),
+      CommandLine: '"C:\\Program Files\\nodejs\\node.exe" C:\\Users\\Ada\\gemini.js --prompt "a b"',
+    },
+  ]);
+
+t.test("PowerShell on Windows", async (t) => {
+  const now = Date.UTC(2025, 5, 1);
+  for (const [release, date] of [
+    ["5.1", (minutes: number) => `/Date(${now - minutes * 60_000})/`],
+    ["7", (minutes: number) => new Date(now - minutes * 60_000).toISOString().replace("000Z", "0000000Z")],
+  ] as const) {
+    const table = windows.parseProcesses(CIM(date), now);
+    t.equal(table.size, 7, release);
+    t.match(table.get(7500), { parent: 7400, seconds: 60 });
+    t.equal(windows.windows.editorProcess(table, 7500), 7300, "the third from the top");
+    t.equal(windows.windows.editorAboveShell(table, 7400), 7300);
+    t.equal(windows.windows.editorProcess(table, 1), 1, "of a process that nobody knows");
+    t.same(windows.splitCommand(table.get(7500)?.command ?? ""), [
+      "C:\\Program Files\\nodejs\\node.exe",
+      "C:\\Users\\Ada\\gemini.js",
+      "--prompt",
+      "a b",
+    ]);
+  }
+  t.same([...windows.parseProcesses('{"ProcessId":8,"ParentProcessId":4}', now).keys()], [8], "one alone");
+  for (const broken of ["", "{", "null", "[1]", '[{"ProcessId":"x"}]'])
+    t.equal(windows.parseProcesses(broken, now).size, 0, broken);
+  const loop = windows.parseProcesses(
+    '[{"ProcessId":8,"ParentProcessId":9},{"ProcessId":9,"ParentProcessId":8}]',
+    0,
+  );
+  t.ok(windows.windows.editorProcess(loop, 8) > 0, "numbers are given again: a circle has an end");
+  const net =
+    '[{"LocalPort":50101,"RemotePort":41234,"OwningProcess":7500},{"LocalPort":41234,"RemotePort":50101,"OwningProcess":7600}]';
+  t.same(windows.parseConnections(net, [7500], [41234]), [{ own: 50101, remote: 41234 }]);
+  t.same(windows.parseConnections("", [7500], [41234]), []);
+});
