@@ -27,7 +27,7 @@ const testsIn = (folder) =>
 
 /** Tests without a Neovim, of which one of the files is a part. */
 async function importers(files) {
-  const entryPoints = [...testsIn("unit"), ...testsIn("http")];
+  const entryPoints = ["unit", "http", "scripts"].flatMap(testsIn);
   const options = { bundle: true, write: false, metafile: true, packages: "external", platform: "node" };
   const { metafile } = await build({
     ...options,

@@ -39,6 +39,7 @@ export async function bundleTests(root, files) {
       target: "node20",
       outExtension: { ".js": ".mjs" },
       sourcemap: "linked",
+      sourcesContent: false, // every process reads these
       // The one is a program, the other loads files that lie beside it.
       external: ["esbuild", "@google/*"],
       banner: {

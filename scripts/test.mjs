@@ -4,11 +4,11 @@
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { bundleTests } from "./test-bundle.mjs";
 import { runFile } from "./test-file.mjs";
+import { keepBusy } from "./test-queue.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const named = process.argv.slice(2).map((file) => relative(root, resolve(file)));
@@ -34,36 +34,26 @@ for (const [index, bin] of (needsNeovim.length > 0 ? neovims() : []).entries()) 
     add(`, Node ${version}`, ofTheHost, node, { NVIM_BIN: bin });
   }
 }
-// Those that take longest come first, so that none of them is the last one to run alone.
-const kinds = ["e2e", "http", "nvim"];
-const kind = ({ file }) => kinds.indexOf(file.split("/")[1]) >>> 0;
-runs.sort((one, other) => kind(one) - kind(other));
 
 const total = { pass: 0, fail: 0 };
 const bundle = await bundleTests(root, files);
-let next = 0;
-async function work() {
-  while (next < runs.length) {
-    next += 1;
-    const number = next;
-    const { file, on, node, env } = runs[number - 1];
-    // Neovim starts the host with the Node that it finds on PATH.
-    const PATH = dirname(node) + delimiter + process.env.PATH;
-    const result = await runFile({
-      node,
-      path: bundle.path(file),
-      cwd: root,
-      env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180", PATH, ...env },
-    });
-    total.pass += result.pass;
-    total.fail += result.fail;
-    const took = `# time=${Math.round(result.milliseconds)}ms`;
-    console.log(`${result.fail > 0 ? "not ok" : "ok"} ${number} - ${file}${on} ${took}`);
-    for (const line of result.failures) console.log(`    ${line}`);
-  }
+async function run({ file, on, node, env }, number) {
+  // Neovim starts the host with the Node that it finds on PATH.
+  const PATH = dirname(node) + delimiter + process.env.PATH;
+  const result = await runFile({
+    node,
+    path: bundle.path(file),
+    cwd: root,
+    env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180", PATH, ...env },
+  });
+  total.pass += result.pass;
+  total.fail += result.fail;
+  const took = `# time=${Math.round(result.milliseconds)}ms`;
+  console.log(`${result.fail > 0 ? "not ok" : "ok"} ${number} - ${file}${on} ${took}`);
+  for (const line of result.failures) console.log(`    ${line}`);
 }
 try {
-  await Promise.all(Array.from({ length: availableParallelism() }, work));
+  await keepBusy(mixed(runs).map((each, index) => () => run(each, index + 1)));
 } finally {
   bundle.remove();
 }
@@ -73,6 +63,16 @@ if (total.pass + total.fail === 0) {
 }
 console.log(`\n${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
+
+/** What keeps processors busy (the CLI starts) beside what waits for a clock (Neovim draws), from first to last. */
+function mixed(runs) {
+  const kind = ({ file }) => dirname(file);
+  const count = new Map();
+  const place = (run) => count.set(kind(run), (count.get(kind(run)) ?? 0) + 1).get(kind(run));
+  const placed = runs.map((run) => ({ run, place: place(run) }));
+  const share = ({ run, place }) => place / count.get(kind(run));
+  return placed.sort((one, other) => share(one) - share(other)).map(({ run }) => run);
+}
 
 /** @returns {string[]} */
 function neovims() {

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Polls `fn` about every 10 ms until it returns something truthy, and returns that.
- * An error thrown by `fn` counts as "not yet".
+ * Polls `fn` until it returns something truthy, and returns that. An error thrown by `fn` counts as "not yet".
+ * It waits 10 ms between two calls, and longer when it has waited long: to ask costs those who are to answer, too.
  * @param what what is awaited, for the error message
  * @param timeout milliseconds, also for a single call of `fn` that does not return
  * @throws Error that names `what` and the last error or value
@@ -13,7 +13,8 @@ export async function waitFor<T>(
   timeout = 5000,
 ): Promise<NonNullable<T>> {
   const end = new AbortController();
-  const deadline = performance.now() + timeout;
+  const start = performance.now();
+  const deadline = start + timeout;
   const late = delay(timeout, undefined, { signal: end.signal }).catch(() => undefined);
   let last = "no answer";
   try {
@@ -25,7 +26,7 @@ export async function waitFor<T>(
       } catch (error) {
         last = `last error: ${error instanceof Error ? error.message : String(error)}`;
       }
-      await delay(10);
+      await delay(Math.min(10 + (performance.now() - start) / 20, 100));
     } while (performance.now() < deadline);
   } finally {
     end.abort();
