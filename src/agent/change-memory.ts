@@ -26,6 +26,13 @@ export interface ChangeMemory {
 }
 
 const lines = z.string().transform(splitLines);
+const place = { id: z.number(), line: z.number(), count: z.number(), conflict: z.boolean() };
+
+/** Its lines are not those of one text: they come from several. */
+const SavedPiece = z.object({
+  lines: z.array(z.string()),
+  hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
+});
 
 /** Texts as they are in memory: a character for each byte. */
 const SavedChange = z.object({
@@ -42,9 +49,7 @@ const SavedChange = z.object({
   text: z.object({
     lines,
     lastId: z.number(),
-    hunks: z.array(
-      z.object({ id: z.number(), line: z.number(), count: z.number(), old: lines, conflict: z.boolean() }),
-    ),
+    hunks: z.array(z.object({ ...place, old: lines, edited: SavedPiece.optional() })),
   }),
 });
 

@@ -190,7 +190,8 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     const change = await sync(before);
     if (change.fixed !== undefined) throw new Refusal(`${path} cannot be undone: ${change.fixed}`);
     const next = undone(change, ids);
-    const left = next.text.hunks.filter(({ id, conflict }) => conflict && (ids?.has(id) ?? true)).length;
+    const others = change.text.hunks.filter(({ id }) => ids?.has(id) === false).map(({ id }) => id);
+    const left = next.text.hunks.filter(({ id, conflict }) => conflict && !others.includes(id)).length;
     if (textOf(next) !== textOf(change)) {
       await restore(path, textOf(change), textOf(next), change.mode);
       files.set({ ...next, version: (await readDiskFile(path)).version });

@@ -6,6 +6,7 @@ import {
   editedByAgent,
   editedByUser,
   keep,
+  linesBefore,
   reference,
   type TrackedText,
   trackText,
@@ -96,14 +97,16 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 
 /**
  * What the disk is to hold when these hunks are undone.
- * @param ids without them the whole file
+ * @param ids of hunks; without them the whole file
  */
-export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {
-  const { lines, ...rest } = undo(change.text, ids ?? allOf(change.text));
+export function undone(change: FileChange, ids = allOf(change.text)): FileChange {
+  const { hunks } = change.text;
+  const { lines, ...rest } = undo(change.text, ids);
   const text = { ...rest, lines: apart(lines) };
-  const isBack = text.hunks.length === 0 && (ids === undefined || change.text.hunks.length > 0);
+  const isAny = hunks.length + ids.size === 0 || hunks.some(({ id, conflict }) => ids.has(id) && !conflict);
+  const isBack = isAny && text.hunks.length === 0;
   // What somebody has added to a file of the agent's stays, and so does the file.
-  const exists = isBack && !change.existed ? text.lines.length > 0 : change.exists || isBack;
+  const exists = isBack && !change.existed ? text.lines.length > 0 : change.exists || isAny;
   return { ...change, text, exists, existed: isBack ? exists : change.existed };
 }
 
@@ -128,13 +131,13 @@ export function shown(change: FileChange): ShownChange {
     path,
     status: !exists ? "deleted" : isAdded ? "added" : "modified",
     added: text.hunks.reduce((sum, { count }) => sum + count, 0),
-    removed: text.hunks.reduce((sum, { old }) => sum + old.length, 0),
-    hunks: text.hunks.map(({ id, line, count, old, conflict }) => ({
-      id,
-      line: count > 0 ? line + 1 : line,
-      count,
-      removed: old.length,
-      conflict,
+    removed: text.hunks.reduce((sum, hunk) => sum + linesBefore(hunk).length, 0),
+    hunks: text.hunks.map((hunk) => ({
+      id: hunk.id,
+      line: hunk.count > 0 ? hunk.line + 1 : hunk.line,
+      count: hunk.count,
+      removed: linesBefore(hunk).length,
+      conflict: hunk.conflict,
     })),
     cli,
     turn,

@@ -1,6 +1,6 @@
 /** Lines of files as text that can be shown. */
 import { splitLines } from "./lines.ts";
-import type { TrackedText } from "./tracked-text.ts";
+import { linesBefore, type TrackedText } from "./tracked-text.ts";
 
 /** A longer removal is cut: virtual lines cannot be scrolled through. */
 const MAX_LINES = 200;
@@ -10,7 +10,7 @@ const MAX_LENGTH = 2_000;
 
 /** @returns what stood in the place of each hunk: the first lines, without line breaks */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
-  return hunks.map(({ id, old }) => ({ id, lines: old.slice(0, MAX_LINES).map(plain) }));
+  return hunks.map((hunk) => ({ id: hunk.id, lines: linesBefore(hunk).slice(0, MAX_LINES).map(plain) }));
 }
 
 /** @param text with a character for each byte */

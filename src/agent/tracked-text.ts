@@ -3,6 +3,7 @@
  * beside a hunk is part of the reference from then on, so that it is neither shown as the agent's nor undone with it.
  * Pure: every operation answers another text.
  */
+import { grouped, overlaps, touches } from "./hunk-groups.ts";
 import { diffLines, type Edit } from "./lines.ts";
 
 /** `count` lines from `line` on (0-based) stand where the `old` ones stood. */
@@ -14,12 +15,18 @@ export interface Hunk {
   readonly old: readonly string[];
   /** The user has edited what the agent wrote: to put the old lines back would take the user's away. */
   readonly conflict: boolean;
+  /** What stood there when the user had edited it, and the agent went over that: this comes back, not the old lines. */
+  readonly edited?: Piece | undefined;
 }
 
-export interface TrackedText {
+/** Some lines, with the hunks among them. */
+export interface Piece {
   readonly lines: readonly string[];
   /** In order; they do not overlap. */
   readonly hunks: readonly Hunk[];
+}
+
+export interface TrackedText extends Piece {
   /** The highest id that was given to a hunk. */
   readonly lastId: number;
 }
@@ -29,37 +36,35 @@ export function trackText(lines: readonly string[]): TrackedText {
 }
 
 /** The text without what the agent did to it, as far as that has not been kept. */
-export function reference({ lines, hunks }: TrackedText): string[] {
-  return referenceOf(lines, hunks, 0, lines.length);
+export function reference(text: TrackedText): string[] {
+  return [...composed(text, oldOf).lines];
 }
 
-/** @param to the line after the last one */
-function referenceOf(lines: readonly string[], hunks: readonly Hunk[], from: number, to: number): string[] {
-  const pieces: (readonly string[])[] = [];
-  let at = from;
-  for (const { line, count, old } of hunks) {
-    pieces.push(lines.slice(at, line), old);
-    at = line + count;
-  }
-  pieces.push(lines.slice(at, to));
-  return pieces.flat();
+/** What stood there before: what undo brings back, as far as that is no conflict. */
+export function linesBefore({ old, edited }: Hunk): readonly string[] {
+  return edited?.lines ?? old;
 }
 
 /** The agent has made another text of it. */
 export function editedByAgent(text: TrackedText, lines: readonly string[]): TrackedText {
   const edits = diffLines(text.lines, lines);
   // What stands side by side is one hunk in every diff.
-  return rebuilt(text, lines, edits, touches, (hunks, old, now) =>
-    hunks.some(({ conflict }) => conflict) ? whole(old, now) : diffLines(old, now),
-  );
+  return rebuilt(text, lines, edits, touches, (before, old, now) => {
+    if (!before.hunks.some(({ conflict, edited }) => conflict || edited))
+      return hunksOf(diffLines(old, now), old, false);
+    const edited = composed(before, (hunk) => hunk.edited ?? asItIs(before, hunk));
+    return diffLines(edited.lines, now).length === 0
+      ? edited.hunks
+      : [{ line: 0, count: now.length, old, conflict: false, edited }];
+  });
 }
 
 /** The user has made another text of it. */
 export function editedByUser(text: TrackedText, lines: readonly string[]): TrackedText {
   if (diffLines(reference(text), lines).length === 0) return { ...text, lines, hunks: [] };
   const edits = diffLines(text.lines, lines).map((edit) => slideOut(edit, text));
-  return rebuilt(text, lines, edits, overlaps, (hunks, old, now) =>
-    hunks.length === 0 ? [] : whole(old, now),
+  return rebuilt(text, lines, edits, overlaps, ({ hunks }, old, now) =>
+    hunks.length === 0 ? [] : hunksOf(whole(old, now), old, true),
   );
 }
 
@@ -68,25 +73,44 @@ export function keep(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
   return { ...text, hunks: text.hunks.filter(({ id }) => !ids.has(id)) };
 }
 
-/** Puts the old lines back, except where that would take away lines of the user's. */
+/** Puts back what stood there, except where that would take away lines of the user's. */
 export function undo(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
-  const undone = text.hunks.filter(({ id, conflict }) => ids.has(id) && !conflict);
-  let shift = 0;
+  return { ...undone(text, ({ id }) => ids.has(id)), lastId: text.lastId };
+}
+
+function undone(piece: Piece, isMeant: (hunk: Hunk) => boolean): Piece {
+  return composed(piece, (hunk) => {
+    if (hunk.conflict || !isMeant(hunk)) return asItIs(piece, hunk);
+    return hunk.edited ? undone(hunk.edited, () => true) : oldOf(hunk);
+  });
+}
+
+/** @returns the piece with something else in place of each hunk */
+function composed(piece: Piece, replacement: (hunk: Hunk) => Piece): Piece {
+  const parts: (readonly string[])[] = [];
   const hunks: Hunk[] = [];
-  for (const hunk of text.hunks) {
-    if (undone.includes(hunk)) shift += hunk.old.length - hunk.count;
-    else hunks.push({ ...hunk, line: hunk.line + shift });
+  let [at, length] = [0, 0];
+  const add = (lines: readonly string[]) => {
+    parts.push(lines);
+    length += lines.length;
+  };
+  for (const hunk of piece.hunks) {
+    add(piece.lines.slice(at, hunk.line));
+    const { lines, hunks: inner } = replacement(hunk);
+    hunks.push(...inner.map((one) => ({ ...one, line: one.line + length })));
+    add(lines);
+    at = hunk.line + hunk.count;
   }
-  return { ...text, lines: referenceOf(text.lines, undone, 0, text.lines.length), hunks };
+  add(piece.lines.slice(at));
+  return { lines: parts.flat(), hunks };
 }
 
-function touches(edit: Edit, hunk: Hunk): boolean {
-  return edit.at <= hunk.line + hunk.count && hunk.line <= edit.at + edit.removed;
+function oldOf({ old }: Hunk): Piece {
+  return { lines: old, hunks: [] };
 }
 
-/** An edit at the very edge of a hunk leaves it alone. */
-function overlaps(edit: Edit, hunk: Hunk): boolean {
-  return edit.at < hunk.line + hunk.count && hunk.line < edit.at + edit.removed;
+function asItIs({ lines }: Piece, hunk: Hunk): Piece {
+  return { lines: lines.slice(hunk.line, hunk.line + hunk.count), hunks: [{ ...hunk, line: 0 }] };
 }
 
 /**
@@ -106,6 +130,7 @@ function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
     : edit;
 }
 
+/** All between the first and the last difference, as one edit. */
 function whole(old: readonly string[], now: readonly string[]): Edit[] {
   const edits = diffLines(old, now);
   const [first, last] = [edits[0], edits.at(-1)];
@@ -115,55 +140,16 @@ function whole(old: readonly string[], now: readonly string[]): Edit[] {
   return [{ at: first.at, removed: to - first.at, inserted: [...inserted] }];
 }
 
-/** Edits and hunks that cannot be told apart. */
-interface Group {
-  edits: Edit[];
-  hunks: Hunk[];
-}
-
-function grouped(
-  edits: readonly Edit[],
-  hunks: readonly Hunk[],
-  meet: (edit: Edit, hunk: Hunk) => boolean,
-): Group[] {
-  const groups: Group[] = [];
-  let [e, h] = [0, 0];
-  for (;;) {
-    const [edit, hunk] = [edits[e], hunks[h]];
-    if (!edit && !hunk) return groups;
-    const group = groups.at(-1);
-    const [lastEdit, lastHunk] = [group?.edits.at(-1), group?.hunks.at(-1)];
-    if (group && edit && lastHunk && meet(edit, lastHunk)) {
-      group.edits.push(edit);
-      e += 1;
-    } else if (group && hunk && lastEdit && meet(lastEdit, hunk)) {
-      group.hunks.push(hunk);
-      h += 1;
-    } else if (edit && (!hunk || isFirst(edit, hunk))) {
-      groups.push({ edits: [edit], hunks: [] });
-      e += 1;
-    } else if (hunk) {
-      groups.push({ edits: [], hunks: [hunk] });
-      h += 1;
-    }
-  }
-}
-
-/** Of two that begin at the same line the one without lines there comes first. */
-function isFirst(edit: Edit, hunk: Hunk): boolean {
-  return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
-}
-
 /**
  * @param meet whether an edit concerns a hunk
- * @param compare what is a hunk where the old lines now are others, counted in these
+ * @param renew the hunks of a part that was edited, by what it was, its old lines, and what it is now
  */
 function rebuilt(
   text: TrackedText,
   lines: readonly string[],
   edits: readonly Edit[],
-  meet: (edit: Edit, hunk: Hunk) => boolean,
-  compare: (hunks: readonly Hunk[], old: string[], now: readonly string[]) => Edit[],
+  meet: typeof touches,
+  renew: (before: Piece, old: readonly string[], now: readonly string[]) => readonly Omit<Hunk, "id">[],
 ): TrackedText {
   let { lastId } = text;
   let shift = 0;
@@ -179,22 +165,21 @@ function rebuilt(
       ...group.hunks.map(({ line, count }) => line + count),
     );
     const growth = group.edits.reduce((sum, { removed, inserted }) => sum + inserted.length - removed, 0);
-    const old = referenceOf(text.lines, group.hunks, from, to);
-    const now = lines.slice(from + shift, to + shift + growth);
-    const conflict =
-      group.hunks.length > 0 && (meet === overlaps || group.hunks.some((hunk) => hunk.conflict));
-    let offset = from + shift;
-    for (const { at, removed, inserted } of compare(group.hunks, old, now)) {
-      hunks.push({
-        id: ++lastId,
-        line: offset + at,
-        count: inserted.length,
-        old: old.slice(at, at + removed),
-        conflict,
-      });
-      offset += inserted.length - removed;
-    }
+    const inside = group.hunks.map((hunk) => ({ ...hunk, line: hunk.line - from }));
+    const before = { lines: text.lines.slice(from, to), hunks: inside };
+    const start = from + shift;
+    const renewed = renew(before, composed(before, oldOf).lines, lines.slice(start, to + shift + growth));
+    hunks.push(...renewed.map((hunk) => ({ ...hunk, id: ++lastId, line: hunk.line + start })));
     shift += growth;
   }
   return { lines, hunks, lastId };
+}
+
+function hunksOf(edits: readonly Edit[], old: readonly string[], conflict: boolean): Omit<Hunk, "id">[] {
+  let growth = 0;
+  return edits.map(({ at, removed, inserted }) => {
+    const line = at + growth;
+    growth += inserted.length - removed;
+    return { line, count: inserted.length, old: old.slice(at, at + removed), conflict };
+  });
 }

@@ -103,6 +103,25 @@ t.test("two agents at one file, and a third hand", async (t) => {
   t.equal(read("a.txt"), "0\n1\n2\n3\n", "what nobody told of stays");
 });
 
+t.test("a file that the user has edited, and a command takes away", async (t) => {
+  const { nvim, agent, read, lines, lists, says } = await start(t, {
+    files: { "a.txt": "1\n2\n3\n" },
+    args: ["a.txt"],
+  });
+  await agent.write("a.txt", "1\ntwo\n3\nfour\n");
+  await nvim.waitFor(async () => (await lines()) === "1 two 3 four", "the buffer to follow");
+  await nvim.input("2GA, mine<Esc>:write<CR>");
+  await agent.run("rm a.txt");
+  await lists(t, "a.txt deleted +0 -4 1");
+  await nvim.command("GeminiUndo!");
+  await says(/a\.txt: 1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+  t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
+  await lists(t, "a.txt modified +1 -1 1");
+  await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
+  await nvim.command("GeminiKeep!");
+  await lists(t);
+});
+
 t.test("a folder in its place, outside of the workspace, not shared, with another mode", async (t) => {
   const { nvim, agent, read, lists, says } = await start(t, {
     files: {

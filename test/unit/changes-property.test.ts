@@ -124,24 +124,38 @@ t.test("keep and undo are exact, whatever the bytes and whoever else edits the f
 
 t.test("whatever comes in between, the disk loses no line of the user's", async (t) => {
   const text = fc.array(fc.nat(5), { maxLength: 6 });
-  const step = fc.tuple(fc.constantFrom("agent", "agent", "save", "write", "undo", "keep", "hunk"), text);
+  const step = fc.tuple(
+    fc.constantFrom("agent", "agent", "delete", "save", "write", "undo", "keep", "hunk"),
+    text,
+  );
   const host = new ChangesHost(t);
   let [file, written] = [0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
       const name = `${++file}.txt`;
       host.write(name, "o1\r\no2\r\no3\r\no4");
-      const lines = (): string[] => String(host.read(name)).match(/[^\n]+\n?/g) ?? [];
+      const lines = (): string[] =>
+        existsSync(host.path(name)) ? (String(host.read(name)).match(/[^\n]+\n?/g) ?? []) : [];
+      const mine = () => lines().filter((line) => line.startsWith("u"));
+      /** The user's own, from before the agent wrote: nobody else has written since. */
+      let last: string[] = [];
       for (const [kind, places] of steps) {
-        const before = existsSync(host.path(name)) ? lines() : [];
-        const own = before.filter((line) => line.startsWith("u"));
+        const before = lines();
+        const own = mine();
         const next = [...before];
         for (const at of places) next.splice(at, at % 2, `${kind === "agent" ? "a" : "u"}${++written}\r\n`);
         if (kind === "agent") await host.edit(name, next.join(""));
+        else if (kind === "delete") await host.edit(name, existsSync(host.path(name)) ? undefined : "");
         else if (kind === "save") await host.save(name, next.join(""));
         else if (kind === "write") host.write(name, next.join(""));
         else if (kind === "keep") await host.keep(name);
         else await host.undo(name, kind === "hunk" ? [host.change(name)?.hunks[0]?.id ?? 0] : undefined);
+        if (kind !== "agent" && kind !== "delete" && kind !== "undo") last = mine();
+        if (kind === "undo")
+          t.ok(
+            last.every((line) => lines().includes(line)),
+            `${last.join()} are back`,
+          );
         if (kind === "undo" || kind === "keep" || kind === "hunk") {
           const now = lines();
           t.ok(

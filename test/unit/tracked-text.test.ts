@@ -58,6 +58,32 @@ t.test("what the user edits beside a hunk is theirs, what they edit in it is a c
   t.strictSame(editedByUser(text, ["1", "2", "3", "4", "5"]).hunks, [], "undone by the user");
 });
 
+t.test("what the agent makes of lines that the user has edited is undone to those", async (t) => {
+  const text = editedByUser(editedByAgent(track("1", "2", "3"), ["1", "A", "B", "3"]), [
+    "1",
+    "A",
+    "mine",
+    "3",
+  ]);
+  t.match(text.hunks, [{ line: 1, count: 2, old: ["2"], conflict: true }]);
+  for (const now of [["1", "C", "3"], ["1", "2", "3"], ["1", "A", "mine", "C", "3"], ["1"], []]) {
+    const over = editedByAgent(editedByAgent(text, ["1", "A", "C", "C", "3"]), now);
+    t.match(over.hunks, [{ conflict: false }]);
+    const back = undo(over, all(over));
+    t.strictSame(back.lines, text.lines, now.join());
+    t.match(back.hunks, [{ line: 1, count: 2, old: ["2"], conflict: true }]);
+  }
+  t.match(
+    editedByAgent(editedByAgent(text, ["1"]), text.lines).hunks,
+    [{ conflict: true }],
+    "put back by the agent",
+  );
+  const apart = editedByAgent(text, ["0", "1", "A", "mine", "3"]);
+  t.match(apart.hunks, [{ conflict: false }, { conflict: true }], "elsewhere it is none of that");
+  const gone = editedByAgent(apart, []);
+  t.strictSame(undo(gone, all(gone)).lines, text.lines, "of which the rest is undone, too");
+});
+
 t.test("lines like those of a hunk are inserted above it, not into it", async (t) => {
   const text = editedByAgent(track("x"), ["/**", "agent", "x"]);
   const now = editedByUser(text, ["/**", "user", "/**", "agent", "x"]);
@@ -103,8 +129,9 @@ t.test("whatever agent and user do, no line of the user's is lost", async (t) =>
         const after = edited(text.lines, places, () => `a${++written}`);
         text = editedByAgent(text, after);
         t.strictSame(text.lines, after);
-        if (!text.hunks.some(({ conflict }) => conflict))
-          t.strictSame(reference(text), reference(before), "the reference is what it was");
+        t.strictSame(reference(text), reference(before), "the reference is what it was");
+        const last = undo(text, all(text)).lines;
+        t.ok(isWithin(ours(undo(before, all(before)).lines), last), "the user's lines come back");
       } else if (kind === "user") {
         const after = edited(text.lines, places, () => `u${++written}`);
         text = editedByUser(text, after);
@@ -119,8 +146,8 @@ t.test("whatever agent and user do, no line of the user's is lost", async (t) =>
         t.ok(isWithin(ours(before.lines), text.lines), "undo leaves the user's lines, in their order");
         t.strictSame(reference(text), reference(before));
       }
-      for (const { line, count, old } of text.hunks)
-        t.ok(line >= 0 && line + count <= text.lines.length && (count > 0 || old.length > 0));
+      for (const { line, count, old, edited } of text.hunks)
+        t.ok(line >= 0 && line + count <= text.lines.length && (count > 0 || old.length > 0 || edited));
       const undone = undo(text, all(text));
       t.ok(isWithin(ours(text.lines), undone.lines), "all that can be undone leaves them");
       const disputed = undone.hunks.flatMap(({ line, count }) => undone.lines.slice(line, line + count));
