@@ -123,7 +123,10 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
 }
 
 function sizeOf({ text }: FileChange): number {
-  const old = text.hunks.reduce((sum, hunk) => sum + lengthOf(hunk.old) + lengthOf(hunk.edited?.lines ?? []), 0);
+  const old = text.hunks.reduce(
+    (sum, hunk) => sum + lengthOf(hunk.old) + lengthOf(hunk.edited?.lines ?? []),
+    0,
+  );
   return old + lengthOf(text.lines);
 }
 
