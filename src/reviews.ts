@@ -171,10 +171,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const original = readDiskText(filePath);
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(review.id, cli, filePath, newContent);
-    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
-    if (!earlier) move(review, "open"); // in the same tick, so that no crash comes between
+    // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
+    if (!earlier) move(review, "open");
     try {
-      await shown;
+      await bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
       // What the client does to the file after its answer is a change.
       await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
     } catch (error) {

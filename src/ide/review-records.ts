@@ -44,13 +44,13 @@ export interface ReviewRecords {
 }
 
 /**
- * @param lastId the highest id that is already taken.
+ * @param lastId the highest id that Lua knows to be taken.
  * @param earlier reviews of a host before this one. What became of them meanwhile, Lua tells again.
  */
 export function createReviewRecords(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewRecords {
   type Mutable = { -readonly [K in keyof Review]: Review[K] };
   const records = new Map<number, Mutable>(earlier.map((info) => [info.id, { ...info, state: "open" }]));
-  let last = lastId;
+  let last = Math.max(lastId, ...earlier.map(({ id }) => id));
   return {
     add(sessionId, filePath, label) {
       const review: Mutable = { id: ++last, sessionId, filePath, label, state: "open" };

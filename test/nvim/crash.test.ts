@@ -39,6 +39,22 @@ t.test("a killed host comes back on its port and token, and all goes on", async 
   t.notMatch(messages, CHANNEL_ERRORS);
 });
 
+t.test("a review is known to the next host before anything of it is shown", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
+  const { nvim } = bridge;
+  await nvim.lua(`vim.api.nvim_create_autocmd("BufFilePost", {
+    pattern = "gemini://*",
+    once = true,
+    callback = function()
+      local memory = require("gemini-bridge.bridge.decisions").memory()
+      known = vim.tbl_map(function(diff) return diff.filePath end, memory and memory.diffs or {})
+    end,
+  })`);
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "two\n");
+  t.same(await nvim.lua("return known"), [nvim.path("a.txt")]);
+});
+
 t.test("a decision taken while the host was down reaches the client that comes back", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
   const { nvim } = bridge;
