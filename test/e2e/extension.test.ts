@@ -17,7 +17,8 @@ const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-t.test(":GeminiExtension", async (t) => {
+/** A Neovim with the extension installed in a home of its own, and the CLI outside of it. */
+async function start(t: Parameters<typeof startBridge>[0]) {
   const model = await startModel(t);
   const cliEnv = {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
@@ -30,14 +31,31 @@ t.test(":GeminiExtension", async (t) => {
     args: ["notes.md"],
     env: cliEnv,
   });
-  const record = join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
   const says = (pattern: RegExp) =>
     nvim.waitFor(async () => pattern.test(await nvim.messages()), `${pattern}`, 30_000);
+  async function install(): Promise<void> {
+    await nvim.command("GeminiExtension install gemini");
+    await says(/The extension is installed in gemini: start it again to have it/);
+  }
+  /** One question without a screen: the CLI then waits for its servers before it asks the model. */
+  async function ask(prompt: string): Promise<string> {
+    const [file = "", ...args] = withEnv(
+      { ...makeEnv(nvim.dirs), ...cliEnv, GEMINI_CLI_TRUST_WORKSPACE: "true", no_proxy: "127.0.0.1" },
+      ["gemini", "--yolo", "-p", prompt],
+    );
+    const { stdout } = await promisify(execFile)(file, args, { cwd: nvim.dirs.workspace, timeout: 60_000 });
+    return stdout;
+  }
+  return { nvim, model, says, install, ask };
+}
+
+t.test(":GeminiExtension", async (t) => {
+  const { nvim, model, says, install, ask } = await start(t);
+  const record = join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
   const installation = async () => (await examine(nvim))["Installation"];
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
-  await nvim.command("GeminiExtension install gemini");
-  await says(/The extension is installed in gemini: start it again to have it/);
+  await install();
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });
   t.match(await installation(), /OK The extension is installed in Gemini CLI/);
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
@@ -45,14 +63,11 @@ t.test(":GeminiExtension", async (t) => {
 
   await t.test("a CLI outside of Neovim asks it", async (t) => {
     model.say([{ functionCall: { name: "mcp_neovim_buffers", args: {} } }], [{ text: "One file is open." }]);
-    const [file = "", ...args] = withEnv(
-      { ...makeEnv(nvim.dirs), ...cliEnv, GEMINI_CLI_TRUST_WORKSPACE: "true", no_proxy: "127.0.0.1" },
-      ["gemini", "--yolo", "-p", "What is open"],
-    );
-    const { stdout } = await promisify(execFile)(file, args, { cwd: nvim.dirs.workspace, timeout: 60_000 });
-    t.match(stdout, "One file is open.");
+    t.match(await ask("What is open"), "One file is open.");
     t.match(model.promptText(), "1 file open\\nnotes.md, 1 line");
-    t.match(JSON.stringify(model.requests), "the user works in Neovim, and it knows", "its GEMINI.md");
+    const sent = JSON.stringify(model.requests);
+    t.match(sent, "the user works in Neovim, and it knows", "its GEMINI.md");
+    t.match(sent, "Neovim is the editor that the user works in.", "the server's instructions");
   });
 
   await nvim.command("GeminiExtension remove gemini");
@@ -62,6 +77,30 @@ t.test(":GeminiExtension", async (t) => {
   await says(/takes install or remove/);
   await nvim.command("GeminiExtension install nobody");
   await says(/nobody has no extensions/);
+});
+
+t.test("a resource, in a CLI outside of Neovim", async (t) => {
+  const { nvim, model, install, ask } = await start(t);
+  await install();
+  await nvim.command("call setqflist([{'filename': 'notes.md', 'lnum': 1, 'text': 'look here'}])");
+  model.say([{ text: "It is a list." }]);
+  t.match(await ask("What is @neovim:nvim://quickfix now"), "It is a list.");
+  t.match(model.promptText(), "notes.md:1 look here");
+});
+
+t.test("a prompt, in a CLI outside of Neovim", async (t) => {
+  const { nvim, model, install, ask } = await start(t);
+  await install();
+  await nvim.lua(`
+    local one = { lnum = 0, col = 2, message = 'no such word', severity = 2 }
+    vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), 0, { one })`);
+  model.say([{ text: "I shall fix it." }]);
+  t.match(await ask("/fix"), "I shall fix it.");
+  t.match(model.promptText(), /Fix these problems\.[\s\S]*notes\.md:1:3 warning no such word/);
+  model.say([{ text: "There is nothing." }]);
+  await nvim.lua("vim.diagnostic.reset()");
+  t.match(await ask('/fix --path="notes.md"'), "There is nothing.");
+  t.match(model.promptText(), /Fix these problems\.[\s\S]*no diagnostics/);
 });
 
 t.test("a link to a folder that is gone", async (t) => {

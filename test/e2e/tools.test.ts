@@ -3,6 +3,7 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { INSTRUCTIONS } from "../../src/editor/instructions.ts";
 import { startBridge } from "../support/bridge.ts";
 import { startCliInNvim } from "../support/cli.ts";
 import { languageServer } from "../support/editor-client.ts";
@@ -64,4 +65,12 @@ t.test("Gemini CLI in Neovim's terminal", async (t) => {
     await cli.waitForScreen(/I shall fix it\./, 20_000);
     t.match(model.promptText(), "Fix these problems.");
   });
+});
+
+t.test("what the server says of itself reaches the model", async (t) => {
+  const { nvim } = await startBridge(t, { below, files: { "main.js": "1;\n" }, args: ["main.js"] });
+  const model = await startModel(t, [[{ text: "It is said." }]]);
+  // Without a screen the CLI waits for its servers before it asks the model; with one, a slow server comes too late.
+  await startCliInNvim(t, nvim, { model, args: "-p 'Say it.'", shows: /^It is said\./m });
+  t.match(model.promptText(), INSTRUCTIONS);
 });
