@@ -6,6 +6,7 @@ import type { Log } from "../log.ts";
 import type { FileChange } from "./file-change.ts";
 import { createKeptFiles, prune, touch } from "./kept-files.ts";
 import { splitLines } from "./lines.ts";
+import type { Turn } from "./prompts.ts";
 
 /** What other Neovims have left is removed after so long (milliseconds). */
 const MAX_AGE = 24 * 60 * 60 * 1_000;
@@ -13,12 +14,21 @@ const MAX_AGE = 24 * 60 * 60 * 1_000;
 /** The files that agents are about to change, by their sessions. */
 type Awaited = ReadonlyMap<string, ReadonlySet<string>>;
 
+export interface Saved {
+  readonly changes: readonly FileChange[];
+  readonly awaited: Awaited;
+  /** By session. */
+  readonly turns: ReadonlyMap<string, Turn>;
+}
+
 export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
   await(files: Awaited): void;
+  /** The turn of a session; nothing: it is over. */
+  saveTurn(session: string, turn: Turn | undefined): void;
   /** What the host before this one has saved. */
-  load(): Promise<{ changes: FileChange[]; awaited: Awaited }>;
+  load(): Promise<Saved>;
   /** Whether the text of a file may be kept: not of one that is excluded from sharing, nor of one that is unknown. */
   mayKeep(path: string): boolean;
   /** May run twice. */
@@ -51,6 +61,14 @@ const SavedChange = z.object({
     lastId: z.number(),
     hunks: z.array(z.object({ ...place, old: lines, edited: SavedPiece.optional() })),
   }),
+});
+
+const SavedTurn = z.object({
+  session: z.string(),
+  cli: z.string(),
+  turn: z.number(),
+  prompt: z.string(),
+  files: z.array(z.string()),
 });
 
 const SavedAwaited = z.object({ awaited: z.array(z.tuple([z.string(), z.array(z.string())])) });
@@ -97,6 +115,11 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       if (awaited.length > 0) kept.save(AWAITED, { awaited });
       else kept.remove(AWAITED);
     },
+    saveTurn(session, turn) {
+      const key = `turn ${session}`; // no path
+      if (turn) kept.save(key, { session, ...turn, files: [...turn.files].filter(mayKeep) });
+      else kept.remove(key);
+    },
     async load() {
       await touch(own);
       void prune(all, MAX_AGE);
@@ -105,6 +128,11 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       return {
         changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
         awaited: new Map(awaited.map(([session, paths]) => [session, new Set(paths)])),
+        turns: new Map(
+          saved
+            .flatMap((value) => SavedTurn.safeParse(value).data ?? [])
+            .map(({ session, files, ...turn }) => [session, { ...turn, files: new Set(files) }]),
+        ),
       };
     },
     mayKeep,

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { createFileWatch } from "../ide/watch.ts";
 import type { Bridge } from "../nvim/bridge.ts";
 import type { ShownChange } from "../nvim/changes.ts";
-import type { ChangeMemory } from "./change-memory.ts";
+import type { ChangeMemory, Saved } from "./change-memory.ts";
 import type { DiskFile } from "./disk-file.ts";
 import type { Agent } from "./events.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
@@ -28,7 +28,7 @@ export interface ChangedFiles {
   /** A file that nothing is known of yet, as it is before an agent changes it. */
   begin(path: string, found: DiskFile, author: Author): FileChange;
   /** Goes on with what the host before this one knew. @returns the files that no agent is at */
-  load(): Promise<FileChange[]>;
+  restore(saved: Saved): FileChange[];
   /** Stops looking at the disk. May run twice. */
   close(): void;
 }
@@ -108,15 +108,14 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
       const fits = known + (found.text?.length ?? 0) <= MAX_TEXT;
       return beginChange(path, found, author, fits ? undefined : FULL);
     },
-    async load() {
-      const found = await memory.load();
-      for (const [session, paths] of found.awaited) awaited.set(session, new Set(paths));
-      for (const change of found.changes) {
+    restore(saved) {
+      for (const [session, paths] of saved.awaited) awaited.set(session, new Set(paths));
+      for (const change of saved.changes) {
         files.set(change.path, change);
         tidy(change.path);
         show(change.path, undefined);
       }
-      return found.changes.filter(({ path }) => !isAwaited(path));
+      return saved.changes.filter(({ path }) => !isAwaited(path));
     },
     close: watch.close,
   };

@@ -202,7 +202,9 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
   }
 
   void inTurn(async () => {
-    for (const change of await files.load()) await sync(change);
+    const saved = await memory.load();
+    prompts.restore(saved.turns);
+    for (const change of files.restore(saved)) await sync(change);
   });
 
   return {

@@ -8,8 +8,8 @@ const MAX_PROMPT = 200;
 /** Agents of which nothing was heard for longest are forgotten beyond that. */
 const MAX_AGENTS = 64;
 
-interface Turn extends Author {
-  readonly files: Set<string>;
+export interface Turn extends Author {
+  readonly files: ReadonlySet<string>;
 }
 
 export interface Prompts {
@@ -20,9 +20,12 @@ export interface Prompts {
   changed(agent: Agent, path: string): void;
   /** @returns the files that were changed in this turn, each time from the last end on */
   end(agent: Agent): string[];
+  /** Goes on with the turns that the host before this one knew, by session. */
+  restore(turns: ReadonlyMap<string, Turn>): void;
 }
 
-export function createPrompts(): Prompts {
+/** @param save keeps a turn for the next host, or nothing of that session any more */
+export function createPrompts(save: (session: string, turn: Turn | undefined) => void): Prompts {
   const turns = new Map<string, Turn>();
 
   function turnOf(agent: Agent): Turn {
@@ -31,8 +34,7 @@ export function createPrompts(): Prompts {
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    const files = new Set<string>();
-    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), files };
+    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), files: new Set<string>() };
     turns.set(agent.session, turn);
     for (const session of turns.keys()) {
       if (turns.size <= MAX_AGENTS) break;
@@ -42,7 +44,7 @@ export function createPrompts(): Prompts {
   }
 
   return {
-    begin: (agent, prompt) => void begin(agent, prompt),
+    begin: (agent, prompt) => save(agent.session, begin(agent, prompt)),
     authorOf(agent) {
       const { cli, turn, prompt } = turnOf(agent);
       return { cli, turn, prompt };
@@ -54,12 +56,20 @@ export function createPrompts(): Prompts {
       };
       return { cli, turn, prompt };
     },
-    changed: (agent, path) => void turnOf(agent).files.add(path),
+    changed(agent, path) {
+      const { files, ...turn } = turnOf(agent);
+      const next = { ...turn, files: new Set(files).add(path) };
+      turns.set(agent.session, next);
+      save(agent.session, next);
+    },
     end(agent) {
-      const { files } = turnOf(agent);
-      const paths = [...files];
-      files.clear();
-      return paths;
+      const turn = turnOf(agent);
+      turns.set(agent.session, { ...turn, files: new Set() });
+      save(agent.session, undefined);
+      return [...turn.files];
+    },
+    restore(known) {
+      for (const [session, turn] of known) turns.set(session, turn);
     },
   };
 }

@@ -19,7 +19,7 @@ export function createTracking({ bridge, boot, log }: TrackingOptions): {
 } {
   const { stateDirectory: directory, instance, exclude } = boot;
   const memory = createChangeMemory({ directory, instance, exclude, log });
-  const prompts = createPrompts();
+  const prompts = createPrompts(memory.saveTurn);
   const history = createHistory({ directory, mayKeep: memory.mayKeep, authorOf: prompts.latest, log });
   return { changes: createChanges({ bridge, memory, prompts, history, log }), history };
 }

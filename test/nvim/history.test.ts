@@ -106,6 +106,10 @@ t.test("as a value, by turn, also after a crash of the host", async (t) => {
   process.kill(host, "SIGKILL");
   await bridge.nextHost(host);
   t.same(await history(), before);
+  await agent.write("d.txt", "1\n");
+  const [now, ...others] = await history();
+  t.match(now, { prompt: "go on", entries: { length: 3 } }, "its turn goes on");
+  t.same(others, before.slice(1));
   await nvim.command("GeminiStop");
   await bridge.is("stopped");
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");

@@ -199,6 +199,7 @@ t.test("the next host knows what this one knew, but nothing of files that are no
   first.write("b.txt", "one\n");
   first.write("c.txt", "one\n");
   first.write("secret.key", "the old secret\n");
+  await first.tell({ kind: "turn_started", prompt: "do it" });
   await first.edit("a.txt", Buffer.concat([LATIN1, LATIN1]));
   await first.edit("secret.key", "a secret\n");
   await first.edit("new.txt", "new\n");
@@ -208,7 +209,7 @@ t.test("the next host knows what this one knew, but nothing of files that are no
   const state = first.path("state/changes/1");
   const saved = () => readdirSync(state).map((name) => readFileSync(join(state, name), "latin1"));
   await waitFor(
-    () => readdirSync(state).filter((name) => name.endsWith(".json")).length === 5,
+    () => readdirSync(state).filter((name) => name.endsWith(".json")).length === 6,
     "it to be saved",
   );
   t.equal(saved().filter((text) => text.startsWith('{"awaited":[["1",')).length, 1);
@@ -221,7 +222,14 @@ t.test("the next host knows what this one knew, but nothing of files that are no
   next.write("b.txt", "one\ntwo\n");
   await next.tell({ kind: "tool_ended", tool, failed: false });
   for (const name of ["a.txt", "new.txt", "c.txt"]) t.same(next.change(name), first.change(name), name);
-  t.match(next.change("b.txt"), { added: 1 }, "an edit in whose midst the host ended");
+  const { turn, prompt } = first.change("a.txt") ?? {};
+  t.match(next.change("b.txt"), { added: 1, turn, prompt }, "an edit in whose midst the host ended");
+  t.equal(prompt, "do it");
+  await first.history.list(); // when all is on disk
+  const entries = (await next.history.list()).map((entry) => [entry.turn, entry.prompt]);
+  t.strictSame(entries, Array(5).fill([turn, prompt]));
+  await next.tell({ kind: "turn_ended" });
+  t.match(next.told.findLast(([name]) => name === "turn_changes")?.[1], { files: 4 }, "the whole turn");
   for (const name of ["a.txt", "b.txt", "c.txt", "new.txt"]) await next.undo(name);
   t.ok(next.read("a.txt").equals(LATIN1));
   t.equal(String(next.read("b.txt")), "one\n");
