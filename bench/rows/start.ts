@@ -1,8 +1,13 @@
 /** From the command that starts the bridge until a CLI can find it. */
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import * as z from "zod";
+import { root } from "../../test/support/nvim.ts";
+import type { Scope } from "../../test/support/scope.ts";
 import { START_FLOOR } from "../floor/floor.ts";
 import { summarize, takeTurns } from "../stats.ts";
-import { plain, type Subject, startSubject, within } from "../subject.ts";
+import { ours, plain, type Subject, startSubject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
 const RUNS = 15;
@@ -26,6 +31,39 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 `;
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
+
+/** What a release has of the plugin, without what makes V8's code cache: a first start, each time. */
+const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
+
+/** @returns Lua that puts that on 'runtimepath', in place of the plugin */
+function copyWithoutCache(scope: Scope): string {
+  const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
+  scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
+  for (const part of PARTS) cpSync(join(root, part), join(directory, part), { recursive: true });
+  writeFileSync(join(directory, "rplugin/node/gemini-bridge/remake.js"), "module.exports = () => {};\n");
+  return `local path = vim.opt.runtimepath
+path:remove(${JSON.stringify(root)})
+path:prepend(${JSON.stringify(directory)})
+`;
+}
+
+/** What the code cache saves of a start. */
+async function cacheRow(): Promise<Row> {
+  return within(async (scope) => {
+    const init = copyWithoutCache(scope) + ours.init;
+    const figure = (subject: Subject) => () =>
+      within(async (each) =>
+        Took.parse(await (await startSubject(each, subject)).lua(START, subject.start, "")),
+      );
+    const [without, with_] = await takeTurns(RUNS, [figure({ ...ours, init }), figure(ours)]);
+    return {
+      name: ":GeminiStart without the code cache",
+      unit: "ms",
+      figure: summarize(without.map(({ took }) => took)),
+      floor: summarize(with_.map(({ took }) => took)),
+    };
+  });
+}
 
 export async function startRows(subject: Subject, floor: string): Promise<Row[]> {
   const figure = () =>
@@ -53,5 +91,6 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
       figure: summarize(figures.map(({ blocked }) => blocked)),
       goal: { most: 5 },
     },
+    ...(subject === ours ? [await cacheRow()] : []),
   ];
 }

@@ -82,4 +82,6 @@ t.test("installing runs nothing of ours, and nothing is fetched at run time", as
   const { builtinModules } = await import("node:module");
   const foreign = modules.filter((name) => name && !builtinModules.includes(name.replace(/^node:/, "")));
   t.same([...new Set(foreign)], [], "the bundle needs nothing but Node");
+  const forbidden = /worker_threads|node:wasi|\bWebAssembly\b|process\.dlopen|\.node"/;
+  t.notMatch(read("dist", "gemini-bridge.cjs"), forbidden, "no workers, no native code");
 });

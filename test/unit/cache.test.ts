@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
+  chmodSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -15,10 +16,13 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
+
+const NOBODY = 65_534;
 
 /** How often the cache of each kind is damaged, every time at other places. */
 const RUNS = 6;
@@ -30,9 +34,10 @@ async function copyBuilt(t: Test) {
   for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   const dist = join(dir, "dist");
+  let user = {};
   const start = (...args: string[]) => {
     const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
-    return spawn(file, words, { cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
+    return spawn(file, words, { ...user, cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
   const make = () => once(start("rplugin/node/gemini-bridge/make-cache.js"), "exit");
   const [code] = await make();
@@ -47,6 +52,13 @@ async function copyBuilt(t: Test) {
     dist,
     caches,
     make,
+    start,
+    /** Nobody who starts it from now on may write there. */
+    protect() {
+      chmodSync(dir, 0o755);
+      chmodSync(dist, 0o555);
+      if (process.getuid?.() === 0) user = { uid: NOBODY, gid: NOBODY };
+    },
     cache: join(dist, name),
     /** Starts the entry, as Neovim does, until it asks for its channel. @returns how it ended, and what it said. */
     async run(alive: (errors: () => string) => unknown = () => true) {
@@ -139,6 +151,18 @@ t.test("a damaged or missing cache is made anew, in the background", async (t) =
   }
 });
 
+t.test("where nobody may write nothing is made, and nothing is said", async (t) => {
+  const { cache, dist, protect, run, start } = await copyBuilt(t);
+  t.teardown(() => chmodSync(dist, 0o755));
+  rmSync(cache);
+  protect();
+  const names = readdirSync(dist);
+  t.same(await run(), WELL);
+  const asked = start("-p", 'require("./rplugin/node/gemini-bridge/cache.js")("dist", "x").isWritable()');
+  t.equal(await text(asked.stdout), "false\n", "the host has no other Node make it");
+  t.same(readdirSync(dist), names);
+});
+
 t.test("it is made by one process at a time, also after one that has died", async (t) => {
   const { cache, caches, make } = await copyBuilt(t);
   const lock = `${cache}.lock`;
@@ -160,4 +184,15 @@ t.test("the last build's goes away", async (t) => {
   for (const path of [old, ofAnotherNode]) writeFileSync(path, "code");
   t.same(await make(), [0, null]);
   t.same(caches().sort(), [cache, ofAnotherNode].map((path) => basename(path)).sort());
+});
+
+t.test("others that remove the same old ones do not get in the way", async (t) => {
+  const { caches, cache, dist } = await copyBuilt(t);
+  const write = `require(${JSON.stringify(join(dist, "../rplugin/node/gemini-bridge/cache.js"))})(
+    ${JSON.stringify(dist)}, ${JSON.stringify(basename(cache).split("-")[0])}).write(Buffer.from("code"))`;
+  for (let number = 0; number < 1000; number += 1)
+    writeFileSync(join(dist, `${String(number).padStart(16, "0")}-v1-x.cache`), "");
+  const makers = [1, 2, 3, 4].map(() => spawn(process.execPath, ["-e", write], { stdio: "pipe" }));
+  for (const [code] of await Promise.all(makers.map((maker) => once(maker, "exit")))) t.equal(code, 0);
+  t.same(caches(), [basename(cache)]);
 });

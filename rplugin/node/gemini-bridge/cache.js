@@ -65,7 +65,8 @@ function createCache(directory, build) {
         renameSync(draft, file);
         for (const other of readdirSync(directory)) {
           // After an update nobody asks for those of the last build any more.
-          if (other.endsWith(".cache") && !other.startsWith(build)) rmSync(path.join(directory, other));
+          if (other.endsWith(".cache") && !other.startsWith(build))
+            rmSync(path.join(directory, other), { force: true });
         }
       } catch (error) {
         rmSync(draft, { force: true });
