@@ -34,8 +34,17 @@ const CellUpdate = z
 const Line = z.tuple([z.number(), z.number(), z.number(), z.array(CellUpdate)]).rest(z.unknown());
 const Numbers = z.array(z.number());
 
-/** Attaches a UI of that size. @returns the screen, which follows Neovim from then on. */
-export async function attachGrid(nvim: NeovimClient, columns: number, lines: number): Promise<Grid> {
+/**
+ * Attaches a UI of that size.
+ * @param flushed is called whenever the screen is what is to be seen
+ * @returns the screen, which follows Neovim from then on
+ */
+export async function attachGrid(
+  nvim: NeovimClient,
+  columns: number,
+  lines: number,
+  flushed: (grid: Grid) => void = () => {},
+): Promise<Grid> {
   const empty = (): Cell[][] =>
     Array.from({ length: lines }, () => Array.from({ length: columns }, () => ({ text: " ", style: {} })));
   const grid: Grid = {
@@ -79,6 +88,7 @@ export async function attachGrid(nvim: NeovimClient, columns: number, lines: num
       const [foreground = grid.foreground, background = grid.background] = z.array(z.number()).parse(args);
       Object.assign(grid, { foreground, background });
     },
+    flush: () => flushed(grid),
     hl_attr_define: (args) => {
       const [id, style] = z.tuple([z.number(), Style]).rest(z.unknown()).parse(args);
       styles.set(id, style);
