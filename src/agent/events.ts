@@ -30,7 +30,7 @@ export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "turn_started"; prompt: string }
   /**
    * The CLI waits for the hook: files are as they were before the tool. `canAsk`: it can be told to ask the user first,
-   * with a proposal. Qwen Code would ask in its terminal alone, or fail the tool where it cannot.
+   * with a proposal. Qwen Code 0.24.4 would ask in its terminal alone, or fail the tool where it cannot.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean }
