@@ -67,7 +67,7 @@ export interface ReviewsOptions {
   remember: (reviews: ReviewInfo[]) => void;
   /** Told what the user has agreed to, here or in the CLI's own prompt, before the CLI is: hashes of plain texts. */
   agreed: (filePath: string, hashes: readonly string[]) => void;
-  history: Pick<History, "proposed" | "decided">;
+  history: Pick<History, "proposed" | "decided" | "closed">;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
@@ -156,6 +156,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     try {
       const { content } = await bridge.call("diff_close", { id: review.id, reason });
       move(review, "closed");
+      options.history.closed(review.id);
       outcomes.closed(review.id, reason === "written");
       return content;
     } catch (error) {

@@ -44,6 +44,8 @@ export interface History {
   proposed(review: number, cli: string, filePath: string, newContent: string): Promise<void>;
   /** The user has decided. @param content nothing for a rejection */
   decided(review: number, content: string | undefined): void;
+  /** The review has ended without a decision. */
+  closed(review: number): void;
   /** What the user agreed to last for this file is on disk now. */
   agreed(path: string, texts: Texts): void;
   /** The newest first. */
@@ -66,7 +68,8 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   const kept = createKeptFiles(all, log);
   const ofTurns = new Map<string, Entry>();
   const ofReviews = new Map<number, { entry: Entry; newContent: string }>();
-  const lastReview = new Map<string, Entry>();
+  /** Without its texts, which may be long: the file's are known when they are wanted. */
+  const lastReview = new Map<string, Omit<Entry, "texts">>();
   let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
@@ -75,6 +78,10 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     clearTimeout(pruning);
     pruning = setTimeout(() => void prune(all, MAX_AGE, MAX_SIZE), PRUNE_AFTER).unref();
     return entry;
+  }
+
+  function remember({ texts: _, ...entry }: Entry): void {
+    lastReview.set(entry.path, entry);
   }
 
   function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string, texts: Texts): Entry {
@@ -113,7 +120,7 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
         after: asOnDisk(newContent, before),
       });
       ofReviews.set(review, { entry, newContent });
-      lastReview.set(path, entry);
+      remember(entry);
     },
     decided(review, content) {
       const { entry, newContent } = ofReviews.get(review) ?? {};
@@ -121,7 +128,10 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
       if (!entry?.texts) return;
       const kind = content === undefined ? "rejected" : content === newContent ? "accepted" : "edited";
       const after = content === undefined ? entry.texts.after : asOnDisk(content, entry.texts.before);
-      lastReview.set(entry.path, save({ ...entry, kind, texts: { ...entry.texts, after } }));
+      remember(save({ ...entry, kind, texts: { ...entry.texts, after } }));
+    },
+    closed(review) {
+      ofReviews.delete(review);
     },
     agreed(path, texts) {
       const entry = lastReview.get(path);

@@ -5,6 +5,7 @@ import { createKeptFiles, prune } from "../../src/agent/kept-files.ts";
 import { hashOfPlain } from "../../src/ide/disk-text.ts";
 import { createLog } from "../../src/log.ts";
 import { ChangesHost } from "../support/changes.ts";
+import { heldMemory } from "../support/memory.ts";
 import { temporary } from "../support/temporary.ts";
 
 /** What the history says, the newest first, without what differs each time. */
@@ -113,4 +114,19 @@ t.test("a day, and a size", async (t) => {
   kept.save("c", "x");
   kept.remove("c");
   t.strictSame(await kept.load(), [{ key: "d" }], "the last word counts");
+});
+
+t.test("of reviews that have ended no text is held", async (t) => {
+  const host = new ChangesHost(t);
+  const text = "a line of some length\n".repeat(50_000);
+  const review = async (number: number) => {
+    await host.history.proposed(number, "gemini", host.path(`${number}.txt`), `${number}${text}`);
+    if (number % 3 === 0) host.history.closed(number);
+    else host.history.decided(number, number % 3 === 1 ? undefined : text);
+    await host.history.list(); // when it is on disk
+  };
+  for (let number = 0; number < 3; number += 1) await review(number);
+  const before = heldMemory();
+  for (let number = 3; number < 33; number += 1) await review(number);
+  t.ok(heldMemory() - before < 10 * text.length, "of 30 texts, not even ten");
 });
