@@ -21,7 +21,7 @@ local function command(name, run, desc, opts)
   vim.api.nvim_create_user_command(name, type(run) == "string" and lazy(run) or run, opts)
   -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = desc }
-  for _, mode in ipairs({ "n", "x", "t" }) do
+  for _, mode in ipairs({ "", "t" }) do -- the first is several; more calls would take time of each start
     vim.api.nvim_set_keymap(mode, plug, keys, map)
   end
 end
@@ -108,10 +108,8 @@ command("GeminiUndo", lazy("undo", changing), "Undo what a CLI changed", change)
 ---@param run string Name of the function in gemini-bridge.commands.changing.
 ---@param desc string
 local function plug(name, run, desc)
-  for _, mode in ipairs({ "n", "x" }) do
-    local map = { callback = lazy(run, changing), desc = desc }
-    vim.api.nvim_set_keymap(mode, ("<Plug>(gemini-%s)"):format(name), "", map)
-  end
+  local map = { callback = lazy(run, changing), desc = desc }
+  vim.api.nvim_set_keymap("", ("<Plug>(gemini-%s)"):format(name), "", map)
 end
 
 plug("next-change", "go_to_next", "Go to the next change of a CLI's")
