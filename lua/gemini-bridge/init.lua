@@ -1,6 +1,18 @@
 --- Neovim as a first-class IDE for Gemini CLI: the public API.
 local M = {}
 
+--- By then Neovim's start is over, other plugins' too (milliseconds).
+local SETTLED = 1000
+
+--- Starts the bridge when Neovim waits for the user, unless the user has started or stopped it meanwhile.
+local function start_when_idle()
+  vim.defer_fn(function()
+    if not package.loaded["gemini-bridge.host"] then
+      M.start()
+    end
+  end, SETTLED)
+end
+
 --- Takes the user's options. Needed only to change a default.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
@@ -15,13 +27,15 @@ function M.setup(opts)
       running.refresh()
     end
   end
-  if not require("gemini-bridge.config").get().autostart then
+  local autostart = require("gemini-bridge.config").get().autostart
+  if not autostart then
     return
   end
+  local start = autostart == "idle" and start_when_idle or M.start
   if vim.v.vim_did_enter == 1 then
-    M.start()
+    start()
   else
-    vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = M.start })
+    vim.api.nvim_create_autocmd("VimEnter", { once = true, callback = start })
   end
 end
 

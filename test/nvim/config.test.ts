@@ -19,14 +19,14 @@ t.test("options", async (t) => {
     t.same(await problems('{ diff = { layout = "sideways" } }'), [
       'option diff.layout must be "auto", "vertical", "horizontal", "tab", "inline", not "sideways"',
     ]);
-    t.same(await problems("{ autostart = 1 }"), ["option autostart must be a boolean, not 1"]);
+    t.same(await problems("{ autostart = 1 }"), ['option autostart must be "idle" or a boolean, not 1']);
     t.same(await problems("{ log = 7 }"), ["option log must be a table"]);
     t.same(await problems('"all"'), ["setup() takes a table"]);
   });
 
   await t.test("the others count", async (t) => {
     t.same(await problems('{ autostart = 1, nodee = "x", diff = { layout = "tab" } }'), [
-      "option autostart must be a boolean, not 1",
+      'option autostart must be "idle" or a boolean, not 1',
       "unknown option nodee, did you mean node?",
     ]);
     t.equal(await get("autostart"), false);

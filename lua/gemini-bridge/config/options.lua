@@ -31,8 +31,10 @@ return {
   option(
     "autostart",
     false,
-    "Start the bridge as soon as Neovim has started, instead of with |:GeminiStart|.",
-    a("boolean")
+    "Start the bridge as soon as Neovim has started, or a second later, when it is idle, instead of with "
+      .. "|:GeminiStart| or when |:Gemini| needs it.",
+    any((one_of("idle")), (a("boolean"))),
+    '"idle" or a boolean'
   ),
   option(
     "host",

@@ -3,7 +3,7 @@
 -- luacheck: no max line length
 
 ---@class gemini_bridge.Config
----@field autostart? boolean Start the bridge as soon as Neovim has started, instead of with :GeminiStart.
+---@field autostart? "idle"|boolean Start the bridge as soon as Neovim has started, or a second later, when it is idle, instead of with :GeminiStart or when :Gemini needs it.
 ---@field host? "private"|"shared" Where the Node part runs: a process of its own, or the standard Node host, after :UpdateRemotePlugins.
 ---@field node? string The Node program (version 20 or later) that runs the private host.
 ---@field server? gemini_bridge.Config.server

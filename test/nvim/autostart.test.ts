@@ -1,0 +1,29 @@
+/** The option `autostart`. */
+import t from "tap";
+import { RunningBridge } from "../support/bridge.ts";
+import { startNvim } from "../support/nvim.ts";
+
+const setup = (value: string) => `require('gemini-bridge').setup({ autostart = ${value} })`;
+const isPast = "vim.g.past";
+
+for (const value of ["true", "'idle'"])
+  t.test(`autostart = ${value} starts the bridge, without a word`, async (t) => {
+    const nvim = await startNvim(t, { init: setup(value) });
+    await new RunningBridge(t, nvim).is("running");
+    t.equal(await nvim.messages(), "");
+  });
+
+t.test("set later, it counts then", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.lua(setup("'idle'"));
+  await new RunningBridge(t, nvim).is("running");
+});
+
+t.test("what the user has started and stopped by then is not started again", async (t) => {
+  // Timers that are due in one moment are called in the order in which they were set.
+  const later = "vim.defer_fn(function() vim.g.past = true end, 1001)";
+  const nvim = await startNvim(t, { init: setup("false") });
+  await nvim.lua(`${setup("'idle'")} vim.cmd.GeminiStart() vim.cmd.GeminiStop() ${later}`);
+  await nvim.waitFor(isPast, "the moment to pass");
+  await new RunningBridge(t, nvim).is("stopped");
+});
