@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readdirSync, readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
@@ -26,46 +26,6 @@ t.test("tags", async (t) => {
       .map((line) => line.split("\t", 1)[0] ?? ""),
   );
   const missing = (names: string[]) => names.filter((name) => !tags.has(name));
-
-  await t.test("of commands", async (t) => {
-    const commands = Names.parse(await nvim.lua("return vim.fn.getcompletion('Gemini', 'command')"));
-    t.same(missing(commands.map((name) => `:${name}`)), []);
-  });
-
-  await t.test("of <Plug> maps", async (t) => {
-    const maps = z.array(z.string()).parse(
-      await nvim.lua(`return vim.iter(vim.api.nvim_get_keymap("n"))
-        :map(function(map) return map.lhs end)
-        :filter(function(lhs) return vim.startswith(lhs, "<Plug>(Gemini") end):totable()`),
-    );
-    t.ok(maps.length === 0 || tags.has("gemini-bridge-maps"), "they have a section");
-  });
-
-  await t.test("of options", async (t) => {
-    const options = Names.parse(
-      await nvim.lua(
-        "return vim.tbl_map(function(option) return option[1] end, require('gemini-bridge.config').schema)",
-      ),
-    );
-    t.same(missing(options.map((name) => `gemini-bridge-option-${name}`)), []);
-  });
-
-  await t.test("of functions", async (t) => {
-    const functions = Names.parse(await nvim.lua("return vim.tbl_keys(require('gemini-bridge'))"));
-    t.same(missing(functions.map((name) => `gemini-bridge.${name}()`)), []);
-  });
-
-  await t.test("of events", async (t) => {
-    const events = readdirSync(join(root, "lua"), { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".lua"))
-      .flatMap((name) => [
-        ...readFileSync(join(root, "lua", name), "utf8").matchAll(/emit\(\s*"(Gemini\w+)"[,)]/g),
-      ])
-      .map(([, name]) => name ?? "");
-    t.ok(events.includes("GeminiStarted"), "events are found");
-    const outcomes = ["Accepted", "Rejected", "Closed"].map((outcome) => `GeminiDiff${outcome}`);
-    t.same(missing([...events, ...outcomes]), []);
-  });
 
   await t.test("that are referred to", async (t) => {
     const text = lines.join("\n").replace(/^>[a-z]*\n(?:[ \t].*\n|\n)*|^.* >[a-z]*\n(?:[ \t].*\n|\n)*/gm, "");

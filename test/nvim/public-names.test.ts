@@ -1,0 +1,126 @@
+/** Every name that users may rely on is in the help, and the help and the README name none that is not there. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
+import { root, startNvim } from "../support/nvim.ts";
+
+const help = readFileSync(join(root, "doc/gemini-bridge.txt"), "utf8");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const sources = readdirSync(join(root, "lua"), { recursive: true, encoding: "utf8" })
+  .filter((name) => name.endsWith(".lua"))
+  .map((name) => readFileSync(join(root, "lua", name), "utf8"))
+  .join("\n");
+const Names = z.array(z.string()).min(1);
+
+const unique = (names: Iterable<string | undefined>) => [...new Set(names)].map(String).sort();
+const found = (text: string, pattern: RegExp) => unique([...text.matchAll(pattern)].map(([, name]) => name));
+const tags = (pattern: RegExp) => found(help, new RegExp(`(?<=^|\\s)\\*${pattern.source}\\*(?=\\s|$)`, "gm"));
+
+t.test("public names", async (t) => {
+  const nvim = await startNvim(t, { files: { "a.txt": "one\n" } });
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.command("GeminiStart");
+  await bridge.is("running", 20_000);
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "two\n");
+  await nvim.command("GeminiReview");
+  const ask = async (code: string) => Names.parse(await nvim.lua(code)).sort();
+
+  await t.test("commands", async (t) => {
+    const commands = await ask("return vim.fn.getcompletion('Gemini', 'command')");
+    t.same(tags(/:(Gemini\w*)/), commands);
+    t.same(
+      found(`${help}${readme}`, /[\s`|(]:(Gemini\w*)/g).filter((name) => !commands.includes(name)),
+      [],
+    );
+  });
+
+  await t.test("<Plug> maps", async (t) => {
+    const maps = (list: string) =>
+      ask(
+        `return vim.iter(${list}):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
+      );
+    const everywhere = await maps("vim.api.nvim_get_keymap('n')");
+    const keys = await maps("vim.api.nvim_buf_get_keymap(0, 'n')");
+    const commands = everywhere.filter((name) => name.startsWith("Gemini"));
+    t.same(commands, tags(/:(Gemini\w*)/), "one for each command");
+    t.same(
+      tags(/<Plug>\(([^)]*)\)/),
+      everywhere.filter((name) => !commands.includes(name)),
+    );
+    const table =
+      /Each is there as `<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
+    t.same(
+      found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`),
+      keys,
+      "the keys of a review",
+    );
+    const named = found(`${help}${readme}`, /<Plug>\(([Gg]emini[\w-]*)\)/g);
+    t.same(
+      named.filter((name) => !everywhere.includes(name) && !keys.includes(name)),
+      [],
+    );
+  });
+
+  await t.test("functions", async (t) => {
+    const functions = await ask("return vim.tbl_keys(require('gemini-bridge'))");
+    t.same(tags(/gemini-bridge\.(\w+)\(\)/), functions);
+    const called = /require\(?["']gemini-bridge["']\)?\.(\w+)/g;
+    const named = unique([
+      ...found(readme, called),
+      ...found(help, called),
+      ...found(readme, /`(\w+)\(\)`/g),
+    ]);
+    t.ok(named.includes("setup"));
+    t.same(
+      named.filter((name) => !functions.includes(name)),
+      [],
+    );
+  });
+
+  await t.test("events", async (t) => {
+    const words = found(sources, /["'](Gemini\w+)["']/g);
+    const outcomes = ["Opened", "Accepted", "Rejected", "Closed"].map((what) => `GeminiDiff${what}`);
+    const events = tags(/(Gemini\w*)/);
+    t.ok(events.length > 10);
+    t.same(
+      events.filter((name) => !words.includes(name) && !outcomes.includes(name)),
+      [],
+      "each is told",
+    );
+    const told = [
+      ...found(sources, /emit\(\s*"(Gemini\w+)"[,)]/g),
+      ...found(sources, /= "(Gemini(?:Turn\w+|Waiting))"/g),
+    ];
+    t.ok(told.includes("GeminiTurnEnded"));
+    t.same(
+      [...told, ...outcomes].filter((name) => !events.includes(name)),
+      [],
+      "each is in the help",
+    );
+    t.same(
+      found(readme, /`(Gemini[A-Z]\w*)`/g).filter((name) => !events.includes(name)),
+      [],
+    );
+  });
+
+  await t.test("highlight groups", async (t) => {
+    await nvim.lua("require('gemini-bridge.changes.signs') require('gemini-bridge.context.pin')");
+    await nvim.command("GeminiSelect");
+    t.same(tags(/hl-(Gemini\w*)/), await ask("return vim.fn.getcompletion('Gemini', 'highlight')"));
+  });
+
+  await t.test("options", async (t) => {
+    const options = await ask(
+      "return vim.tbl_map(function(option) return option[1] end, require('gemini-bridge.config').schema)",
+    );
+    t.same(tags(/gemini-bridge-option-([\w.]+)/), options);
+    const dotted = found(readme, /`((?:terminal|diff|context|notify|log|server|send)\.\w+)(?: =[^`]*)?`/g);
+    t.same(
+      dotted.filter((name) => !options.includes(name)),
+      [],
+    );
+  });
+});
