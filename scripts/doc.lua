@@ -40,7 +40,8 @@ local function help_entry(option)
   local tag = ("*gemini-bridge-option-%s*"):format(option[1])
   local lines = { (" "):rep(WIDTH - #tag) .. tag }
   local expects = option.expects:sub(1, 1):upper() .. option.expects:sub(2)
-  local text = wrap(expects .. ". Default: " .. default_of(option) .. ".", WIDTH - INDENT)
+  local mark = option.experimental and " Experimental." or ""
+  local text = wrap(expects .. ". Default: " .. default_of(option) .. "." .. mark, WIDTH - INDENT)
   vim.list_extend(text, wrap(option.doc, WIDTH - INDENT))
   for index, line in ipairs(text) do
     local name = index == 1 and option[1] or ""
@@ -123,7 +124,7 @@ local function types()
   end
   for _, option in ipairs(schema) do
     local group, name = option[1]:match("^(.-)%.?([^.]+)$")
-    local doc = option.doc:gsub("|(.-)|", "%1")
+    local doc = option.doc:gsub("|(.-)|", "%1") .. (option.experimental and " Experimental." or "")
     table.insert(class_of(group), ("---@field %s? %s %s"):format(name, type_of(option), doc))
   end
   local lines = {

@@ -123,26 +123,26 @@ end
 ---@field last integer
 ---@field conflict boolean The user has edited it since, so that it cannot be undone.
 
---- The files that CLIs changed without a review, until that is kept or undone.
+--- The files that CLIs changed without a review, until that is kept or undone. Experimental.
 ---@return gemini_bridge.ChangedFile[]
 function M.changes()
   return require("gemini-bridge.changes.look").list()
 end
 
---- Keeps changes of CLIs: those at the cursor, unless `opts` says otherwise.
+--- Keeps changes of CLIs: those at the cursor, unless `opts` says otherwise. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.keep(opts)
   require("gemini-bridge.changes.decide").keep(opts or {})
 end
 
---- Undoes changes of CLIs: those at the cursor, unless `opts` says otherwise.
+--- Undoes changes of CLIs: those at the cursor, unless `opts` says otherwise. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.undo(opts)
   require("gemini-bridge.changes.decide").undo(opts or {})
 end
 
 --- What CLIs proposed and wrote since yesterday in the directories that are open, by turn, the newest first. Asks the
---- host, for a second at most.
+--- host, for a second at most. Experimental.
 ---@return gemini_bridge.HistoryTurn[]? turns nil when there is no host, or it does not answer.
 function M.history()
   return require("gemini-bridge.changes.past").list()

@@ -80,6 +80,19 @@ t.test("public names", async (t) => {
     );
   });
 
+  await t.test("functions that are experimental, in the help as in Lua", async (t) => {
+    const init = readFileSync(join(root, "lua/gemini-bridge/init.lua"), "utf8");
+    const marked = [...init.matchAll(/((?:^---.*\n)+)function M\.(\w+)/gm)]
+      .filter(([, comment]) => comment?.includes("Experimental."))
+      .map(([, , name]) => name);
+    const entries = /9\. LUA FUNCTIONS([\s\S]*?)\n====/.exec(help)?.[1] ?? "";
+    const told = [...entries.matchAll(/^(\w+\(.*?\)(?:, \w+\(.*?\))*)\s+Experimental\./gm)].flatMap(
+      ([, names = ""]) => found(names, /(\w+)\(/g),
+    );
+    t.ok(told.length > 0);
+    t.same(told.sort(), unique(marked));
+  });
+
   await t.test("events", async (t) => {
     const words = found(sources, /["'](Gemini\w+)["']/g);
     const outcomes = ["Opened", "Accepted", "Rejected", "Closed"].map((what) => `GeminiDiff${what}`);

@@ -8,15 +8,15 @@
 ---@field node? string The Node program (version 20 or later) that runs the private host.
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
----@field clis? any|any The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see gemini-bridge-clis.
+---@field clis? any|any The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see gemini-bridge-clis. Experimental.
 ---@field context? gemini_bridge.Config.context
 ---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
 ---@field diff? gemini_bridge.Config.diff
----@field gate? boolean|any Have each connected Gemini CLI ask before every edit, in every approval mode, as :GeminiGate does; by name those that are like it.
+---@field gate? boolean|any Have each connected Gemini CLI ask before every edit, in every approval mode, as :GeminiGate does; by name those that are like it. Experimental.
 ---@field notify? gemini_bridge.Config.notify
 ---@field terminal? gemini_bridge.Config.terminal
----@field prompts? any Prompts of your own for the CLI, each a slash command there, see gemini-bridge-prompts.
+---@field prompts? any Prompts of your own for the CLI, each a slash command there, see gemini-bridge-prompts. Experimental.
 ---@field tools? gemini_bridge.Config.tools
 ---@field send? gemini_bridge.Config.send
 
@@ -53,8 +53,8 @@
 ---@class gemini_bridge.Config.terminal
 ---@field cli? string The CLI that :Gemini runs, by its name in the option `clis`.
 ---@field cmd? string[] The program that :Gemini runs for that CLI, and its arguments. Without it the CLI's own.
----@field connect? boolean Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own settings say otherwise. See gemini-bridge-connect.
----@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim's that says "Disconnected" since the bridge is another: after a crash, :GeminiRestart or :GeminiBuild.
+---@field connect? boolean Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
+---@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim's that says "Disconnected" since the bridge is another: after a crash, :GeminiRestart or :GeminiBuild. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.
 ---@field cwd? string|function Where the program starts, or a function that returns it. Without it the current directory.
@@ -63,11 +63,11 @@
 ---@field auto_close? boolean Close the window when the program ends without an error.
 
 ---@class gemini_bridge.Config.tools
----@field offered? string[] Which tools Neovim offers to the model, by their names. Without it all, see gemini-bridge-tools.
----@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals.
----@field max_items? integer How many diagnostics, places or symbols the model is told of at once.
----@field max_text? integer How much text the model is told at once (UTF-16 units).
----@field timeout? integer How long language servers may take to answer the model (milliseconds).
+---@field offered? string[] Which tools Neovim offers to the model, by their names. Without it all, see gemini-bridge-tools. Experimental.
+---@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals. Experimental.
+---@field max_items? integer How many diagnostics, places or symbols the model is told of at once. Experimental.
+---@field max_text? integer How much text the model is told at once (UTF-16 units). Experimental.
+---@field timeout? integer How long language servers may take to answer the model (milliseconds). Experimental.
 
 ---@class gemini_bridge.Config.send
 ---@field focus? boolean Go to the CLI's terminal after :GeminiSend and :GeminiAdd.
