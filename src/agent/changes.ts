@@ -7,8 +7,8 @@ import type { ChosenChanges, changeEvents } from "../nvim/changes.ts";
 import { Refusal } from "../refusal.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import { type DiskFile, readDiskFile, readStillFile, realPath, restore } from "./disk-file.ts";
-import type { Agent, AgentEvent } from "./events.ts";
+import { type DiskFile, fileBefore, readDiskFile, readStillFile, realPath, restore } from "./disk-file.ts";
+import type { Agent, AgentEvent, EditTexts } from "./events.ts";
 import { type FileChange, follow, kept, shown, textOf, undone } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { createPast } from "./past.ts";
@@ -86,12 +86,15 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     else if (!known) files.set(files.begin(path, await readDiskFile(path), prompts.authorOf(agent)));
   }
 
-  async function ended(agent: Agent, filePath: string): Promise<void> {
+  async function ended(agent: Agent, filePath: string, failed: boolean, texts?: EditTexts): Promise<void> {
     const path = await realPath(filePath);
-    const before = files.get(path);
-    if (!before) return log.info("an edit has ended of which no start was told:", path);
+    const known = files.get(path);
     const found = await readDiskFile(path);
-    if (isAgreed(path, found)) {
+    const isReviewed = isAgreed(path, found);
+    // Of its start nobody was told, as while there was no host.
+    if (!known && (failed || isReviewed)) return;
+    const before = known ?? files.begin(path, fileBefore(found, texts), prompts.authorOf(agent));
+    if (isReviewed) {
       const after = follow(before, found);
       history.agreed(path, { before: textOf(before) ?? null, after: textOf(after) ?? null });
       files.set(after);
@@ -164,7 +167,7 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
         if (event.tool.kind === "shell") await commandStarting(agent, event.tool.command);
         return;
       case "tool_ended":
-        if (event.tool.kind === "edit") await ended(agent, event.tool.filePath);
+        if (event.tool.kind === "edit") await ended(agent, event.tool.filePath, event.failed, event.texts);
         if (event.tool.kind === "shell") await commandEnded(agent, event.tool.command);
         return;
       case "turn_ended":

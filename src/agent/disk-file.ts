@@ -9,6 +9,7 @@ import { codeOf } from "../disk/error-code.ts";
 import { versionOf } from "../disk/version.ts";
 import { here } from "../platform/here.ts";
 import { Refusal } from "../refusal.ts";
+import type { EditTexts } from "./events.ts";
 
 /** Of a longer one the text is not read (bytes). */
 export const MAX_FILE = 8 * 1024 * 1024;
@@ -25,6 +26,9 @@ export interface DiskFile {
   /** When that began (Unix milliseconds), of what is there. */
   readonly since?: number | undefined;
 }
+
+/** A file of which nothing is known but that it was there. */
+export const UNKNOWN: DiskFile = { kind: "unknown", version: "unknown" };
 
 /** Whoever writes a file empties it before, or takes it away: it must be as it is for so long (milliseconds). */
 const STILL = 30;
@@ -90,6 +94,20 @@ async function read(file: FileHandle): Promise<DiskFile> {
   return text.length > MAX_FILE
     ? { kind: "long", mode, version, since }
     : { kind: "file", mode, version, since, text };
+}
+
+/**
+ * What a file was before an edit that nobody has looked at in time.
+ * @param found what it is after it
+ * @param texts as the CLI tells them
+ * @returns {@link UNKNOWN} where they do not say it to the byte
+ */
+export function fileBefore({ text, mode }: DiskFile, texts: EditTexts | undefined): DiskFile {
+  const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
+  if (!texts || bytesOf(texts.after) !== text || /[\r\uFFFD]/.test(`${texts.before}${text}`)) return UNKNOWN;
+  return texts.before === null
+    ? { kind: "absent", version: "ENOENT" }
+    : { kind: "file", text: bytesOf(texts.before), mode, version: "told" };
 }
 
 /**

@@ -2,7 +2,8 @@
  * CONTRACT 3: what hooks of the CLIs tell the bridge, whatever the CLI calls it.
  *
  * The names and shapes are those of Gemini CLI 0.61.0 (its docs, hooks/reference.md) and Qwen Code 0.24.4 (its docs,
- * features/hooks.md). Only what the bridge needs is read: texts of files are not, as the disk alone has their bytes.
+ * features/hooks.md). Only what the bridge needs is read. The disk alone has the bytes of files: texts are for when
+ * nobody has looked at it in time.
  */
 import { resolve } from "node:path";
 import * as z from "zod";
@@ -25,6 +26,13 @@ export type Tool =
   | { kind: "shell"; name: string; command: string }
   | { kind: "other"; name: string };
 
+/** What an edit has made of a file, as the CLI shows it: without byte order mark, its line ends perhaps others. */
+export interface EditTexts {
+  /** null for no file. */
+  before: string | null;
+  after: string;
+}
+
 /** `at` is Unix milliseconds by the CLI's clock. */
 export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "turn_started"; prompt: string }
@@ -33,7 +41,7 @@ export type AgentEvent = { agent: Agent; at: number } & (
    * with a proposal. Qwen Code 0.24.4 would ask in its terminal alone, or fail the tool where it cannot.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
-  | { kind: "tool_ended"; tool: Tool; failed: boolean }
+  | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
   /** The CLI's own prompt is open. No hook tells how it was answered. */
   | { kind: "permission_asked"; tool: Tool }
   /** The answer is complete, or failed. */
@@ -60,7 +68,14 @@ const Use = {
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
 /** Of an edit. The path is the one that was written, after links and the CLI's own corrections. */
-const Edited = z.object({ returnDisplay: z.object({ filePath: z.string().startsWith("/") }) });
+const Edited = z.object({
+  returnDisplay: z.object({
+    filePath: z.string().startsWith("/"),
+    originalContent: z.string().nullish().catch(undefined),
+    newContent: Text,
+    isNewFile: z.boolean().optional().catch(undefined),
+  }),
+});
 const Failed = z.object({ error: z.unknown().refine((error) => error != null) });
 
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
@@ -123,9 +138,15 @@ function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefine
         kind: "tool_ended",
         tool: toolOf(hook, hook.tool_response),
         failed: Failed.safeParse(hook.tool_response).success,
+        texts: textsOf(hook.tool_response),
       };
     case "PostToolUse":
-      return { kind: "tool_ended", tool: toolOf(hook, hook.tool_response), failed: false };
+      return {
+        kind: "tool_ended",
+        tool: toolOf(hook, hook.tool_response),
+        failed: false,
+        texts: textsOf(hook.tool_response),
+      };
     case "PostToolUseFailure":
       return { kind: "tool_ended", tool: toolOf(hook), failed: true };
     case "PermissionRequest":
@@ -152,6 +173,12 @@ function noticeOf(
     return { kind: "permission_asked", tool: { kind: "edit", name, filePath: resolve(hook.cwd, filePath) } };
   if (command !== undefined) return { kind: "permission_asked", tool: { kind: "shell", name, command } };
   return { kind: "permission_asked", tool: { kind: "other", name } };
+}
+
+function textsOf(response: unknown): EditTexts | undefined {
+  const { originalContent, newContent, isNewFile } = Edited.safeParse(response).data?.returnDisplay ?? {};
+  const before = isNewFile ? null : originalContent;
+  return before === undefined || newContent === undefined ? undefined : { before, after: newContent };
 }
 
 type ToolUse = Extract<HookInput, { tool_name: string }>;

@@ -39,7 +39,8 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
-    const key = createHash("sha256").update(JSON.stringify(event)).digest("base64");
+    const { texts: _, ...rest } = { texts: undefined, ...event };
+    const key = createHash("sha256").update(JSON.stringify(rest)).digest("base64");
     if (recent.has(key)) return false;
     const [oldest] = recent;
     if (oldest !== undefined && recent.size >= MAX_RECENT) recent.delete(oldest);

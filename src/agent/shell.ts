@@ -4,7 +4,7 @@ import { lstat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { disk } from "../disk/disk.ts";
 import { readVersion } from "../ide/disk-text.ts";
-import { type DiskFile, readDiskFile, realPath } from "./disk-file.ts";
+import { type DiskFile, readDiskFile, realPath, UNKNOWN } from "./disk-file.ts";
 import { cleanBytes, committedFiles, differences, readWorkTree, type WorkTree } from "./work-tree.ts";
 
 /** The agent waits for the first look, but not for long (milliseconds). */
@@ -13,8 +13,6 @@ const PATIENCE_AFTER = 5_000;
 
 /** Of files that may change the text is remembered up to this much (characters). */
 const MAX_TEXT = 32 * 1024 * 1024;
-
-const UNKNOWN: DiskFile = { kind: "unknown", version: "clean" };
 
 /** The clock by which files get their times may be so much behind (milliseconds). */
 const CLOCK_TICK = 20;

@@ -36,8 +36,13 @@ t.test("Gemini CLI's hooks", async (t) => {
   const returnDisplay = { filePath: "/real/src/a.ts", originalContent: "a\n", newContent: "b\n" };
   t.same(
     meaning("AfterTool", { ...write, tool_response: { llmContent: "ok", returnDisplay } }),
-    { kind: "tool_ended", tool: edit("/real/src/a.ts"), failed: false },
-    "the path that was written",
+    {
+      kind: "tool_ended",
+      tool: edit("/real/src/a.ts"),
+      failed: false,
+      texts: { before: "a\n", after: "b\n" },
+    },
+    "the path that was written, and the texts",
   );
   const replace = { tool_name: "replace", tool_input: { file_path: "/n.ts", old_string: "" } };
   t.same(

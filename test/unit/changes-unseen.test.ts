@@ -1,0 +1,62 @@
+/** Edits of whose start no hook has told, as while the host was down. */
+import { existsSync } from "node:fs";
+import t, { type Test } from "tap";
+import { hashOfPlain } from "../../src/ide/disk-text.ts";
+import { ChangesHost } from "../support/changes.ts";
+
+function start(t: Test) {
+  const host = new ChangesHost(t);
+  const ended = (name: string, texts?: object, failed = false) => {
+    const tool = { kind: "edit", name: "write_file", filePath: host.path(name) };
+    return host.tell({ kind: "tool_ended", tool, failed, texts });
+  };
+  return { host, ended };
+}
+
+t.test("what the CLI says of it is undone, where it is the bytes", async (t) => {
+  const { host, ended } = start(t);
+  await host.tell({ kind: "turn_started", prompt: "go" });
+  host.write("a.txt", "eins\nzw\u00f6lf\n", 0o640);
+  await ended("a.txt", { before: "eins\nzw\u00f6lf", after: "eins\nzw\u00f6lf\n" });
+  host.write("new.txt", "new\n");
+  await ended("new.txt", { before: null, after: "new\n" });
+  t.match(host.change("a.txt"), { status: "modified", added: 1, removed: 1, prompt: "go" });
+  t.match(host.change("new.txt"), { status: "added" });
+  await host.undo("a.txt");
+  await host.undo("new.txt");
+  t.equal(String(host.read("a.txt")), "eins\nzw\u00f6lf");
+  t.equal(host.mode("a.txt"), 0o640);
+  t.notOk(existsSync(host.path("new.txt")));
+});
+
+t.test("where it is not, the file is listed alone", async (t) => {
+  const { host, ended } = start(t);
+  const cases: [bytes: Buffer, texts?: object][] = [
+    [Buffer.from("1\r\n2\r\n"), { before: "1\n", after: "1\n2\n" }],
+    [Buffer.from("\uFEFF1\n"), { before: "", after: "1\n" }],
+    [Buffer.from("caf\xe9\n", "latin1"), { before: "", after: "caf\uFFFD\n" }],
+    [Buffer.from("b\n"), { before: "caf\uFFFD\n", after: "b\n" }],
+    [Buffer.from("written since\n"), { before: "", after: "1\n" }],
+    [Buffer.from("1\n")],
+  ];
+  for (const [i, [bytes, texts]] of cases.entries()) {
+    const name = `${i}.txt`;
+    host.write(name, bytes);
+    await ended(name, texts);
+    t.match(host.change(name), { status: "modified", hunks: [] }, name);
+    await host.undo(name);
+    t.ok(host.read(name).equals(bytes));
+    t.match(host.messages().at(-1), /its bytes from before are not known/);
+    await host.keep(name);
+    t.equal(host.change(name), undefined);
+  }
+});
+
+t.test("one that failed, or was reviewed, is no change", async (t) => {
+  const { host, ended } = start(t);
+  host.write("a.txt", "1\n");
+  await ended("a.txt", { before: "", after: "1\n" }, true);
+  host.changes.agreed(host.path("a.txt"), [hashOfPlain("1\n")]);
+  await ended("a.txt", { before: "", after: "1\n" });
+  t.equal(host.change("a.txt"), undefined);
+});
