@@ -8,6 +8,7 @@ import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { sizeRows } from "./rows/sizes.ts";
 import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
+import { toolFileRows } from "./rows/tool-files.ts";
 import { toolRows } from "./rows/tools.ts";
 import type { Subject } from "./subject.ts";
 import type { Row } from "./table.ts";
@@ -25,6 +26,7 @@ export const groups: Readonly<Record<string, Group>> = {
   hooks: hookRows,
   changes: changeRows,
   tools: toolRows,
+  "tool-files": toolFileRows,
   resources: resourceRows,
   sizes: sizeRows,
 };

@@ -5,6 +5,7 @@ import { longestBlock } from "../block.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
+import { SERVE } from "./in-process-server.ts";
 
 const CALLS = 100;
 const MANY = 10_000;
@@ -12,7 +13,7 @@ const MANY = 10_000;
 const GOAL = 5;
 
 /** A buffer of 10 MB with 10,000 diagnostics, as many entries of quickfix, and a server that answers as much in no time. */
-const CROWD = `
+const CROWD = `${SERVE}
 local many, buf, path = ..., 0, vim.api.nvim_buf_get_name(0)
 local function range(i)
   return { start = { line = i, character = 0 }, ['end'] = { line = i, character = 4 } }
@@ -35,23 +36,7 @@ local answers = {
   ['textDocument/documentSymbol'] = { { name = 'all', kind = 2, range = range(0), selectionRange = range(0), children = symbols } },
   ['textDocument/references'] = places,
 }
-vim.lsp.start({
-  name = 'bench',
-  root_dir = vim.fn.getcwd(),
-  cmd = function()
-    local closing, id = false, 0
-    return {
-      request = function(method, _, callback)
-        id = id + 1
-        vim.schedule(function() callback(nil, answers[method]) end)
-        return true, id
-      end,
-      notify = function() return true end,
-      is_closing = function() return closing end,
-      terminate = function() closing = true end,
-    }
-  end,
-})
+bench_serve(answers)
 `;
 
 const TOOLS: [name: string, args: Record<string, unknown>][] = [

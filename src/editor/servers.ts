@@ -17,22 +17,34 @@ export interface Replies {
   remarks: string[];
 }
 
-/** @param params for each server */
+/** Items of lists that a server may answer with; the rest is counted. */
+const MAX_ITEMS = 500;
+/** Of an edit a part is worse than nothing: a larger one is not made. */
+const MAX_EDITS = 20_000;
+
+interface Question {
+  method: string;
+  path?: string;
+  /** For each server. */
+  params: (server: Server) => Record<string, unknown>;
+  /** What is answered is to be carried out, and nothing of it may be missing. */
+  isEdit?: boolean;
+}
+
 export async function askServers(
   servers: readonly Server[],
-  {
-    method,
-    path,
-    params,
-  }: { method: string; path?: string; params: (server: Server) => Record<string, unknown> },
+  { method, path, params, isEdit = false }: Question,
   { ask, limits: { timeout } }: Scene,
 ): Promise<Replies> {
   const replies: Replies = { answered: [], remarks: [] };
   await Promise.all(
     servers.map(async (server) => {
       try {
-        const question = { server: server.id, path, method, params: params(server), timeout };
+        const limit = isEdit ? MAX_EDITS : MAX_ITEMS;
+        const question = { server: server.id, path, method, params: params(server), timeout, limit };
         const { result, total } = await ask("request", question);
+        if (total !== undefined && isEdit)
+          throw new Refusal(`${server.name} wants ${total} edits, more than are made at once`);
         if (total !== undefined) replies.remarks.push(`${server.name} has found ${total} in all.`);
         replies.answered.push({ server, result });
       } catch (error) {
@@ -68,6 +80,7 @@ export async function askAboutSymbol(
   { path, line, symbol }: SymbolName,
   more: Record<string, unknown>,
   scene: Scene,
+  isEdit = false,
 ): Promise<Replies> {
   const question = { path, method, line, timeout: scene.limits.timeout };
   const { servers, attached, text } = await scene.ask("document", question);
@@ -82,7 +95,7 @@ export async function askAboutSymbol(
     position: { line: line - 1, character: encode(text, character, encoding) },
     ...more,
   });
-  return askServers(servers, { method, path, params }, scene);
+  return askServers(servers, { method, path, params, isEdit }, scene);
 }
 
 function none(attached: number, path: string, { workspace }: Scene): Replies {

@@ -155,13 +155,17 @@ export interface Questions {
   document: { path: string; method: string; line?: number | undefined; timeout: number };
   /** Those that know a method that asks about no file. */
   servers: { method: string };
-  /** Asks a language server, about a document when there is a path. */
+  /**
+   * Asks a language server, about a document when there is a path. `limit`: no more items of lists, and of the lists
+   * within, as what travels is encoded while the editor waits.
+   */
   request: {
     server: number;
     path?: string | undefined;
     method: string;
     params: Record<string, unknown>;
     timeout: number;
+    limit: number;
   };
   /** Waits until the language servers have caught up with what is on disk. */
   settle: { paths: readonly string[]; timeout: number };

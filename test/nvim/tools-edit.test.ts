@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
@@ -73,6 +73,24 @@ t.test("tools that edit", async (t) => {
     t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: ask again");
     t.match(await refusal("apply_code_action", { id: id + 1 }), "There is no code action");
     await undoAll();
+  });
+
+  await t.test("an edit of many places is made as a whole, or not at all", async (t) => {
+    const uses = (name: string, count: number) => `${name}();\n`.repeat(count);
+    for (const file of ["many1.js", "many2.js"]) writeFileSync(nvim.path(file), uses("old", 600));
+    await nvim.command("edit many1.js");
+    const many = { path: "many1.js", line: 1, symbol: "old", new_name: "fresh" };
+    t.match(await text("rename", many), "many1.js: 600 edits");
+    for (const file of ["many1.js", "many2.js"]) t.equal(onDisk(file), uses("fresh", 600), file);
+    writeFileSync(nvim.path("many2.js"), uses("fresh", 20_000));
+    await text("diagnostics", { path: "many2.js", settle: true });
+    const again = { ...many, symbol: "fresh", new_name: "stale" };
+    t.match(await refusal("rename", again), "test wants 20600 edits, more than are made at once");
+    t.equal(onDisk("many1.js"), uses("fresh", 600), "nothing of it was done");
+    await nvim.command("GeminiKeep! all");
+    await nvim.waitFor(async () => (await changes()).length === 0, "everything to be kept");
+    for (const file of ["many1.js", "many2.js"]) rmSync(nvim.path(file));
+    await nvim.command("bwipeout! many1.js | edit main.js");
   });
 
   await t.test("nothing is half done, and nothing of the user's is lost", async (t) => {

@@ -7,7 +7,7 @@ import { connectEditorClient, languageServer } from "../support/editor-client.ts
 const FILES = {
   "greet.js": "function greet(name) {\n  return name;\n}\n",
   "main.js": "greet('Ada');\nconst x = BAD;\n",
-  "unopened.js": "1;\n",
+  "unopened.js": "\uFEFFone\r\né\r\nthree\r\n",
   "notes.md": "# Notes\n",
   ".env": "function SECRET() {}\n",
   "private.key": "KEY\n",
@@ -114,7 +114,16 @@ t.test("tools that read", async (t) => {
     );
     t.match(await text("selection"), /The cursor is at main\.js:2:5; selected:\ngreet$/);
     await nvim.input("<Esc>:edit!<CR>");
-    t.match(await refusal("read_buffer", { path: "unopened.js", from: 2 }), "is not open in Neovim");
+    const unopened = await client.call("read_buffer", { path: "unopened.js", from: 2 });
+    t.match(unopened.content, [
+      { type: "text", text: "unopened.js is not open in Neovim, this is what is on disk; lines 2 to 3 of 3" },
+      { type: "resource", resource: { text: "é\nthree" } },
+    ]);
+    t.match(unopened.structuredContent, { open: false, modified: false, total: 3 });
+    t.match(await text("read_buffer", { path: "unopened.js", from: 4 }), "no such lines: there are 3");
+    t.equal(await nvim.lua("return vim.fn.bufexists('unopened.js')"), 0, "and no buffer is made for it");
+    writeFileSync(nvim.path("large.js"), "x".repeat(11_000_000));
+    t.match(await refusal("read_buffer", { path: "large.js" }), "too large to be read");
   });
 
   await t.test("nothing outside, and nothing that is kept back", async (t) => {

@@ -71,7 +71,11 @@ export const codeActions = defineTool({
     const line = args.line - 1;
     const range = { start: { line, character: 0 }, end: { line, character: text.length } };
     const params = () => ({ textDocument: { uri: uriOf(path) }, range, context: { diagnostics } });
-    const { answered, remarks } = await askServers(servers, { method: METHOD, path, params }, scene);
+    const { answered, remarks } = await askServers(
+      servers,
+      { method: METHOD, path, params, isEdit: true },
+      scene,
+    );
     const actions = answered.flatMap(({ server, result }) =>
       (Array.isArray(result) ? result : []).slice(0, limits.items).flatMap((value) => {
         const parsed = Action.safeParse(value);
@@ -103,7 +107,8 @@ export const applyCodeAction = defineTool({
     const method = "codeAction/resolve";
     const resolved = isGiven(action.edit)
       ? action
-      : firstOf(await askServers([server], { method, path, params: () => action }, scene)).result;
+      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, scene))
+          .result;
     const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(resolved);
     if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
     const files = await workspaceEdits(edit, scene);

@@ -1,4 +1,5 @@
 /** What is open in the editor, and what the user looks at. */
+import { readFile, stat } from "node:fs/promises";
 import * as z from "zod";
 import { Refusal } from "../../refusal.ts";
 import { beginning, count, cutOff } from "../format.ts";
@@ -41,42 +42,67 @@ export const buffers = defineTool({
 
 const LineNumber = z.number().int().min(1).max(10_000_000);
 
-/** @throws {Refusal} when the file is not open */
+/** Larger files are not read (bytes). */
+const MAX_SIZE = 10 * 1024 * 1024;
+
+/**
+ * Lines of a file that is not open, whole ones, for as long as there is room: as the editor gives those of others.
+ * @throws {Refusal} when it cannot be read
+ */
+async function readDisk(
+  path: string,
+  { from, to, units }: { from: number; to: number; units: number },
+): Promise<{ lines: string[]; total: number }> {
+  const { size } = await stat(path);
+  if (size > MAX_SIZE)
+    throw new Refusal(`it is not open in Neovim, and too large to be read here: ${size} bytes`);
+  const text = (await readFile(path, "utf8")).replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
+  const all = text.split(/\r?\n/);
+  const lines: string[] = [];
+  let room = units;
+  for (const line of all.slice(from - 1, to)) {
+    room -= line.length + 1;
+    if (room < 0 && lines.length > 0) break;
+    lines.push(room < 0 ? line.slice(0, units) : line);
+    if (room < 0) break;
+  }
+  return { lines, total: all.length };
+}
+
+/** A part of a file's text: as it is in the editor where it is open, else on disk. */
 export async function readBuffer(
   { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
-  { ask, workspace, limits }: Scene,
+  { ask, workspace, limits: { units } }: Scene,
 ): Promise<Answer> {
   const file = await workspace.file(path);
   const name = workspace.name(file);
-  const {
-    loaded,
-    lines,
-    total = 0,
-    modified,
-  } = await ask("read", {
-    path: file,
-    from,
-    to: to ?? -1,
-    units: limits.units,
-  });
-  if (!loaded) throw new Refusal(`${name} is not open in Neovim: its text is what is on disk`);
+  const open = await ask("read", { path: file, from, to: to ?? -1, units });
+  const { lines, total = 0 } = open.loaded
+    ? open
+    : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units });
+  const modified = open.modified ?? false;
   const last = from + lines.length - 1;
-  const state = modified ? "has unsaved changes" : "is as on disk";
+  const state = modified
+    ? "has unsaved changes"
+    : open.loaded
+      ? "is as on disk"
+      : "is not open in Neovim, this is what is on disk";
   const range =
     lines.length > 0 ? `lines ${from} to ${last} of ${total}` : `no such lines: there are ${total}`;
   const rest =
     last < Math.min(to ?? total, total) && lines.length > 0 ? [`go on with from: ${last + 1}`] : [];
   return {
     text: [`${name} ${state}; ${range}`, ...rest].join("; "),
-    structured: { path: name, from, to: last, total, modified },
+    structured: { path: name, from, to: last, total, modified, open: open.loaded },
     embedded: { path: file, text: lines.join("\n") },
   };
 }
 
 export const readBufferTool = defineTool({
   name: "read_buffer",
-  title: "Read an open file",
-  description: "The text of a file as it is in the editor, unsaved changes included.",
+  title: "Read a file as the editor has it",
+  description:
+    "The text of a file as it is in the editor, unsaved changes included; of one that is not open, as on disk.",
   input: {
     path: z.string().describe("The file"),
     from: LineNumber.optional().describe("The first line, 1 by default"),

@@ -33,7 +33,7 @@ export const rename = defineTool({
   async run({ new_name: newName, ...args }, scene) {
     const symbol = { ...args, path: await scene.workspace.file(args.path) };
     const { server, result } = firstOf(
-      await askAboutSymbol("textDocument/rename", symbol, { newName }, scene),
+      await askAboutSymbol("textDocument/rename", symbol, { newName }, scene, true),
     );
     return applyEdits(await workspaceEdits(result, scene), server, scene);
   },
@@ -57,7 +57,7 @@ export const format = defineTool({
     }
     const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
     const params = () => ({ textDocument: { uri: uriOf(path) }, options: { tabSize, insertSpaces } });
-    const { result } = firstOf(await askServers([server], { method, path, params }, scene));
+    const { result } = firstOf(await askServers([server], { method, path, params, isEdit: true }, scene));
     const edits = formatEdits(result);
     return applyEdits(edits.length > 0 ? [{ path, tick, edits }] : [], server, scene);
   },

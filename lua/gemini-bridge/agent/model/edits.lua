@@ -2,9 +2,13 @@
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.agent.model.documents")
 local safely = require("gemini-bridge.editor.safely")
+local slices = require("gemini-bridge.editor.slices")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
+
+--- Between two files; see slices.lua (milliseconds).
+local PAUSE = 1
 
 ---@class gemini_bridge.FileEdits
 ---@field path string Absolute.
@@ -89,42 +93,58 @@ local function preview(file, encoding)
   return ok and result or error(result, 0)
 end
 
+--- Does something with each file, each in a turn of the editor's own and only when that is safe.
+---@param files gemini_bridge.FileEdits[]
+---@param act fun(file: gemini_bridge.FileEdits)
+---@param done fun(count: integer, problem?: string) With the number of files for which it was done.
+local function one_by_one(files, act, done)
+  local count = 0
+  local function step()
+    safely.run(function()
+      local ok, problem = pcall(act, files[count + 1])
+      count = count + (ok and 1 or 0)
+      if not ok or count == #files then
+        return done(count, not ok and tostring(problem) or nil)
+      end
+      vim.defer_fn(step, PAUSE)
+    end)
+  end
+  step()
+end
+
 --- What files would hold after edits. Nothing changes.
 ---@param params { files: gemini_bridge.FileEdits[], encoding: string }
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
-  safely.run(function()
-    local ok, result = pcall(vim.tbl_map, function(file)
-      return { path = file.path, content = preview(file, params.encoding) }
-    end, params.files)
-    if ok then
-      answer({ texts = result })
-    else
-      answer(nil, tostring(result))
-    end
+  local texts = {}
+  one_by_one(params.files, function(file)
+    texts[#texts + 1] = { path = file.path, content = preview(file, params.encoding) }
+  end, function(_, problem)
+    answer(not problem and { texts = texts } or nil, problem)
   end)
 end
 
---- All files are looked at before the first is changed.
+--- All files are looked at before the first is changed, and each once more just before that.
 ---@param params { files: gemini_bridge.FileEdits[], encoding: string }
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
-  safely.run(function()
-    local bufs, done = {}, 0
-    local ok, problem = pcall(function()
-      for i, file in ipairs(params.files) do
-        bufs[i] = check(file)
-      end
-      for i, file in ipairs(params.files) do
-        edit(bufs[i], file.edits, params.encoding)
-        done = i
-      end
-    end)
-    if ok or done > 0 then
-      answer({ done = done, problem = not ok and tostring(problem) or nil })
-    else
-      answer(nil, tostring(problem))
+  local files = {}
+  one_by_one(params.files, function(file)
+    local tick = vim.api.nvim_buf_get_changedtick(check(file))
+    files[#files + 1] = { path = file.path, tick = tick, edits = file.edits }
+  end, function(_, problem)
+    local ok, late = pcall(vim.tbl_map, check, problem and {} or files)
+    if problem or not ok then
+      return answer(nil, problem or tostring(late))
     end
+    one_by_one(files, function(file)
+      edit(check(file), file.edits, params.encoding)
+    end, function(done, failure)
+      if done == 0 then
+        return answer(nil, failure)
+      end
+      answer({ done = done, problem = failure })
+    end)
   end)
 end
 
@@ -132,13 +152,14 @@ end
 ---@param params { paths: string[] }
 ---@param answer gemini_bridge.Answer
 function M.tell_written(params, answer)
-  for _, path in ipairs(params.paths) do
+  slices.each(params.paths, function(path)
     local buf = disk.buffer(path)
     if buf then
       pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })
     end
-  end
-  answer(vim.empty_dict())
+  end, function()
+    answer(vim.empty_dict())
+  end)
 end
 
 return M

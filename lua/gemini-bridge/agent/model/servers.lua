@@ -3,9 +3,6 @@ local M = {}
 
 --- How often it is looked whether a server is still there, and whether the time is up (milliseconds).
 local INTERVAL = 50
---- No more items of lists, and of the lists within: what travels to the host is encoded here, while the editor waits.
-local MAX_ITEMS = 500
-
 local has_methods = vim.fn.has("nvim-0.11") == 1
 
 ---@param client vim.lsp.Client
@@ -127,7 +124,7 @@ function M.await(client, question, finish)
   end)
 end
 
----@param params { server: integer, path?: string, method: string, params: table, timeout: integer }
+---@param params { server: integer, path?: string, method: string, params: table, timeout: integer, limit: integer }
 ---@param answer gemini_bridge.Answer
 function M.request(params, answer)
   local client = vim.lsp.get_client_by_id(params.server)
@@ -143,9 +140,9 @@ function M.request(params, answer)
     if problem then
       return answer(nil, problem)
     end
-    local room = { left = MAX_ITEMS, total = 0 }
+    local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    answer({ result = kept, total = room.total > MAX_ITEMS and room.total or nil })
+    answer({ result = kept, total = room.total > params.limit and room.total or nil })
   end)
 end
 
