@@ -1,7 +1,8 @@
 #!/bin/sh
 # Prints the Neovim binaries that the tests use, one path per line.
 #
-# NVIM_BIN, or a Neovim >= 0.10 on PATH, is used as it is. Where there is none, and always when CI=true,
+# NVIM_BIN is used as it is. Of NVIM_VERSION (v0.11.5, stable, nightly) the official archive is fetched into .nvim/, from
+# NVIM_RELEASES where that is set. Else a Neovim >= 0.10 on PATH is used. Where there is none, and always when CI=true,
 # those of two Debian releases are fetched into .nvim/ without being installed: apt keeps its state in there,
 # the packages are unpacked with all their libraries, and the binary is told to use those.
 set -eu
@@ -22,6 +23,34 @@ is_usable() {
   case $version in
     '' | 0.[0-9]) return 1 ;;
   esac
+}
+
+# Puts the official archive of version $1 into the store, aside and renamed, unless it is there.
+fetch_archive() {
+  case $(uname -s) in
+    Linux) os=linux ;;
+    Darwin) os=macos ;;
+    *) fail "there is no archive for $(uname -s); set NVIM_BIN" ;;
+  esac
+  case $(uname -m) in
+    x86_64 | amd64) name=nvim-$os-x86_64 ;;
+    arm64 | aarch64) name=nvim-$os-arm64 ;;
+    *) fail "there is no archive for $(uname -m); set NVIM_BIN" ;;
+  esac
+  home=$store/$1
+  if [ ! -x "$home/bin/nvim" ]; then
+    build=$store/build.$$
+    trap 'rm -rf "$build"' EXIT
+    mkdir -p "$build"
+    curl --fail --silent --show-error --location --retry 3 --output "$build/archive.tar.gz" \
+      "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
+      fail "Neovim $1 cannot be fetched"
+    tar -xzf "$build/archive.tar.gz" -C "$build"
+    # Somebody else may have been first.
+    mv "$build/$name" "$home" 2>/dev/null || true
+  fi
+  is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a Neovim >= 0.10 that runs"
+  echo "$home/bin/nvim"
 }
 
 # Prints apt's configuration line for release $1, with the mirror and the keys that this machine uses itself.
@@ -101,6 +130,10 @@ install_release() {
 if [ -n "${NVIM_BIN:-}" ]; then
   is_usable "$NVIM_BIN" || fail "NVIM_BIN=$NVIM_BIN is not a Neovim >= 0.10"
   echo "$NVIM_BIN"
+  exit
+fi
+if [ -n "${NVIM_VERSION:-}" ]; then
+  fetch_archive "$NVIM_VERSION"
   exit
 fi
 if [ "${CI:-}" != true ] && is_usable nvim; then
