@@ -107,7 +107,10 @@ t.test("a command that takes neither path nor text takes |", async (t) => {
 t.test("wrong options are one message, and in the report", async (t) => {
   const options = '{ hots = "shared", autostart = 1, log = { level = "debug" } }';
   const nvim = await startNvim(t, { init: `require("gemini-bridge").setup(${options})` });
-  const problems = ['option autostart must be "idle" or a boolean, not 1', "unknown option hots, did you mean host?"];
+  const problems = [
+    'option autostart must be "idle" or a boolean, not 1',
+    "unknown option hots, did you mean host?",
+  ];
   await nvim.waitFor(() => nvim.messages(), "the message");
   t.equal((await nvim.messages()).trim(), `gemini-bridge: ${problems.join("; ")}`);
 
