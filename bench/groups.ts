@@ -5,6 +5,7 @@ import { eventRows, snapshotRows } from "./rows/events.ts";
 import { hookRows } from "./rows/hooks.ts";
 import { broadcastRows, latencyRows } from "./rows/latency.ts";
 import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
+import { scalingRows } from "./rows/scaling.ts";
 import { sizeRows } from "./rows/sizes.ts";
 import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
@@ -28,6 +29,7 @@ export const groups: Readonly<Record<string, Group>> = {
   tools: toolRows,
   "tool-files": toolFileRows,
   resources: resourceRows,
+  scaling: scalingRows,
   sizes: sizeRows,
 };
 

@@ -7,7 +7,8 @@ export type Goal = { ratio: number } | { more: number } | { most: number };
 
 export interface Row {
   name: string;
-  unit: "ms" | "us" | "MB" | "KB";
+  /** Nothing for a power. */
+  unit: "ms" | "us" | "MB" | "KB" | "";
   figure: Summary;
   floor?: Summary;
   goal?: Goal;
@@ -39,6 +40,10 @@ function number(value: number): string {
   return value.toFixed(Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : 2);
 }
 
+function withUnit(text: string, { unit }: Row): string {
+  return unit ? `${text} ${unit}` : text;
+}
+
 function spread({ median, low, high }: Summary): string {
   return low === high ? number(median) : `${number(median)} (${number(low)}–${number(high)})`;
 }
@@ -46,7 +51,9 @@ function spread({ median, low, high }: Summary): string {
 function goalText(row: Row): string {
   if (!row.goal) return "";
   if ("ratio" in row.goal) return `≤ ${row.goal.ratio} ×`;
-  return "more" in row.goal ? `≤ ${row.goal.more} ${row.unit} more` : `≤ ${row.goal.most} ${row.unit}`;
+  return "more" in row.goal
+    ? `≤ ${row.goal.more} ${row.unit} more`
+    : `≤ ${withUnit(`${row.goal.most}`, row)}`;
 }
 
 function heldText(row: Row): string {
@@ -60,7 +67,7 @@ const HEADERS = ["row", "figure", "floor", "ratio", "goal", ""];
 function cells(row: Row): string[] {
   return [
     row.name,
-    `${spread(row.figure)} ${row.unit}`,
+    withUnit(spread(row.figure), row),
     row.floor ? spread(row.floor) : "",
     heldText(row),
     goalText(row),

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
 import type { ShownChange } from "../../src/nvim/changes.ts";
-import { readDiscovery } from "../../test/support/client.ts";
+import { hookTo } from "../hook.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
@@ -31,8 +31,6 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
   return within(async (scope) => {
     const files = { "a.txt": "a line\n".repeat(LINES) };
     const { nvim } = await startBridge(scope, subject, { files, args: ["a.txt"] });
-    const [file] = readDiscovery(nvim.dirs.tmp);
-    if (!file) throw new Error("no discovery file");
     const hunks = Array.from({ length: HUNKS }, (_, i) => ({
       id: i + 1,
       line: i * 20 + 1,
@@ -58,24 +56,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       () => milliseconds(MARK, HUNKS),
     ]);
 
-    let moment = 0;
-    const hook = async (hook_event_name: string, name: string) => {
-      const body = {
-        session_id: "bench",
-        cwd: nvim.dirs.workspace,
-        hook_event_name,
-        timestamp: new Date(moment++),
-        tool_name: "write_file",
-        tool_input: { file_path: nvim.path(name) },
-        tool_response: {},
-        notification_type: "none",
-      };
-      await fetch(`http://127.0.0.1:${file.port}/hook`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${file.content.authToken}`, "content-type": "application/json" },
-        body: JSON.stringify(body),
-      });
-    };
+    const hook = hookTo(nvim);
     const edit = (before: string, after: string) => {
       let count = 0;
       return async () => {

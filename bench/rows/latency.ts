@@ -49,7 +49,8 @@ function move(nvim: Nvim): () => Promise<unknown> {
   return () => nvim.lua(MOVE, (line++ % 100) + 1);
 }
 
-async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
+/** Tells of events at once. */
+export async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
   await nvim.lua("require('gemini-bridge.context.subscription').subscribe(...)", NO_PAUSE);
 }

@@ -1,0 +1,178 @@
+/** How costs grow: of the same thing with ever more of something else, and the power of it that fits. */
+import { writeFileSync } from "node:fs";
+import type { Nvim } from "../../test/support/nvim.ts";
+import type { Scope } from "../../test/support/scope.ts";
+import { longestBlock } from "../block.ts";
+import { hookTo } from "../hook.ts";
+import { type Summary, summarize, time } from "../stats.ts";
+import { type Running, type Subject, startBridge, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+import { withoutPause } from "./latency.ts";
+
+const RUNS = 9;
+
+const FILES = { "a.txt": "one\ntwo\nthree\n" };
+const OPEN = { files: FILES, args: ["a.txt"] };
+
+const MOVE = "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
+
+const BUFFERS = `
+for i = 1, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
+`;
+
+const SELECTION = `
+vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.fn['repeat']({ 'a line of ordinary length, as they are' }, ...))
+vim.cmd('normal! GVgg')
+`;
+
+interface Growth {
+  /** What is measured, and of what there is more and more. */
+  name: string;
+  of: string;
+  counts: readonly number[];
+  /** What is to be measured, again and again, when there are so many. */
+  prepare: (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;
+}
+type Run = (round: number) => Promise<unknown>;
+interface Prepared {
+  nvim: Nvim;
+  run: Run;
+  /** Until the editor has done its part, too. */
+  shown?: Run;
+}
+
+/** The cursor moves, until the last client knows. */
+async function moving(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
+  await withoutPause(nvim, subject);
+  const run: Run = async (round) => {
+    for (const client of clients) client.received["ide/contextUpdate"].length = 0;
+    const told = clients.map((client) => client.waitForNotification("ide/contextUpdate", undefined, 30_000));
+    await nvim.lua(MOVE, (round % 2) + 1);
+    await Promise.all(told);
+  };
+  return { nvim, run };
+}
+
+const growths: readonly Growth[] = [
+  {
+    name: "a context",
+    of: "clients",
+    counts: [1, 10, 100, 1_000],
+    async prepare(scope, subject, clients) {
+      const init = "\nrequire('gemini-bridge').setup({ server = { max_sessions = 2000 } })";
+      return moving(subject, await startBridge(scope, subject, { ...OPEN, init, clients }));
+    },
+  },
+  {
+    name: "a context",
+    of: "open buffers",
+    counts: [10, 100, 1_000, 10_000],
+    async prepare(scope, subject, count) {
+      const running = await startBridge(scope, subject, OPEN);
+      await running.nvim.lua(BUFFERS, count);
+      return moving(subject, running);
+    },
+  },
+  {
+    name: "a context",
+    of: "selected lines",
+    counts: [1_000, 10_000, 100_000, 1_000_000],
+    async prepare(scope, subject, count) {
+      const running = await startBridge(scope, subject, OPEN);
+      await running.nvim.lua(SELECTION, count);
+      return moving(subject, running);
+    },
+  },
+  {
+    name: "openDiff and closeDiff",
+    of: "pending reviews",
+    counts: [1, 10, 100],
+    async prepare(scope, subject, count) {
+      const { nvim, clients } = await startBridge(scope, subject, OPEN);
+      const [client] = clients;
+      for (let i = 0; i < count; i += 1) await client?.openDiff(nvim.path(`${i}.txt`), "one\n");
+      return {
+        nvim,
+        async run() {
+          await client?.openDiff(nvim.path("a.txt"), "one\n2\nthree\n");
+          await client?.closeDiff(nvim.path("a.txt"), true);
+        },
+      };
+    },
+  },
+  {
+    name: "an edit seen before and after",
+    of: "changed files",
+    counts: [1, 10, 100, 1_000],
+    async prepare(scope, subject, count) {
+      const { nvim } = await startBridge(scope, subject, OPEN);
+      const tell = hookTo(nvim);
+      const edit = async (name: string, text: string) => {
+        await tell("BeforeTool", name);
+        writeFileSync(nvim.path(name), text);
+        await tell("AfterTool", name);
+      };
+      for (let i = 0; i < count; i += 1) await edit(`${i}.txt`, "one\n");
+      return {
+        nvim,
+        run: (round) => edit("a.txt", `${round}\n`),
+        shown: (round) => nvim.waitFor(`vim.fn.getline(1) == '${round}'`, "the new text"),
+      };
+    },
+  },
+];
+
+/** The least squares' slope of logarithms: 1 where twice as many cost twice as much, 0 where they cost the same. */
+function power(counts: readonly number[], costs: readonly number[]): number {
+  const points = counts.map((count, i) => [Math.log(count), Math.log(costs[i] ?? Number.NaN)] as const);
+  const mean = (axis: 0 | 1) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
+  const [x, y] = [mean(0), mean(1)];
+  const above = points.reduce((sum, point) => sum + (point[0] - x) * (point[1] - y), 0);
+  return above / points.reduce((sum, point) => sum + (point[0] - x) ** 2, 0);
+}
+
+function fit(counts: readonly number[], samples: readonly (readonly number[])[]): Summary {
+  return summarize(
+    Array.from({ length: RUNS }, (_, run) =>
+      power(
+        counts,
+        samples.map((of) => of[run] ?? Number.NaN),
+      ),
+    ),
+  );
+}
+
+async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): Promise<Row[]> {
+  const took: number[][] = [];
+  const blocked: number[][] = [];
+  for (const count of counts)
+    await within(async (scope) => {
+      const { nvim, run, shown } = await prepare(scope, subject, count);
+      const whole = (round: number) => run(round).then(() => shown?.(round));
+      await whole(1); // what was just made is looked at once
+      const [times, blocks]: [number[], number[]] = [[], []];
+      for (let round = 1; round <= RUNS; round += 1) {
+        times.push(await time(() => run(2 * round)));
+        // A clock of the system's that ticks more slowly says 0.
+        blocks.push(Math.max(await longestBlock(nvim, () => whole(2 * round + 1)), 0.05));
+      }
+      took.push(times);
+      blocked.push(blocks);
+    });
+  const among = `${counts[0]?.toLocaleString("en")} to ${counts.at(-1)?.toLocaleString("en")} ${of}`;
+  return [
+    { name: `growth of ${name}, ${among}`, unit: "", figure: fit(counts, took), goal: { most: 1 } },
+    {
+      name: `growth of its block of the editor, ${among}`,
+      unit: "",
+      figure: fit(counts, blocked),
+      goal: { most: 0.2 },
+    },
+  ];
+}
+
+export async function scalingRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const growth of growths) rows.push(...(await rowsOf(subject, growth)));
+  return rows;
+}
