@@ -58,6 +58,7 @@ export const SCENES: Scene[] = [
       await prompt("Punctuation must not get into a slug.");
       await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
       await shows("Apply this change?");
+      await shows("8 +");
       // As one who looks at the change before deciding.
       await nvim.input("<C-\\><C-n>");
       await nvim.command("GeminiReview");
@@ -115,6 +116,7 @@ export const SCENES: Scene[] = [
       await type("<CR>");
       await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
       await shows("Apply this change?");
+      await shows("8 +");
       await pause(LOOK);
       await type("<C-\\><C-n>");
       await nvim.command("GeminiReview");
