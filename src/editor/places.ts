@@ -65,12 +65,12 @@ export async function describePlaces(
   const items = shown.map(({ path, line, character, server, label }) => {
     const text = texts.get(path)?.get(line) ?? "";
     const column = decode(text, character, server.encoding) + 1;
-    return { path: workspace.name(path), line: line + 1, character: column, label, text: oneLine(text) };
+    return { path, line: line + 1, character: column, label: label && oneLine(label), text: oneLine(text) };
   });
   const text = [
     `${count(visible.length, noun)}${files.length > 1 ? ` in ${count(files.length, "file")}` : ""}`,
     ...items.map(({ path, line, character, label, text }) =>
-      at(path, line, character, label === undefined ? text : `${label}: ${text}`),
+      at(workspace.label(path), line, character, label === undefined ? text : `${label}: ${text}`),
     ),
     ...cutOff(
       shown.length,
@@ -80,5 +80,6 @@ export async function describePlaces(
     ...(hidden > 0 ? [`(${hidden} more outside of the workspace, or not shared by the user)`] : []),
     ...remarks,
   ].join("\n");
-  return { text, structured: { total: visible.length, items }, links: files };
+  const named = items.map((item) => ({ ...item, path: workspace.name(item.path) }));
+  return { text, structured: { total: visible.length, items: named }, links: files };
 }

@@ -50,7 +50,7 @@ async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
   const shared = await workspace.shared(changes.map(({ path }) => path));
   const shown = changes.filter(({ path }) => shared.has(path));
   const lines = shown.map(
-    ({ path, status, added, removed }) => `${workspace.name(path)} ${status} +${added} -${removed}`,
+    ({ path, status, added, removed }) => `${workspace.label(path)} ${status} +${added} -${removed}`,
   );
   return { text: [`${count(shown.length, "file")} changed and not kept yet`, ...lines].join("\n") };
 }
@@ -81,9 +81,10 @@ export function registerResources(
       read("resources/list", async (scene) => ({
         resources: (await openPaths(scene)).map((path) => {
           const name = scene.workspace.name(path);
-          return { uri: BUFFER + encodeURI(name), name, title: name, mimeType };
+          return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
         }),
-      })),
+        // While sharing is paused, too, a client may learn what there is to ask for.
+      })).catch(() => ({ resources: [] })),
   });
   const title = { title: "An open file", description: "Its text as it is in the editor", mimeType };
   server.registerResource("buffer", template, title, async ({ href }) => {

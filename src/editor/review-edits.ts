@@ -49,7 +49,7 @@ export async function reviewEdits(
   const changed = results.filter(({ outcome }) => CHANGED.includes(outcome));
   const heading = `The user reviews every edit: ${changed.length} of ${count(files.length, "file")} changed and written.`;
   return {
-    text: [heading, ...results.map(({ name, said }) => `${name}: ${said}`)].join("\n"),
+    text: [heading, ...results.map(({ path, said }) => `${workspace.label(path)}: ${said}`)].join("\n"),
     structured: { files: results.map(({ name, outcome }) => ({ path: name, outcome })) },
     links: changed.map(({ path }) => path),
   };

@@ -4,7 +4,6 @@ import { Refusal } from "../refusal.ts";
 import { oneLine } from "./format.ts";
 import { encode, findSymbol } from "./lsp.ts";
 import type { Scene } from "./tool.ts";
-import { uriOf } from "./workspace.ts";
 
 export interface Answered {
   server: Server;
@@ -60,8 +59,7 @@ export async function askServers(
 export async function askAboutDocument(method: string, path: string, scene: Scene): Promise<Replies> {
   const { servers, attached } = await scene.ask("document", { path, method, timeout: scene.limits.timeout });
   if (servers.length === 0) return none(attached, path, scene);
-  const textDocument = { uri: uriOf(path) };
-  return askServers(servers, { method, path, params: () => ({ textDocument }) }, scene);
+  return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, scene);
 }
 
 /** A symbol as models name it: they count lines well, and columns badly. */
@@ -84,14 +82,14 @@ export async function askAboutSymbol(
 ): Promise<Replies> {
   const question = { path, method, line, timeout: scene.limits.timeout };
   const { servers, attached, text } = await scene.ask("document", question);
-  const name = scene.workspace.name(path);
+  const name = scene.workspace.label(path);
   if (text === undefined) throw new Refusal(`${name} has no line ${line}`);
   const character = findSymbol(text, symbol);
   if (character === undefined)
     throw new Refusal(`${oneLine(symbol)} is not on line ${line} of ${name}, which is: ${oneLine(text)}`);
   if (servers.length === 0) return none(attached, path, scene);
   const params = ({ encoding }: Server) => ({
-    textDocument: { uri: uriOf(path) },
+    textDocument: {},
     position: { line: line - 1, character: encode(text, character, encoding) },
     ...more,
   });
@@ -99,7 +97,7 @@ export async function askAboutSymbol(
 }
 
 function none(attached: number, path: string, { workspace }: Scene): Replies {
-  const file = workspace.name(path);
+  const file = workspace.label(path);
   const reason =
     attached === 0 ? `No language server for ${file}.` : `No language server for ${file} knows that.`;
   return { answered: [], remarks: [reason] };

@@ -57,7 +57,7 @@ export async function applyEdits(
   const { done, problem } = await editing.follow(paths, () => ask("apply_edits", { files, encoding }));
   const changed = files.slice(0, done);
   await ask("tell_written", { paths: changed.map(({ path }) => path) });
-  const lines = changed.map(({ path, edits }) => `${workspace.name(path)}: ${count(edits.length, "edit")}`);
+  const lines = changed.map(({ path, edits }) => `${workspace.label(path)}: ${count(edits.length, "edit")}`);
   const heading = `${count(done, "file")} changed and written.`;
   return {
     text: [heading, ...lines, ...(problem === undefined ? [] : [`The others were not: ${problem}`])].join(

@@ -6,6 +6,7 @@ import { MAX_PATH } from "../http/limits.ts";
 import type { Files } from "../ide/files.ts";
 import type { Consent } from "../nvim/questions.ts";
 import { Refusal } from "../refusal.ts";
+import { oneLine } from "./format.ts";
 
 export interface Workspace {
   /**
@@ -18,6 +19,8 @@ export interface Workspace {
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
   /** An absolute path as the model is told it: relative to the first open directory where that is shorter. */
   name(path: string): string;
+  /** The same for a line of text: a name may hold line breaks, and must not look like more lines. */
+  label(path: string): string;
 }
 
 /**
@@ -42,6 +45,7 @@ export function openWorkspace(
   }
 
   const roots = Promise.all(directories.map(real));
+  const name = (path: string) => (isBelow(path, first) ? relative(first, path) : path);
 
   async function isInside(path: string): Promise<boolean> {
     const target = await real(path);
@@ -79,7 +83,8 @@ export function openWorkspace(
       const inside = await Promise.all(unique.map(isInside));
       return new Set(unique.filter((path, index) => inside[index] && look(path) === "shared"));
     },
-    name: (path) => (isBelow(path, first) ? relative(first, path) : path),
+    name,
+    label: (path) => oneLine(name(path), MAX_PATH),
   };
 }
 

@@ -108,7 +108,8 @@ export const answers = {
       }),
     ),
   }),
-  open_file: z.object({ shown: z.boolean() }),
+  /** `isUsers`: the user is in its window, where the cursor is theirs. */
+  open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
   /** `tick` tells this text from a later one; the diagnostics are the language server's own. */
   edit_context: z.object({
@@ -156,7 +157,7 @@ export interface Questions {
   /** Those that know a method that asks about no file. */
   servers: { method: string };
   /**
-   * Asks a language server, about a document when there is a path. `limit`: no more items of lists, and of the lists
+   * Asks a language server, about a document when there is a path: its URI is filled in where there is a `textDocument`. `limit`: no more items of lists, and of the lists
    * within, as what travels is encoded while the editor waits.
    */
   request: {

@@ -117,6 +117,41 @@ t.test("names and texts that are none", async (t) => {
   });
 });
 
+t.test("a name or a code of several lines is told in one", async (t) => {
+  const { client, bridge } = await start(t, "normal");
+  const name = "new\nmain.js:1:1 error fake.js";
+  writeFileSync(bridge.nvim.path(name), "function made() {}\nmade();\n");
+  await bridge.nvim.lua(
+    `local buf = vim.fn.bufadd(...)
+    vim.fn.bufload(buf)
+    vim.bo[buf].buflisted = true
+    local one = { lnum = 0, col = 0, message = "m", code = "E1]\\nmain.js:1:1 error fake" }
+    vim.diagnostic.set(vim.api.nvim_create_namespace("test"), buf, { one })
+    vim.fn.setqflist({ { bufnr = buf, lnum = 1, text = "t" } })`,
+    bridge.nvim.path(name),
+  );
+  const place = { path: name, line: 2, symbol: "made" };
+  const said = [
+    await client.text("diagnostics"),
+    await client.text("buffers"),
+    await client.text("references", place),
+    await client.text("symbols", { path: name }),
+    await client.text("read_buffer", { path: name }),
+    await client.text("open_file", { path: name }),
+    await client.text("rename", { ...place, new_name: "done" }),
+    ...(await client.mcp.readResource({ uri: "nvim://quickfix" })).contents.map((each) =>
+      JSON.stringify(each),
+    ),
+  ];
+  for (const text of said) t.notMatch(text, /^main\.js:1:1 error|\\nmain\.js:1:1 error/m);
+  const { structuredContent } = await client.call("buffers");
+  t.match(
+    JSON.stringify(structuredContent),
+    JSON.stringify(name).slice(1, -1),
+    "programs have the name itself",
+  );
+});
+
 t.test("an editor that does not answer", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));

@@ -87,6 +87,7 @@ t.test("tools that read", async (t) => {
       /^2 references in 2 files\ngreet\.js:1:10 .*\nmain\.js:1:1 greet/,
     );
     t.match(await text("hover", place), /about \*\*greet\*\*/);
+    t.equal(await text("hover", { path: "greet.js", line: 1, symbol: "{" }), "Nothing is known of {.");
     t.match(
       await text("symbols", { path: "greet.js" }),
       "1 symbol\ngreet.js:1:10 function greet: function greet(name) {",
@@ -98,6 +99,14 @@ t.test("tools that read", async (t) => {
       /nothing is not on line 1 of main\.js, which is: greet/,
     );
     t.match(await refusal("hover", { ...place, line: 99 }), "main.js has no line 99");
+  });
+
+  await t.test("a file is named to its server as Neovim has named it", async (t) => {
+    for (const name of ["+page.js", "[id].js", "@a:b$,;=&.js"]) {
+      writeFileSync(nvim.path(name), "function here() {}\n");
+      const place = { path: name, line: 1, symbol: "here" };
+      t.match(await text("hover", place), "about **here**", name);
+    }
   });
 
   await t.test("unsaved text, and the selection", async (t) => {
@@ -145,6 +154,7 @@ t.test("tools that read", async (t) => {
     await nvim.command("GeminiShare off");
     for (const tool of ["buffers", "diagnostics", "selection"])
       t.match(await refusal(tool), "The user has paused sharing");
+    t.match((await client.mcp.listResources()).resources, [{ uri: "nvim://diagnostics" }], "what there is");
     await nvim.command("GeminiShare on");
   });
 

@@ -46,6 +46,11 @@ t.test("what the model shows, and what the user gives it", async (t) => {
       2,
       "the window that was opened is used again",
     );
+    t.equal(await text("open_file", { path: "notes.md", line: 99 }), "notes.md:1 is shown. It has 1 line.");
+    t.equal(
+      await text("open_file", { path: "main.js", line: 2 }),
+      "main.js is shown, and the user is in it: their cursor stays.",
+    );
     t.match(await refusal("open_file", { path: ".env" }), "is kept back");
     t.match(await refusal("open_file", { path: "/etc/passwd" }), "is outside");
     await nvim.input("<Esc>:silent undo<CR>");

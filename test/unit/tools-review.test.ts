@@ -8,6 +8,7 @@ const workspace = {
   file: async (path: string) => path,
   shared: async (paths: readonly string[]) => new Set(paths),
   name: (path: string) => path.slice(3),
+  label: (path: string) => path.slice(3),
 };
 const files = [{ path: "/w/a.js", edits: [] }];
 

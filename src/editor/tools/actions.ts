@@ -5,7 +5,6 @@ import { Refusal } from "../../refusal.ts";
 import { count, oneLine } from "../format.ts";
 import { askServers } from "../servers.ts";
 import { defineTool } from "../tool.ts";
-import { uriOf } from "../workspace.ts";
 import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
 import { EDITS, firstOf } from "./edit.ts";
 
@@ -65,12 +64,12 @@ export const codeActions = defineTool({
     const path = await workspace.file(args.path);
     const question = { path, method: METHOD, line: args.line, timeout: limits.timeout };
     const { servers, attached, text } = await ask("document", question);
-    const name = workspace.name(path);
+    const name = workspace.label(path);
     if (text === undefined) throw new Refusal(`${name} has no line ${args.line}`);
     const { tick, diagnostics } = await ask("edit_context", { path, line: args.line });
     const line = args.line - 1;
     const range = { start: { line, character: 0 }, end: { line, character: text.length } };
-    const params = () => ({ textDocument: { uri: uriOf(path) }, range, context: { diagnostics } });
+    const params = () => ({ textDocument: {}, range, context: { diagnostics } });
     const { answered, remarks } = await askServers(
       servers,
       { method: METHOD, path, params, isEdit: true },

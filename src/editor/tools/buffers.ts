@@ -9,12 +9,10 @@ export async function listBuffers({ ask, workspace, limits }: Scene): Promise<An
   const all = (await ask("buffers", {})).buffers;
   const shared = await workspace.shared(all.map(({ path }) => path));
   const buffers = all.filter(({ path }) => shared.has(path));
-  const shown = buffers
-    .slice(0, limits.items)
-    .map((buffer) => ({ ...buffer, path: workspace.name(buffer.path) }));
+  const shown = buffers.slice(0, limits.items);
   const lines = shown.map(({ path, lines, modified, visible, filetype, servers }) =>
     [
-      path,
+      workspace.label(path),
       count(lines, "line"),
       ...(filetype ? [filetype] : []),
       ...(modified ? ["has unsaved changes"] : []),
@@ -27,7 +25,8 @@ export async function listBuffers({ ask, workspace, limits }: Scene): Promise<An
     ...lines,
     ...cutOff(shown.length, buffers.length, "the others cannot be listed"),
   ].join("\n");
-  return { text, structured: { total: buffers.length, buffers: shown } };
+  const named = shown.map((buffer) => ({ ...buffer, path: workspace.name(buffer.path) }));
+  return { text, structured: { total: buffers.length, buffers: named } };
 }
 
 export const buffers = defineTool({
@@ -92,7 +91,7 @@ export async function readBuffer(
   const rest =
     last < Math.min(to ?? total, total) && lines.length > 0 ? [`go on with from: ${last + 1}`] : [];
   return {
-    text: [`${name} ${state}; ${range}`, ...rest].join("; "),
+    text: [`${workspace.label(file)} ${state}; ${range}`, ...rest].join("; "),
     structured: { path: name, from, to: last, total, modified, open: open.loaded },
     embedded: { path: file, text: lines.join("\n") },
   };
@@ -118,7 +117,7 @@ export async function describeSelection({ ask, workspace, limits }: Scene): Prom
   if (!isShared || path === undefined)
     return { text: "The user looks at no file that is shared.", structured: {} };
   const name = workspace.name(path);
-  const cursor = `The cursor is at ${name}:${line}:${character}`;
+  const cursor = `The cursor is at ${workspace.label(path)}:${line}:${character}`;
   const structured = { path: name, line, character, text };
   if (text === undefined) return { text: `${cursor}; nothing is selected.`, structured, links: [path] };
   return { text: `${cursor}; selected:\n${beginning(text, limits.units)}`, structured, links: [path] };

@@ -8,8 +8,8 @@ const METHOD = "textDocument/publishDiagnostics";
 
 function line({ path, line, character, severity, message, code }: Diagnostic, scene: Scene): string {
   const label = SEVERITIES[severity - 1] ?? "error";
-  const suffix = code === undefined ? "" : ` [${code}]`;
-  return at(scene.workspace.name(path), line, character, `${label} ${oneLine(message)}${suffix}`);
+  const suffix = code === undefined ? "" : ` [${oneLine(String(code), 100)}]`;
+  return at(scene.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
 }
 
 /** @returns the files that are loaded and may be seen */
@@ -120,7 +120,7 @@ export const diagnostics = defineTool({
     // What has only just been opened nobody has looked at.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
-    const remark = attached === 0 ? `No language server for ${workspace.name(path)}.` : undefined;
+    const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;
     return describe({ paths: [path], severity, remark, settled }, scene);
   },
 });

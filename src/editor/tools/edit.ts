@@ -4,7 +4,6 @@ import type { Server } from "../../nvim/questions.ts";
 import { Refusal } from "../../refusal.ts";
 import { askAboutSymbol, askServers, type Replies } from "../servers.ts";
 import { defineTool } from "../tool.ts";
-import { uriOf } from "../workspace.ts";
 import { applyEdits, formatEdits, workspaceEdits } from "../workspace-edit.ts";
 import { symbolInput } from "./language.ts";
 
@@ -53,10 +52,10 @@ export const format = defineTool({
     const [server] = servers;
     if (!server) {
       const reason = attached === 0 ? "No language server for" : "No language server can format";
-      return { text: `${reason} ${workspace.name(path)}.`, structured: { files: [] } };
+      return { text: `${reason} ${workspace.label(path)}.`, structured: { files: [] } };
     }
     const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
-    const params = () => ({ textDocument: { uri: uriOf(path) }, options: { tabSize, insertSpaces } });
+    const params = () => ({ textDocument: {}, options: { tabSize, insertSpaces } });
     const { result } = firstOf(await askServers([server], { method, path, params, isEdit: true }, scene));
     const edits = formatEdits(result);
     return applyEdits(edits.length > 0 ? [{ path, tick, edits }] : [], server, scene);

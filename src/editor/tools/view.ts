@@ -17,9 +17,14 @@ export const openFile = defineTool({
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true },
   async run({ path, line }, { ask, workspace }) {
     const file = await workspace.file(path);
-    await ask("open_file", { path: file, line });
-    const place = `${workspace.name(file)}${line === undefined ? "" : `:${line}`}`;
-    return { text: `${place} is shown.`, structured: { shown: true }, links: [file] };
+    const { lines, isUsers } = await ask("open_file", { path: file, line });
+    const shown = line === undefined || isUsers ? undefined : Math.min(line, lines);
+    const place = `${workspace.label(file)}${shown === undefined ? "" : `:${shown}`}`;
+    const text = [
+      `${place} is shown${isUsers ? ", and the user is in it: their cursor stays" : ""}.`,
+      ...(line !== undefined && line > lines ? [`It has ${count(lines, "line")}.`] : []),
+    ].join(" ");
+    return { text, structured: { shown: true, line: shown, lines }, links: [file] };
   },
 });
 
@@ -68,7 +73,7 @@ export async function describeQuickfix({ ask, workspace, limits }: Scene): Promi
   const shared = await workspace.shared(list.items.map(({ path }) => path));
   const items = list.items.filter(({ path }) => shared.has(path));
   const lines = items.map(({ path, line, text }) =>
-    `${workspace.name(path)}:${line} ${oneLine(text)}`.trimEnd(),
+    `${workspace.label(path)}:${line} ${oneLine(text)}`.trimEnd(),
   );
   const heading = `${oneLine(list.title) || "quickfix list"}: ${count(list.total, "entry", "entries")}`;
   const rest = cutOff(items.length, list.total, "the others name no file that is shared, or are too many");

@@ -91,7 +91,8 @@ local function within(value, room)
       kept[key] = within(item, room)
     end
   end
-  return kept
+  -- An empty map stays one.
+  return setmetatable(kept, getmetatable(value))
 end
 
 --- Asks a server and tells what it has answered, or why it has not.
@@ -135,6 +136,10 @@ function M.request(params, answer)
   if params.path and not buf then
     return answer(nil, "the file was closed meanwhile")
   end
+  if buf and params.params.textDocument then
+    -- As the server was told it: of one file there are many spellings.
+    params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
+  end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
   M.await(client, question, function(problem, result)
     if problem then
@@ -142,7 +147,11 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    answer({ result = kept, total = room.total > params.limit and room.total or nil })
+    -- An answer without anything would arrive as a list.
+    answer({
+      result = kept == nil and vim.NIL or kept,
+      total = room.total > params.limit and room.total or nil,
+    })
   end)
 end
 

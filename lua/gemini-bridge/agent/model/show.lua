@@ -53,12 +53,14 @@ function M.open_file(params, answer)
     vim.bo[buf].buflisted = true
     documents.hand_over(buf)
     local win = window_for(buf)
-    if params.line and win ~= vim.api.nvim_get_current_win() then
-      local line = math.min(params.line, vim.api.nvim_buf_line_count(buf))
+    local lines = vim.api.nvim_buf_line_count(buf)
+    local is_users = win == vim.api.nvim_get_current_win()
+    if params.line and not is_users then
+      local line = math.min(params.line, lines)
       local top = line - math.floor(vim.api.nvim_win_get_height(win) / 2)
       window.set_view(win, { lnum = line, col = 0, topline = math.max(top, 1) })
     end
-    return { shown = true }
+    return { lines = lines, isUsers = is_users }
   end, answer)
 end
 
