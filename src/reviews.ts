@@ -2,6 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { History } from "./agent/history.ts";
 import { disk } from "./disk/disk.ts";
 import { areDropped } from "./dropped-edits.ts";
@@ -65,13 +66,13 @@ export interface ReviewsOptions {
   decided: (sessionId: string, accepted: boolean) => void;
   /** Told of the reviews that have not ended, for a later host, whenever they are others. */
   remember: (reviews: ReviewInfo[]) => void;
-  /** Told what the user has agreed to, here or in the CLI's own prompt, before the CLI is: hashes of plain texts. */
+  /** Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain texts. */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: Pick<History, "proposed" | "decided" | "closed">;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
-  const { bridge, log, sessions, remember } = options;
+  const { bridge, log, sessions } = options;
   const closing = new AbortController();
   const records = createReviewRecords(options.lastId, options.earlier);
   const outcomes = createReviewOutcomes();
@@ -80,16 +81,24 @@ export function createReviews(options: ReviewsOptions): Reviews {
     log,
     noted(review, baseline) {
       records.note(review, baseline);
-      remember(records.all());
+      remember();
     },
     written: async (review) => void recover(review, await close(review, "written")),
   });
+
+  let remembered = records.all();
+  /** Each time costs the editor a message. */
+  function remember(): void {
+    const all = records.all();
+    if (!isDeepStrictEqual(all, remembered)) options.remember(all);
+    remembered = all;
+  }
 
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
     records.move(review, state);
     if (state !== "open" && state !== "closing") staleness.end(review);
-    remember(records.all());
+    remember();
   }
 
   /** Takes the user's decision to the session that asked, or carries it out. @param content nothing for a rejection */
@@ -101,19 +110,18 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
     move(review, "decided");
     const { filePath } = review;
-    options.decided(review.sessionId, content !== undefined);
-    options.history.decided(id, content);
-    if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");
     const notification =
       content === undefined
         ? encode("ide/diffRejected", { filePath })
         : encode("ide/diffAccepted", { filePath, content });
-    const delivered =
-      review.sessionId === OWN
-        ? await write(filePath, content)
-        : ((await session?.deliver(notification)) ?? false);
+    const delivery = review.sessionId === OWN ? write(filePath, content) : session?.deliver(notification);
+    // While it leaves, and before anything can come that it leads to.
+    options.decided(review.sessionId, content !== undefined);
+    options.history.decided(id, content);
+    if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
+    const delivered = (await delivery) ?? false;
     move(review, delivered ? "delivered" : "lost");
     outcomes.decided(id, content, delivered);
     log.info(`the decision on review ${id} was ${review.state}`);
@@ -171,7 +179,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const outcome = outcomes.expect(review.id, newContent);
     const original = readDiskText(filePath);
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
-    const noted = options.history.proposed(review.id, cli, filePath, newContent);
+    const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
     // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
     if (!earlier) move(review, "open");
     try {

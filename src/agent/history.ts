@@ -2,9 +2,10 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
+import type { DiskText } from "../ide/disk-text.ts";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
-import { readDiskFile, realPath } from "./disk-file.ts";
+import { MAX_FILE, realPath } from "./disk-file.ts";
 import type { Agent } from "./events.ts";
 import type { Author } from "./file-change.ts";
 import { createKeptFiles, prune } from "./kept-files.ts";
@@ -40,8 +41,14 @@ export interface History {
   /** An agent has written a file without a review. What one turn makes of a file is one entry. */
   wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
   turnStarted(agent: Agent): void;
-  /** A review of this number shows a proposal. */
-  proposed(review: number, cli: string, filePath: string, newContent: string): Promise<void>;
+  /** A review of this number shows a proposal. @param original what was on disk then */
+  proposed(
+    review: number,
+    cli: string,
+    filePath: string,
+    newContent: string,
+    original: Promise<Pick<DiskText, "bytes">>,
+  ): Promise<void>;
   /** The user has decided. @param content nothing for a rejection */
   decided(review: number, content: string | undefined): void;
   /** The review has ended without a decision. */
@@ -112,9 +119,9 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     turnStarted(agent) {
       for (const key of ofTurns.keys()) if (key.startsWith(`${agent.session} `)) ofTurns.delete(key);
     },
-    async proposed(review, cli, filePath, newContent) {
-      const path = await realPath(filePath);
-      const before = (await readDiskFile(path)).text ?? null;
+    async proposed(review, cli, filePath, newContent, original) {
+      const [path, { bytes }] = await Promise.all([realPath(filePath), original]);
+      const before = bytes && bytes.length <= MAX_FILE ? bytes.toString("latin1") : null;
       const entry = begin("proposed", authorOf(cli), path, {
         before,
         after: asOnDisk(newContent, before),

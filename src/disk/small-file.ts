@@ -32,7 +32,8 @@ function whole(content: Buffer, length: number): Buffer {
   return content.subarray(0, length);
 }
 
-function readUpTo(path: string, max: number): { content: Buffer; found: Stats } {
+/** @throws as {@link readSmallSync} does */
+export function readUpToSync(path: string, max: number): { content: Buffer; found: Stats } {
   const file = openSync(path, FLAGS);
   try {
     const found = check(fstatSync(file));
@@ -48,7 +49,7 @@ function readUpTo(path: string, max: number): { content: Buffer; found: Stats } 
 
 /** @throws as node:fs does, and with the codes EFBIG and ENOTREG for what is too long or no regular file */
 export function readSmallSync(path: string): Buffer {
-  return readUpTo(path, MAX_SMALL).content;
+  return readUpToSync(path, MAX_SMALL).content;
 }
 
 /** The same by other threads. */
@@ -88,7 +89,7 @@ const REASONS: Record<string, string> = {
  */
 export function readSmallFile(path: string): SmallFile | undefined {
   try {
-    const { content, found } = readUpTo(path, MAX_FILE);
+    const { content, found } = readUpToSync(path, MAX_FILE);
     const { uid, mode, mtimeMs: date } = found;
     return { text: content.toString(), uid, mode: mode & 0o777, date };
   } catch (error) {

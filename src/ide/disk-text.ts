@@ -1,9 +1,10 @@
 /** What a file on disk holds, as short as a hash: texts may be long, and there may be many. */
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { disk } from "../disk/disk.ts";
 import { codeOf } from "../disk/error-code.ts";
+import { MAX_SMALL, readUpToSync } from "../disk/small-file.ts";
 import { versionOf } from "../disk/version.ts";
 
 /** Of a longer file size and date have to do (bytes). */
@@ -21,8 +22,21 @@ export interface DiskText {
 }
 
 /** Never rejects, and never waits for a writer: only regular files are read, and no more of them than is bounded. */
-export function readDiskText(path: string): Promise<DiskText> {
-  return disk.run(path, () => readText(path));
+export async function readDiskText(path: string): Promise<DiskText> {
+  return readAtOnce(path) ?? disk.run(path, () => readText(path));
+}
+
+/** What is local and short: other threads are asked seven times, which takes longer than the disk does. */
+function readAtOnce(path: string): DiskText | undefined {
+  try {
+    // To open a device may do something.
+    if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
+    const { content, found } = readUpToSync(path, MAX_SMALL);
+    const bytes = Buffer.from(content); // without what is left of a longer buffer
+    return { hash: hashOf(bytes), version: versionOf(found), bytes };
+  } catch {
+    return undefined;
+  }
 }
 
 async function readText(path: string): Promise<DiskText> {

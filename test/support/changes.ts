@@ -4,6 +4,7 @@ import type { Changes } from "../../src/agent/changes.ts";
 import type { Agent, AgentEvent } from "../../src/agent/events.ts";
 import type { History } from "../../src/agent/history.ts";
 import { createTracking } from "../../src/agent/tracking.ts";
+import { readDiskText } from "../../src/ide/disk-text.ts";
 import { createLog } from "../../src/log.ts";
 import { createBridge } from "../../src/nvim/bridge.ts";
 import type { ChangeCalls, ShownChange } from "../../src/nvim/changes.ts";
@@ -77,6 +78,12 @@ export class ChangesHost {
   async save(name: string, bytes: string | Buffer): Promise<void> {
     this.write(name, bytes);
     await this.changes.handlers.file_written({ path: this.path(name) });
+  }
+
+  /** A review of this number shows this proposal of the CLI's. */
+  propose(review: number, name: string, newContent: string): Promise<void> {
+    const path = this.path(name);
+    return this.history.proposed(review, "gemini", path, newContent, readDiskText(path));
   }
 
   read(name: string): Buffer {

@@ -35,15 +35,15 @@ t.test("what is proposed, accepted, edited, rejected and written, by turn", asyn
   await host.edit("secret.key", "secret\n");
   await host.tell({ kind: "turn_started", prompt: "second" });
   await host.edit("a.txt", "3\n");
-  await host.history.proposed(1, "gemini", host.path("b.txt"), "one\n");
+  await host.propose(1, "b.txt", "one\n");
   host.history.decided(1, undefined);
-  await host.history.proposed(2, "gemini", host.path("c.txt"), "one\n");
+  await host.propose(2, "c.txt", "one\n");
   host.history.decided(2, "one\nmine\n");
   await host.tell({ kind: "tool_starting", tool: tool("c.txt") });
   host.changes.agreed(host.path("c.txt"), [hashOfPlain("one\nmine\n")]);
   host.write("c.txt", "\uFEFFone\r\nmine\r\n");
   await host.tell({ kind: "tool_ended", tool: tool("c.txt"), failed: false });
-  await host.history.proposed(3, "gemini", host.path("d.txt"), "three\n");
+  await host.propose(3, "d.txt", "three\n");
   const original = "\uFEFFone\r\ntwo\r\n";
   const wanted = [
     ["accepted", "second", "d.txt", original, "\uFEFFthree\r\n"],
@@ -120,7 +120,7 @@ t.test("of reviews that have ended no text is held", async (t) => {
   const host = new ChangesHost(t);
   const text = "a line of some length\n".repeat(50_000);
   const review = async (number: number) => {
-    await host.history.proposed(number, "gemini", host.path(`${number}.txt`), `${number}${text}`);
+    await host.propose(number, `${number}.txt`, `${number}${text}`);
     if (number % 3 === 0) host.history.closed(number);
     else host.history.decided(number, number % 3 === 1 ? undefined : text);
     await host.history.list(); // when it is on disk
