@@ -12,6 +12,8 @@ const reasons: Readonly<Record<string, string>> = {
   "openDiff answered, 1 KB":
     "a review is more than a diff: what keeps keys, windows and writes from losing it is 0.4 ms, the way to Neovim and back 0.3",
   "openDiff answered": "the text goes to Neovim by its RPC, which the floor counts, too",
+  "a request to Neovim right after":
+    "setting the file type alone is 1 to 3 ms of Neovim's, which sources its plugins anew each time; put off, a script that asks then would find a review without it",
   "openDiff blocks the editor, 1 KB":
     "1 ms, after the answer: the file type's plugins and the keys, in a turn of their own",
   "openDiff blocks": "the text's lines, twice, and diff mode",

@@ -83,9 +83,15 @@ async function openRows(subject: Subject, name: string, { size, runs }: Size): P
     const path = nvim.path("a.txt");
     const close = () => closeDiff(client, path);
     const carry = () => bare.lua("return #...", after);
-    const [opened, refused, carried, shown, blocked, carryBlock] = await takeTurns(runs, [
+    const [opened, followed, refused, carried, shown, blocked, carryBlock] = await takeTurns(runs, [
       async () => {
         const took = await time(() => client.openDiff(path, after));
+        await close();
+        return took;
+      },
+      async () => {
+        await client.openDiff(path, after);
+        const took = await time(() => nvim.lua("return 1"));
         await close();
         return took;
       },
@@ -108,6 +114,12 @@ async function openRows(subject: Subject, name: string, { size, runs }: Size): P
         figure: summarize(opened),
         floor: sum(summarize(refused), summarize(carried), show),
         goal: { ratio: 1.5 },
+      },
+      {
+        name: `a request to Neovim right after that answer, ${name}`,
+        unit: "ms",
+        figure: summarize(followed),
+        goal: { most: 1.5 },
       },
       {
         name: `openDiff blocks the editor, ${name}`,
