@@ -6,6 +6,7 @@ import {
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import t from "tap";
+import * as z from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { type EditorClient, editorClient } from "../support/editor-client.ts";
 import { root } from "../support/nvim.ts";
@@ -89,6 +90,25 @@ t.test("the program for any MCP client", async (t) => {
     const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
     t.match(await elsewhere.refusal("buffers"), NONE);
   });
+});
+
+t.test("a CLI that only the user knows leads to the editor by what its terminal says", async (t) => {
+  const clis =
+    "gemini = false, qwen = false, llxprt = false, ola = { like = 'gemini', directory = '~/.ola', env = 'OLA_' }";
+  const { nvim } = await startBridge(t, {
+    files: { "a.md": "# A\n", "../home/.ola/settings.json": "{}" },
+    args: ["a.md"],
+    init: `require('gemini-bridge').setup({ clis = { ${clis} } })`,
+  });
+  const names = ["OLA_SERVER_PORT", "OLA_AUTH_TOKEN", "OLA_WORKSPACE_PATH"];
+  const values = z.array(z.string()).parse(await nvim.lua("return vim.tbl_map(vim.fn.getenv, ...)", names));
+  const env = Object.fromEntries(names.map((name, index) => [name, values[index]]));
+  const inside = await startProgram(t, nvim.path(""), nvim.dirs.tmp, env);
+  t.match(await inside.text("buffers"), "1 file open");
+  const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp, env);
+  t.match(await elsewhere.refusal("buffers"), NONE, "not for another directory");
+  const wrong = await startProgram(t, nvim.path(""), nvim.dirs.tmp, { ...env, OLA_AUTH_TOKEN: "x" });
+  t.match(await wrong.refusal("buffers"), NONE, "nor with another token");
 });
 
 t.test("an editor for other CLIs than Gemini CLI is found, too", async (t) => {

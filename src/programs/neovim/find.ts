@@ -14,6 +14,19 @@ export async function findNeovim(): Promise<Address | undefined> {
     const found = await findBy(profile);
     if (found) return found;
   }
+  return handedDown(process.env, process.cwd());
+}
+
+/** What Neovim's terminal says of itself for a CLI that is known to its user alone; the directory of its files is not. */
+function handedDown(env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
+  const known = profilesOf().map((profile) => profile.env);
+  for (const name of Object.keys(env)) {
+    const [, prefix = ""] = /^(.+)SERVER_PORT$/.exec(name) ?? [];
+    const port = Number(env[name]);
+    const token = env[`${prefix}AUTH_TOKEN`];
+    const isOwn = prefix !== "" && !known.includes(prefix) && port > 0 && port < 65_536;
+    if (isOwn && token && contains(env[`${prefix}WORKSPACE_PATH`], cwd)) return { port, token };
+  }
   return undefined;
 }
 
