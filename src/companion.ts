@@ -16,6 +16,7 @@ import { createLog, type Log } from "./log.ts";
 import { createBridge, type Editor } from "./nvim/bridge.ts";
 import type { Boot, Memory, Status } from "./nvim/protocol.ts";
 import { sentence } from "./refusal.ts";
+import { createRest } from "./rest.ts";
 import { createReviews } from "./reviews.ts";
 import { createSurroundings } from "./surroundings.ts";
 import { createWorkspacePublisher } from "./workspace-publisher.ts";
@@ -79,6 +80,9 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       report,
     });
     const { terminals, agents, activity } = clients;
+    const rest = createRest();
+    disposals.push(rest.close);
+    const used = () => rest.changed(sessions.connected().length > 0);
     const { changes, history } = createTracking({ bridge, boot, log });
     disposals.push(changes.close);
     const reviews = createReviews({
@@ -107,13 +111,15 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       .on("connected", clients.report)
       .on("connected", context.connected)
       .on("connected", terminals.find)
+      .on("connected", used)
       .on("disconnected", context.disconnected)
       .on("disconnected", clients.report)
       .on("ended", reviews.abandon)
       .on("ended", context.disconnected)
       .on("ended", terminals.forget)
       .on("ended", activity.gone)
-      .on("ended", clients.report);
+      .on("ended", clients.report)
+      .on("ended", used);
     const { sessions: known, diffs } = memory;
     if (boot.memory) log.info(`goes on after a crash: ${known.length} sessions, ${diffs.length} reviews`);
     await sessions.restore(memory.sessions);
