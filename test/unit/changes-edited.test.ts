@@ -13,14 +13,10 @@ t.test("what the agent does to lines that the user has edited is undone to those
   await host.edit("a.txt", undefined);
   t.match(host.change("a.txt"), { status: "deleted", removed: 5, hunks: [{ conflict: false }] });
   const state = host.path("state/changes/1");
+  const saved = () => readdirSync(state).map((name) => readFileSync(join(state, name), "utf8"));
   await waitFor(
-    () =>
-      /edited/.test(
-        readdirSync(state)
-          .map((name) => readFileSync(join(state, name)))
-          .join(),
-      ),
-    "it to be saved",
+    () => /"exists":false.*"edited"/.test(saved().join()) && !/"awaited"/.test(saved().join()),
+    "all of it to be saved",
   );
 
   const next = new ChangesHost(t, host.directory);
