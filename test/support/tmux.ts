@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Nvim, root } from "./nvim.ts";
+import { descendants, killAll } from "./processes.ts";
 import type { Scope } from "./scope.ts";
 
 execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
@@ -28,7 +29,12 @@ export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promis
       cwd: directory,
     }).trim();
   tmux("new-session", "-d", "-x", "120", "-y", "40", "sh");
-  t.teardown(() => tmux("kill-server"));
+  const server = Number(tmux("display-message", "-p", "#{pid}"));
+  t.teardown(() => {
+    const started = descendants(server);
+    tmux("kill-server");
+    killAll(started); // a CLI that starts another process outlives its terminal
+  });
   await enterTmux(nvim, socket, tmux("display-message", "-p", "#{pane_id}"));
   return tmux;
 }
