@@ -1,6 +1,12 @@
 // Runs one file of tests and says what came of it.
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
+
+/** Frames that say nothing of what failed. */
+const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
 /** Milliseconds: a test has its own limit, this is for a process that does not end after it. */
 const LIMIT = 600_000;
@@ -13,7 +19,7 @@ const LIMIT = 600_000;
  */
 export async function runFile({ node, path, cwd, env }) {
   const start = performance.now();
-  const child = spawn(node, ["--enable-source-maps", path], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(node, [path], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   const late = setTimeout(() => child.kill("SIGKILL"), LIMIT);
   const exit = new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };
@@ -42,7 +48,27 @@ export async function runFile({ node, path, cwd, env }) {
   return {
     pass,
     fail: isBroken ? Math.max(fail + skip + todo, 1) : fail,
-    failures,
+    failures: failures.map((line) => withSources(line, cwd)).filter((line) => !OF_TAP.test(line)),
     milliseconds: performance.now() - start,
   };
+}
+
+/**
+ * Says where in the sources a place in a bundle is. Node's own way, --enable-source-maps, costs each process 0.2 s, most
+ * of which have no failure to tell of.
+ * @param {string} line
+ * @param {string} root of the repository
+ */
+function withSources(line, root) {
+  return line.replace(
+    /(?:file:\/\/)?([^\s()]*\.tap\/tests-[^\s()]+\.mjs):(\d+):(\d+)/g,
+    (place, file, row, column) => {
+      const bundle = resolve(root, file);
+      const map = new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, "utf8")));
+      const { fileName, lineNumber, columnNumber } = map.findOrigin(Number(row), Number(column));
+      return fileName
+        ? `${relative(root, resolve(bundle, "..", fileName))}:${lineNumber}:${columnNumber}`
+        : place;
+    },
+  );
 }

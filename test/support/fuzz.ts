@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import type { Test } from "tap";
 
 /** `make fuzz` sets it: how many times the cases of an ordinary run. */
@@ -12,4 +13,19 @@ export function fuzz(t: Test, what: string, runs: number): { numRuns: number; se
   const seed = Number(process.env["FUZZ_SEED"] ?? (FACTOR === 1 ? 1 : Date.now() % 2 ** 31));
   t.comment(`fuzzing ${what}: ${numRuns} cases, seed ${seed}`);
   return { numRuns, seed };
+}
+
+const anyCharacter = fc
+  .integer({ min: 0, max: 0x10ffff })
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code));
+
+/** Strings of any characters: as fast-check's unit "binary", which takes a second to list all characters there are. */
+export function anyString(
+  constraints: { minLength?: number; maxLength?: number } = {},
+): fc.Arbitrary<string> {
+  return fc.oneof(
+    { weight: 4, arbitrary: fc.string({ ...constraints, unit: anyCharacter }) },
+    { weight: 1, arbitrary: fc.string(constraints) },
+  );
 }

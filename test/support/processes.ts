@@ -1,6 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
+type Row = (string | undefined)[];
+
+const isLinux = process.platform === "linux";
+
 /** Whether a process exists that is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
@@ -8,7 +12,8 @@ export function isAlive(pid: number): boolean {
   } catch {
     return false;
   }
-  return processTable().some((process) => process.pid === pid);
+  const row = isLinux ? rowOf(String(pid)) : psRows().find(([found]) => found === String(pid));
+  return row !== undefined && isRunning(row);
 }
 
 /** The pids of all processes below `pid`, children first. */
@@ -35,29 +40,28 @@ export function killAll(pids: readonly number[]): void {
 
 /** All processes but zombies. */
 function processTable(): { pid: number; ppid: number }[] {
-  const rows = process.platform === "linux" ? procRows() : psRows();
-  return rows.flatMap(([pid, ppid, state]) =>
-    state?.startsWith("Z") ? [] : [{ pid: Number(pid), ppid: Number(ppid) }],
+  const rows = isLinux ? readdirSync("/proc").map(rowOf) : psRows();
+  return rows.flatMap((row) =>
+    row && isRunning(row) ? [{ pid: Number(row[0]), ppid: Number(row[1]) }] : [],
   );
 }
 
-/** `ps` is not part of a small Linux system, /proc is. */
-function procRows(): (string | undefined)[][] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((pid) => {
-      try {
-        // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
-        const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-        const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-        return [[pid, ppid, state]];
-      } catch {
-        return []; // ended meanwhile
-      }
-    });
+const isRunning = ([, , state]: Row): boolean => state !== undefined && !state.startsWith("Z");
+
+/** Process, parent, state. `ps` is not part of a small Linux system, /proc is. */
+function rowOf(pid: string): Row | undefined {
+  if (!/^\d+$/.test(pid)) return undefined;
+  try {
+    // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return [pid, ppid, state];
+  } catch {
+    return undefined; // ended meanwhile
+  }
 }
 
-function psRows(): (string | undefined)[][] {
+function psRows(): Row[] {
   const table = execFileSync("ps", ["-A", "-o", "pid=,ppid=,state="], { encoding: "utf8" });
   return table.split("\n").map((line) => line.trim().split(/\s+/));
 }

@@ -8,7 +8,7 @@ import t from "tap";
 import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
 import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
 import { GEMINI } from "../../src/ide/profiles.ts";
-import { fuzz } from "../support/fuzz.ts";
+import { anyString, fuzz } from "../support/fuzz.ts";
 import { announcement } from "../support/temporary.ts";
 
 /** Above the highest process id of Linux and macOS. */
@@ -51,11 +51,11 @@ const entries = (live: number): fc.Arbitrary<Entry[]> => {
         `gemini-ide-server--${DEAD}-1.json`,
       ),
     ),
-    content: fc.oneof(fc.json(), fc.string({ unit: "binary" }), fc.constant('{"ideInfo":{"name":"neovim"}}')),
+    content: fc.oneof(fc.json(), anyString(), fc.constant('{"ideInfo":{"name":"neovim"}}')),
     kind,
     leftover: fc.constant(false),
   });
-  const broken = fc.string({ unit: "binary" }).map(
+  const broken = anyString().map(
     (content): Entry => ({
       name: `gemini-ide-server-${DEAD + 9}-1.json`,
       content,
