@@ -23,7 +23,7 @@ export function createRest(after = { used: 3_000, unused: 10 * 60_000 }): Rest {
   };
 }
 
-/** Takes about 30 ms of this process's time. The inspector's way is Node's only public one. */
+/** Takes about 60 ms of this process's time. The inspector's way is Node's only public one. */
 function collectGarbage(): void {
   const inspector = loadInspector();
   if (!inspector) return;
