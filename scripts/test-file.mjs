@@ -53,6 +53,9 @@ export async function runFile({ node, path, cwd, env }) {
   };
 }
 
+/** By bundle: a stack has many places in a few, and a map may be of megabytes. @type {Map<string, SourceMap>} */
+const maps = new Map();
+
 /**
  * Says where in the sources a place in a bundle is. Node's own way, --enable-source-maps, costs each process 0.2 s, most
  * of which have no failure to tell of.
@@ -64,7 +67,8 @@ function withSources(line, root) {
     /(?:file:\/\/)?([^\s()]*\.tap\/tests-[^\s()]+\.mjs):(\d+):(\d+)/g,
     (place, file, row, column) => {
       const bundle = resolve(root, file);
-      const map = new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, "utf8")));
+      const map = maps.get(bundle) ?? new SourceMap(JSON.parse(readFileSync(`${bundle}.map`, "utf8")));
+      maps.set(bundle, map);
       const { fileName, lineNumber, columnNumber } = map.findOrigin(Number(row), Number(column));
       return fileName
         ? `${relative(root, resolve(bundle, "..", fileName))}:${lineNumber}:${columnNumber}`

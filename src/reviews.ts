@@ -66,7 +66,10 @@ export interface ReviewsOptions {
   decided: (sessionId: string, accepted: boolean) => void;
   /** Told of the reviews that have not ended, for a later host, whenever they are others. */
   remember: (reviews: ReviewInfo[]) => void;
-  /** Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain texts. */
+  /**
+   * Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain
+   * texts.
+   */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: Pick<History, "proposed" | "decided" | "closed">;
 }

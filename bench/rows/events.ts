@@ -23,7 +23,8 @@ for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
 end
 `;
 
-const BUFFERS = `
+/** Lists so many files. */
+export const BUFFERS = `
 for i = 2, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
 `;
 
@@ -80,7 +81,8 @@ export async function eventRows(subject: Subject): Promise<Row[]> {
 }
 
 /** Moves the cursor as typed keys do. */
-const MOVE = "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
+export const MOVE =
+  "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
 
 export async function snapshotRows(subject: Subject): Promise<Row[]> {
   const rows: Row[] = [];

@@ -7,18 +7,13 @@ import { hookTo } from "../hook.ts";
 import { type Summary, summarize, time } from "../stats.ts";
 import { type Running, type Subject, startBridge, within } from "../subject.ts";
 import type { Row } from "../table.ts";
+import { BUFFERS, MOVE } from "./events.ts";
 import { withoutPause } from "./latency.ts";
 
 const RUNS = 9;
 
 const FILES = { "a.txt": "one\ntwo\nthree\n" };
 const OPEN = { files: FILES, args: ["a.txt"] };
-
-const MOVE = "vim.api.nvim_win_set_cursor(0, { ..., 0 }) vim.api.nvim_exec_autocmds('CursorMoved', {})";
-
-const BUFFERS = `
-for i = 1, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
-`;
 
 const SELECTION = `
 vim.api.nvim_buf_set_lines(0, 0, -1, false, vim.fn['repeat']({ 'a line of ordinary length, as they are' }, ...))
@@ -31,8 +26,9 @@ interface Growth {
   of: string;
   counts: readonly number[];
   /** What is to be measured, again and again, when there are so many. */
-  prepare: (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;
+  prepare: Prepare;
 }
+type Prepare = (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;
 type Run = (round: number) => Promise<unknown>;
 interface Prepared {
   nvim: Nvim;
@@ -53,6 +49,15 @@ async function moving(subject: Subject, { nvim, clients }: Running): Promise<Pre
   return { nvim, run };
 }
 
+/** The same, among so many of what this Lua code makes. */
+function movingAmong(code: string): Prepare {
+  return async (scope, subject, count) => {
+    const running = await startBridge(scope, subject, OPEN);
+    await running.nvim.lua(code, count);
+    return moving(subject, running);
+  };
+}
+
 const growths: readonly Growth[] = [
   {
     name: "a context",
@@ -67,21 +72,13 @@ const growths: readonly Growth[] = [
     name: "a context",
     of: "open buffers",
     counts: [10, 100, 1_000, 10_000],
-    async prepare(scope, subject, count) {
-      const running = await startBridge(scope, subject, OPEN);
-      await running.nvim.lua(BUFFERS, count);
-      return moving(subject, running);
-    },
+    prepare: movingAmong(BUFFERS),
   },
   {
     name: "a context",
     of: "selected lines",
     counts: [1_000, 10_000, 100_000, 1_000_000],
-    async prepare(scope, subject, count) {
-      const running = await startBridge(scope, subject, OPEN);
-      await running.nvim.lua(SELECTION, count);
-      return moving(subject, running);
-    },
+    prepare: movingAmong(SELECTION),
   },
   {
     name: "openDiff and closeDiff",

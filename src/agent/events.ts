@@ -134,19 +134,9 @@ function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefine
         canAsk: hook.hook_event_name === "BeforeTool",
       };
     case "AfterTool":
-      return {
-        kind: "tool_ended",
-        tool: toolOf(hook, hook.tool_response),
-        failed: Failed.safeParse(hook.tool_response).success,
-        texts: textsOf(hook.tool_response),
-      };
+      return endOf(hook, Failed.safeParse(hook.tool_response).success);
     case "PostToolUse":
-      return {
-        kind: "tool_ended",
-        tool: toolOf(hook, hook.tool_response),
-        failed: false,
-        texts: textsOf(hook.tool_response),
-      };
+      return endOf(hook, false);
     case "PostToolUseFailure":
       return { kind: "tool_ended", tool: toolOf(hook), failed: true };
     case "PermissionRequest":
@@ -175,19 +165,30 @@ function noticeOf(
   return { kind: "permission_asked", tool: { kind: "other", name } };
 }
 
-function textsOf(response: unknown): EditTexts | undefined {
-  const { originalContent, newContent, isNewFile } = Edited.safeParse(response).data?.returnDisplay ?? {};
+function endOf(
+  hook: ToolUse & { tool_response?: unknown },
+  failed: boolean,
+): Each<AgentEvent, "agent" | "at"> {
+  const shown = Edited.safeParse(hook.tool_response).data?.returnDisplay;
+  const tool = toolOf(hook, shown?.filePath);
+  return { kind: "tool_ended", tool, failed, texts: shown && textsOf(shown) };
+}
+
+function textsOf({
+  originalContent,
+  newContent,
+  isNewFile,
+}: z.infer<typeof Edited>["returnDisplay"]): EditTexts | undefined {
   const before = isNewFile ? null : originalContent;
   return before === undefined || newContent === undefined ? undefined : { before, after: newContent };
 }
 
 type ToolUse = Extract<HookInput, { tool_name: string }>;
 
-function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, response?: unknown): Tool {
-  if (EDITS.includes(name) && input.file_path !== undefined) {
-    const written = Edited.safeParse(response).data?.returnDisplay.filePath;
+/** @param written the path that an edit has written, where it is known */
+function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, written?: string): Tool {
+  if (EDITS.includes(name) && input.file_path !== undefined)
     return { kind: "edit", name, filePath: written ?? resolve(cwd, input.file_path) };
-  }
   if (name === SHELL && input.command !== undefined) return { kind: "shell", name, command: input.command };
   return { kind: "other", name };
 }

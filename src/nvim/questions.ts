@@ -157,8 +157,9 @@ export interface Questions {
   /** Those that know a method that asks about no file. */
   servers: { method: string };
   /**
-   * Asks a language server, about a document when there is a path: its URI is filled in where there is a `textDocument`. `limit`: no more items of lists, and of the lists
-   * within, as what travels is encoded while the editor waits.
+   * Asks a language server, about a document when there is a path: its URI is filled in where there is a
+   * `textDocument`. `limit`: no more items of lists, and of the lists within, as what travels is encoded while the
+   * editor waits.
    */
   request: {
     server: number;

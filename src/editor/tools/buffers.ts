@@ -1,6 +1,7 @@
 /** What is open in the editor, and what the user looks at. */
 import { readFile, stat } from "node:fs/promises";
 import * as z from "zod";
+import { disk } from "../../disk/disk.ts";
 import { Refusal } from "../../refusal.ts";
 import { beginning, count, cutOff } from "../format.ts";
 import { type Answer, defineTool, type Scene } from "../tool.ts";
@@ -52,11 +53,16 @@ async function readDisk(
   path: string,
   { from, to, units }: { from: number; to: number; units: number },
 ): Promise<{ lines: string[]; total: number }> {
-  const { size } = await stat(path);
-  if (size > MAX_SIZE)
-    throw new Refusal(`it is not open in Neovim, and too large to be read here: ${size} bytes`);
-  const text = (await readFile(path, "utf8")).replace(/^\uFEFF/, "").replace(/\r?\n$/, "");
-  const all = text.split(/\r?\n/);
+  const text = await disk.run(path, async () => {
+    const { size } = await stat(path);
+    if (size > MAX_SIZE)
+      throw new Refusal(`it is not open in Neovim, and too large to be read here: ${size} bytes`);
+    return readFile(path, "utf8");
+  });
+  const all = text
+    .replace(/^\uFEFF/, "")
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/);
   const lines: string[] = [];
   let room = units;
   for (const line of all.slice(from - 1, to)) {

@@ -3,23 +3,28 @@ import * as z from "zod";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../cli/find-editor.ts";
 import { type Profile, profilesOf } from "../../ide/profiles.ts";
 import { here } from "../../platform/here.ts";
+import type { ProcessTable } from "../../platform/system.ts";
 import type { Address } from "./http.ts";
 
 z.config({ jitless: true });
 
 /** @returns nothing when none is above this process, nor open in its directory */
 export async function findNeovim(): Promise<Address | undefined> {
+  const profiles = profilesOf();
+  let table: Promise<ProcessTable> | undefined;
+  // To list all processes takes a while: once, and where no editor is announced not at all.
+  const processes = () => (table ??= here.processes());
   // Gemini CLI's first; the user may have switched it off.
-  for (const profile of profilesOf()) {
-    const found = await findBy(profile);
+  for (const profile of profiles) {
+    const found = await findBy(profile, processes);
     if (found) return found;
   }
-  return handedDown(process.env, process.cwd());
+  return handedDown(profiles, process.env, process.cwd());
 }
 
 /** What Neovim's terminal says of itself for a CLI that is known to its user alone; the directory of its files is not. */
-function handedDown(env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
-  const known = profilesOf().map((profile) => profile.env);
+function handedDown(profiles: readonly Profile[], env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
+  const known = profiles.map((profile) => profile.env);
   for (const name of Object.keys(env)) {
     const [, prefix = ""] = /^(.+)SERVER_PORT$/.exec(name) ?? [];
     const port = Number(env[name]);
@@ -30,7 +35,10 @@ function handedDown(env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
   return undefined;
 }
 
-async function findBy(profile: Profile): Promise<Address | undefined> {
+async function findBy(
+  profile: Profile,
+  processes: () => Promise<ProcessTable>,
+): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
   // Another editor's companion has no such server, and must not get in the way.
@@ -38,7 +46,7 @@ async function findBy(profile: Profile): Promise<Address | undefined> {
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
   if (editors.length === 0) return undefined;
-  const idePid = idePidOf({ pid, env, cwd }, await here.processes());
+  const idePid = idePidOf({ pid, env, cwd }, await processes());
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;

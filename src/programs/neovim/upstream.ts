@@ -85,11 +85,11 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
   }
 
   /** Keeps what the editor has agreed to. */
-  function remember({ method, params, ...request }: Request, { error }: Message): void {
-    const uri = uriOf(params);
+  function remember(request: Request, { error }: Message): void {
+    const uri = uriOf(request.params);
     if (uri === undefined || error !== undefined) return;
-    if (method === "resources/subscribe") subscriptions.set(uri, { method, params, ...request });
-    if (method === "resources/unsubscribe") subscriptions.delete(uri);
+    if (request.method === "resources/subscribe") subscriptions.set(uri, request);
+    if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
   /** @returns the answer, or why there is none: `gone` when the editor has not taken the question */

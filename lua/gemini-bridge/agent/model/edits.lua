@@ -4,6 +4,7 @@ local documents = require("gemini-bridge.agent.model.documents")
 local safely = require("gemini-bridge.editor.safely")
 local slices = require("gemini-bridge.editor.slices")
 local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -76,7 +77,7 @@ end
 local function preview(file, encoding)
   local buf = check(file)
   local options = vim.bo[buf]
-  local scratch = vim.api.nvim_create_buf(false, true)
+  local scratch = window.create_buffer(false, true)
   local ok, result = pcall(function()
     vim.api.nvim_buf_set_lines(scratch, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
     for _, name in ipairs({ "fileformat", "endofline", "bomb" }) do
@@ -85,7 +86,7 @@ local function preview(file, encoding)
     vim.lsp.util.apply_text_edits(file.edits, scratch, encoding)
     return text.read(scratch)
   end)
-  vim.api.nvim_buf_delete(scratch, { force = true })
+  window.delete_buffer(scratch)
   local is_utf8 = options.fileencoding == "" or options.fileencoding == "utf-8"
   if ok and not (is_utf8 and disk.is_utf8(result)) then
     error(("%s is not UTF-8: its change cannot be reviewed"):format(disk.display(file.path)), 0)
