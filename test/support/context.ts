@@ -73,12 +73,27 @@ export class ContextHost {
   }
 }
 
+/**
+ * Lua: goes on when a terminal's program runs. A terminal that is closed while its process is still a fork of
+ * Neovim ends Neovim itself: the fork's signal handler tells the parent of the SIGHUP (once in 2,000
+ * `:terminal | bd!`, 0.10.4 and 0.12.4).
+ */
+const UNTIL_TERMINAL_RUNS = `
+  vim.api.nvim_create_autocmd('TermOpen', { callback = function(event)
+    local program = ('/proc/%d/exe'):format(vim.fn.jobpid(vim.bo[event.buf].channel))
+    while vim.uv.fs_readlink(program) == vim.uv.exepath() do
+      vim.uv.sleep(1)
+    end
+  end })`;
+
 /** Starts Neovim with the bridge attached to the test, and a CLI connected unless `connected` is false. */
 export async function startContext(
   t: Scope,
   options: NvimOptions & { connected?: boolean } = {},
 ): Promise<ContextHost> {
-  const host = new ContextHost(await startNvim(t, options));
+  const host = new ContextHost(
+    await startNvim(t, { ...options, init: `${UNTIL_TERMINAL_RUNS}\n${options.init ?? ""}` }),
+  );
   t.teardown(() => host.context.close());
   await host.attach();
   if (options.connected ?? true) {
