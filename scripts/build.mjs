@@ -1,7 +1,6 @@
 // Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs: Neovim's
 // plugin host `require`s it, and at run time nothing is left to resolve. Each program that runs beside the host
-// becomes such a file, too, with what it needs and no more. Then has a second Node make V8's code cache of the first.
-import { execFileSync } from "node:child_process";
+// becomes such a file, too, with what it needs and no more.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -111,10 +110,3 @@ const { offer } = createRequire(import.meta.url)(outfile);
 replace(join(outdir, "neovim.json"), JSON.stringify(await offer()));
 writeFileSync(join(outdir, "sources.sha256"), sources);
 writeFileSync(join(outdir, "THIRD_PARTY_NOTICES"), notices(bundledPackages({ outputs }, root)));
-try {
-  execFileSync(process.execPath, [join(root, "rplugin/node/gemini-bridge/make-cache.js")], {
-    stdio: "inherit",
-  });
-} catch {
-  console.error("build: no code cache was made; the bridge starts later without it");
-}

@@ -1,4 +1,5 @@
 /** Entries: the remote plugin, and the private host. */
+import "./interpreted.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
@@ -9,9 +10,6 @@ import type { Editor } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
 import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
 import { saveMemory } from "./v8-flags.ts";
-
-// Compiling a parser for each schema costs more than a message a second ever gains.
-z.config({ jitless: true });
 
 /** Serves one Neovim; a stopped companion is followed by a new one. */
 function createHost(nvim: Editor, stopped: () => void) {
@@ -27,15 +25,21 @@ function createHost(nvim: Editor, stopped: () => void) {
   };
 }
 
-/** Runs as a process of Neovim's own, connected by standard input and output. */
-export function runPrivateHost(): void {
+/**
+ * Runs as a process of Neovim's own, connected by standard input and output.
+ * @param keepCompiled keeps V8's code cache, which is no good any more once V8 is told to save memory
+ */
+export function runPrivateHost(keepCompiled = () => {}): void {
   const nvim = connect();
   const host = createHost(nvim, exitNow);
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
   // The first event comes with the first client, when Node's own modules are loaded.
-  nvim.once("notification", saveMemory);
+  nvim.once("notification", () => {
+    keepCompiled();
+    saveMemory();
+  });
   exitOnFailure(host.log);
   void host.start();
 }
@@ -50,8 +54,5 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** For the build: what has run once when V8's code cache is made need not be compiled at run time. */
-export { prepare } from "./http/sessions.ts";
-
-/** For the build, too: what is known of the server for the model without an editor. */
+/** For the build: what is known of the server for the model without an editor. */
 export const offer = () => describeOffer(packageJson.version);

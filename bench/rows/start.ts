@@ -40,7 +40,10 @@ function copyWithoutCache(scope: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
   scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
   for (const part of PARTS) cpSync(join(root, part), join(directory, part), { recursive: true });
-  writeFileSync(join(directory, "rplugin/node/gemini-bridge/remake.js"), "module.exports = () => {};\n");
+  writeFileSync(
+    join(directory, "rplugin/node/gemini-bridge/keep.js"),
+    "exports.keepAfterStart = () => () => {};\n",
+  );
   return `local path = vim.opt.runtimepath
 path:remove(${JSON.stringify(root)})
 path:prepend(${JSON.stringify(directory)})

@@ -2,6 +2,7 @@
  * Why a CLI does not connect, and what to do about it: `node dist/doctor.cjs [pid]`, in a shell as well as from
  * `:GeminiDoctor`.
  */
+import "../interpreted.ts";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -16,9 +17,6 @@ const USAGE = `usage: node doctor.cjs [pid]
   --json    print the report as JSON
   --neovim  a Neovim tells of itself, as JSON on standard input
 `;
-
-// Compiling a parser for each schema costs more than a few files ever gain.
-z.config({ jitless: true });
 
 const Positionals = z.union([z.tuple([z.coerce.number().int().positive()]), z.tuple([])]);
 

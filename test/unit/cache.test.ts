@@ -24,6 +24,10 @@ import { waitFor } from "../support/wait.ts";
 
 const NOBODY = 65_534;
 
+/** What the host does after a start. */
+const KEEP = `const load = require("./rplugin/node/gemini-bridge/load.js");
+require("./rplugin/node/gemini-bridge/keep.js").keep(load());`;
+
 /** How often the cache of each kind is damaged, every time at other places. */
 const RUNS = 6;
 
@@ -39,7 +43,7 @@ async function copyBuilt(t: Test) {
     const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
     return spawn(file, words, { ...user, cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
-  const make = () => once(start("rplugin/node/gemini-bridge/make-cache.js"), "exit");
+  const make = () => once(start("-e", KEEP), "exit");
   const [code] = await make();
   if (code !== 0) throw new Error("no cache was made");
   const [name = "", ...others] = caches();
@@ -133,7 +137,7 @@ t.test("another version's under the name of this one is not used", async (t) => 
   t.same(caches(), [other.slice(dist.length + 1)]);
 });
 
-t.test("a damaged or missing cache is made anew, in the background", async (t) => {
+t.test("a damaged or missing cache is made anew, after the start", async (t) => {
   const { cache, caches, run } = await copyBuilt(t);
   const whole = readFileSync(cache);
   const damages: [name: string, damage: () => void][] = [
@@ -159,7 +163,7 @@ t.test("where nobody may write nothing is made, and nothing is said", async (t) 
   const names = readdirSync(dist);
   t.same(await run(), WELL);
   const asked = start("-p", 'require("./rplugin/node/gemini-bridge/cache.js")("dist", "x").isWritable()');
-  t.equal(await text(asked.stdout), "false\n", "the host has no other Node make it");
+  t.equal(await text(asked.stdout), "false\n", "the host does not try");
   t.same(readdirSync(dist), names);
 });
 

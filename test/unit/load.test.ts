@@ -14,7 +14,7 @@ function makePlugin(t: Scope, build: string, expression: string) {
   cpSync(join(root, "rplugin"), join(dir, "rplugin"), { recursive: true });
   const bundle = join(dir, "dist", "gemini-bridge.cjs");
   const write = (name: string, value: string) =>
-    writeFileSync(bundle, `//${name}\nexports.answer = () => ${value};\nexports.prepare = async () => {};\n`);
+    writeFileSync(bundle, `//${name}\nexports.answer = () => ${value};\n`);
   mkdirSync(join(dir, "dist"));
   write(build, expression);
   const node = (...args: string[]) => {
@@ -26,7 +26,11 @@ function makePlugin(t: Scope, build: string, expression: string) {
   return {
     bundle,
     write,
-    makeCache: () => node("rplugin/node/gemini-bridge/make-cache.js"),
+    makeCache: () =>
+      node(
+        "-e",
+        'require("./rplugin/node/gemini-bridge/keep.js").keep(require("./rplugin/node/gemini-bridge/load.js")())',
+      ),
     load: (...flags: string[]): unknown => JSON.parse(node(...flags, "-e", show)),
   };
 }

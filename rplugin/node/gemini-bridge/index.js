@@ -2,13 +2,12 @@
 "use strict";
 
 const load = require("./load.js");
-const remakeCache = require("./remake.js");
+const { keepAfterStart } = require("./keep.js");
 
 if (require.main === module) {
   try {
-    const { exports: bundle, cache, isCached } = load();
-    bundle.runPrivateHost();
-    if (!isCached) remakeCache(cache);
+    const loaded = load();
+    loaded.exports.runPrivateHost(loaded.isCached ? undefined : keepAfterStart(loaded));
   } catch (error) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;

@@ -1,4 +1,4 @@
-// Loads the bundle with the code cache that the build made of it, without which V8 compiles as it goes.
+// Loads the bundle with the code cache that an earlier start has kept, without which V8 compiles as it goes.
 "use strict";
 
 const { readFileSync } = require("node:fs");
@@ -36,7 +36,7 @@ function load() {
   });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dist);
-  return { exports: module.exports, script, cache, isCached: cachedData !== undefined };
+  return { exports: module.exports, script, cache, isCached: script.cachedDataRejected === false };
 }
 
 module.exports = load;

@@ -1,12 +1,10 @@
 /** The Neovim that a CLI in this place would take. */
-import * as z from "zod";
+import "../../interpreted.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../cli/find-editor.ts";
 import { type Profile, profilesOf } from "../../ide/profiles.ts";
 import { here } from "../../platform/here.ts";
 import type { ProcessTable } from "../../platform/system.ts";
 import type { Address } from "./http.ts";
-
-z.config({ jitless: true });
 
 /** @returns nothing when none is above this process, nor open in its directory */
 export async function findNeovim(): Promise<Address | undefined> {

@@ -1,0 +1,35 @@
+// Keeps what V8 has compiled of the bundle, for the next start. This process does it, not another: only what has run is
+// in the cache compiled, and what a start runs, a start knows.
+"use strict";
+
+/** By then the start is over (milliseconds). */
+const AFTER_START = 3000;
+
+/** Writes the cache now. What fails the next start tries again. */
+function keep({ script, cache }) {
+  try {
+    if (!cache.isWritable() || !cache.claim()) return;
+    try {
+      cache.write(script.createCachedData());
+    } finally {
+      cache.release();
+    }
+  } catch {
+    // The disk is full, say: the cache is worth no word to the user.
+  }
+}
+
+/** @returns does it at once, if it has not been done yet */
+function keepAfterStart(loaded) {
+  const timer = setTimeout(keepNow, AFTER_START).unref();
+  let isDone = false;
+  function keepNow() {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    keep(loaded);
+  }
+  return keepNow;
+}
+
+module.exports = { keep, keepAfterStart };
