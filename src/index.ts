@@ -4,7 +4,6 @@ import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
-import { describeOffer } from "./editor/offer.ts";
 import { exitNow, exitOnFailure, exitWithEditor } from "./exit.ts";
 import type { Editor } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
@@ -55,4 +54,4 @@ export function plugin(plugin: NvimPlugin): void {
 }
 
 /** For the build: what is known of the server for the model without an editor. */
-export const offer = () => describeOffer(packageJson.version);
+export const offer = async () => (await import("./editor/offer.ts")).describeOffer(packageJson.version);

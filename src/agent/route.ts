@@ -4,7 +4,7 @@ import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Route } from "../http/guard.ts";
 import type { Log } from "../log.ts";
-import { type AgentEvent, parseHook } from "./events.ts";
+import type { AgentEvent } from "./events.ts";
 
 /** The CLI, and with it the agent, waits no longer than this for those who take a look before a tool (milliseconds). */
 const PATIENCE = 500;
@@ -73,6 +73,8 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
         // The agent goes on while megabytes are parsed; what it tells next is read after that.
         await setImmediate();
       }
+      // Not before a hook comes: a start need not make its schemas.
+      const { parseHook } = await import("./events.ts");
       let event: AgentEvent | undefined;
       try {
         event = parseHook(JSON.parse(String(body)), { cli, pid });

@@ -1,7 +1,8 @@
 /** Questions to Neovim: a call with an id, and the event that answers it. */
 import type { Bridge } from "../nvim/bridge.ts";
 import type { EventPayload } from "../nvim/protocol.ts";
-import { type AnswerTo, answers, Consent, type QuestionName, type Questions } from "../nvim/questions.ts";
+import { type AnswerTo, answers, type QuestionName, type Questions } from "../nvim/questions.ts";
+import { Consent } from "../nvim/sharing.ts";
 import { Refusal } from "../refusal.ts";
 
 /** Neovim keeps the time that a question names; this much later it is taken for one that waits itself (milliseconds). */

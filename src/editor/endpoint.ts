@@ -1,8 +1,7 @@
 /** The server for the model at work: its sessions, and what it answers in them. */
-import { createSessions, type Sessions } from "../http/sessions.ts";
+import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { Boot, Memory, Status } from "../nvim/protocol.ts";
-import { EDITOR_OFFER } from "./register.ts";
-import { createEditorServer, type EditorServer, type EditorServerOptions } from "./server.ts";
+import type { EditorServer, EditorServerOptions } from "./server.ts";
 
 /** A client that opens no event stream is not gone when its model thinks for a while (milliseconds). */
 const GRACE = 1_800_000;
@@ -22,10 +21,20 @@ export interface EditorEndpointOptions extends Omit<EditorServerOptions, "called
 export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndpoint {
   const { version, log, boot, report, remember } = options;
   const called = (calls: number) => report({ calls });
-  const { handlers, close, follow } = createEditorServer({ ...options, called });
   const grace = Math.max(boot.server.grace, GRACE);
-  const sessions = createSessions({ version, log, ...boot.server, grace, offer: EDITOR_OFFER });
-  follow(sessions.events);
+  const sessions = createSessions({ version, log, ...boot.server, grace, offer });
+  let server: EditorServer | undefined;
+
+  /** The server is loaded with its first client: its tools have as many schemas as all the rest of a start. */
+  async function offer(): Promise<Offer> {
+    const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
+    if (!server) {
+      server = createEditorServer({ ...options, called });
+      server.follow(sessions.events);
+    }
+    return EDITOR_OFFER;
+  }
+
   const reportClients = () =>
     report({ asking: sessions.connected().map(({ info: { name, version } }) => ({ name, version })) });
   sessions.events
@@ -33,5 +42,12 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
     .on("connected", reportClients)
     .on("disconnected", reportClients)
     .on("ended", reportClients);
-  return { sessions, handlers, close };
+  return {
+    sessions,
+    handlers: {
+      answered: (answer) => server?.handlers.answered(answer),
+      model_changed: (change) => server?.handlers.model_changed(change),
+    },
+    close: () => server?.close(),
+  };
 }

@@ -14,6 +14,8 @@ import { register } from "./register.ts";
 import type { Scene } from "./tool.ts";
 import { openWorkspace } from "./workspace.ts";
 
+export { EDITOR_OFFER } from "./register.ts";
+
 export interface EditorServer {
   /** Offers it to all sessions from now on. */
   follow(events: Sessions["events"]): void;

@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { type Asking, disk as thisDisk } from "../disk/disk.ts";
 import { MAX_PATH } from "../http/limits.ts";
 import type { Files } from "../ide/files.ts";
-import type { Consent } from "../nvim/questions.ts";
+import type { Consent } from "../nvim/sharing.ts";
 import { Refusal } from "../refusal.ts";
 import { oneLine } from "./format.ts";
 

@@ -40,13 +40,16 @@ export interface Offer {
   options: ServerOptions;
 }
 
-const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: { tools: {} } } };
+const COMPANION = async (): Promise<Offer> => ({
+  name: "gemini-bridge.nvim",
+  options: { capabilities: { tools: {} } },
+});
 
 export interface SessionOptions {
   /** The server's own version. */
   version: string;
-  /** The companion of the CLIs by default. */
-  offer?: Offer;
+  /** Asked when a client comes. The companion of the CLIs by default. */
+  offer?: () => Promise<Offer>;
   log: Log;
   /** More clients than this at once are refused. */
   maxSessions: number;
@@ -78,8 +81,7 @@ export function createSessions(options: SessionOptions): Sessions {
 
   async function create(info: SessionInfo): Promise<Connection> {
     all.add(info);
-    const sdk = await prepare();
-    const { options, ...names } = offer;
+    const [sdk, { options, ...names }] = await Promise.all([prepare(), offer()]);
     const server = new sdk.McpServer({ ...names, version }, options);
     const name = `session ${info.id.slice(0, 8)}`;
     const connection: Connection = await sdk.createConnection({

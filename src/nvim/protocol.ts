@@ -11,7 +11,8 @@ import { Clis } from "../ide/profiles.ts";
 import { type ChangeCalls, changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId, Memory } from "./memory.ts";
-import { Changed, Consent, type QuestionName, type Questions } from "./questions.ts";
+import type { QuestionName, Questions } from "./questions.ts";
+import { Changed, Consent } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Status } from "./status.ts";
 

@@ -10,6 +10,8 @@ local stamp = root .. "/dist/sources.sha256"
 --- A time is set to the microsecond, and compared as a number with fewer digits than it has (seconds).
 local PRECISION = 0.001
 
+---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
+
 --- Where the plugin is. A release of it holds no sources, but the bundle that was made of them.
 M.root = root
 M.is_release = vim.uv.fs_stat(root .. "/src") == nil
@@ -56,11 +58,11 @@ local function written(path)
   return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
 end
 
---- Whether the bundle is there and belongs to these sources. Hashing them takes some milliseconds, so
---- that is done only when one of them is newer than the stamp, and once: a copy or a checkout makes them newer,
---- and not others. Where the stamp cannot be written, they are hashed each time.
----@return "missing"|"stale"|"current"
-function M.state()
+--- Hashing the sources takes some milliseconds, so that is done only when one of them is newer than the stamp, and
+--- once: a copy or a checkout makes them newer, and not others. Where the stamp cannot be written, they are hashed each
+--- time.
+---@return gemini_bridge.BundleState
+local function look()
   if not vim.uv.fs_stat(bundle) then
     return "missing"
   end
@@ -77,6 +79,21 @@ function M.state()
   -- Not the time that it is now: a source that is written meanwhile is to be newer.
   vim.uv.fs_utime(stamp, newest + PRECISION, newest + PRECISION)
   return "current"
+end
+
+local known ---@type gemini_bridge.BundleState?
+
+--- Whether the bundle is there and belongs to these sources. A start asks twice: what was found holds until the event
+--- loop's next turn.
+---@return gemini_bridge.BundleState
+function M.state()
+  if not known then
+    known = look()
+    vim.schedule(function()
+      known = nil
+    end)
+  end
+  return known
 end
 
 --- What the bundle was built from, by its hash.

@@ -6,7 +6,6 @@ local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
 local look = require("gemini-bridge.changes.look")
 local lost = require("gemini-bridge.review.lost")
-local model = require("gemini-bridge.agent.model")
 local notify = require("gemini-bridge.notify")
 local past = require("gemini-bridge.changes.past")
 local reviews = require("gemini-bridge.review.reviews")
@@ -14,6 +13,15 @@ local status = require("gemini-bridge.bridge.status")
 local turns = require("gemini-bridge.agent.turns")
 
 local M = {}
+
+--- What few need, and is loaded when it is needed.
+---@param name string Of a function that the model's side has.
+---@return fun(params: table): any
+local function model(name)
+  return function(params)
+    return require("gemini-bridge.agent.model")[name](params)
+  end
+end
 
 --- Each call with the types of its parameters ("?" marks an optional one).
 ---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
@@ -50,9 +58,9 @@ local calls = {
     params = { id = "number", delivered = "boolean", filePath = "string" },
     run = lost.settled,
   },
-  consent = { params = {}, run = model.consent },
-  ask = { params = { id = "number", question = "string", params = "table" }, run = model.ask },
-  model_watch = { params = { on = "boolean", selection = "boolean" }, run = model.watch },
+  consent = { params = {}, run = model("consent") },
+  ask = { params = { id = "number", question = "string", params = "table" }, run = model("ask") },
+  model_watch = { params = { on = "boolean", selection = "boolean" }, run = model("watch") },
   diff_open = {
     params = { id = "number", filePath = "string", newContent = "string", client = "string" },
     run = reviews.open,

@@ -4,7 +4,6 @@ local changed = require("gemini-bridge.agent.model.changed")
 local documents = require("gemini-bridge.agent.model.documents")
 local edits = require("gemini-bridge.agent.model.edits")
 local problems = require("gemini-bridge.agent.model.problems")
-local published = require("gemini-bridge.agent.model.published")
 local servers = require("gemini-bridge.agent.model.servers")
 local settle = require("gemini-bridge.agent.model.settle")
 local show = require("gemini-bridge.agent.model.show")
@@ -59,9 +58,6 @@ function M.consent()
   }
 end
 
---- Follows what cannot be asked for later, while the bridge runs.
-M.track = published.track
-
 --- Tells the host of changes, or stops.
 M.watch = changed.watch
 
@@ -93,7 +89,6 @@ end
 function M.close()
   unopened.forget()
   changed.watch({ on = false, selection = false })
-  published.untrack()
   documents.close()
 end
 
