@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { History } from "./agent/history.ts";
 import { disk } from "./disk/disk.ts";
 import { areDropped } from "./dropped-edits.ts";
-import { encode } from "./http/notification.ts";
+import { encodeDecision } from "./http/notification.ts";
 import type { Session, Sessions } from "./http/sessions.ts";
 import type { DiffTools } from "./http/tools.ts";
 import { hashOfPlain, readDiskText } from "./ide/disk-text.ts";
@@ -115,11 +115,10 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const { filePath } = review;
     const session = sessions.get(review.sessionId);
     if (session) move(review, "sent");
-    const notification =
-      content === undefined
-        ? encode("ide/diffRejected", { filePath })
-        : encode("ide/diffAccepted", { filePath, content });
-    const delivery = review.sessionId === OWN ? write(filePath, content) : session?.deliver(notification);
+    const delivery =
+      review.sessionId === OWN
+        ? write(filePath, content)
+        : session?.deliver(encodeDecision(filePath, content));
     // While it leaves, and before anything can come that it leads to.
     options.decided(review.sessionId, content !== undefined);
     options.history.decided(id, content);

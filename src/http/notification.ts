@@ -20,6 +20,13 @@ export function encode<M extends keyof IdeNotifications>(
   return isLong ? { message, data: () => pieces(method, params) } : encodeMessage(message);
 }
 
+/** @param content what the user has accepted; nothing for a rejection */
+export function encodeDecision(filePath: string, content: string | undefined): Notification {
+  return content === undefined
+    ? encode("ide/diffRejected", { filePath })
+    : encode("ide/diffAccepted", { filePath, content });
+}
+
 export function encodeMessage(message: JSONRPCMessage): Notification {
   const data = [Buffer.from(`${JSON.stringify(message)}\n\n`)];
   return { message, data: () => data };
