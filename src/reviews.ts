@@ -41,9 +41,8 @@ export interface Reviews {
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
-interface Shown {
-  outcome: Promise<ReviewOutcome>;
-}
+/** In an object, as one who waits for the review to be shown would wait for its outcome, too. */
+type Shown = { outcome: Promise<ReviewOutcome> };
 
 interface Names {
   client: string;
@@ -112,15 +111,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return settle(id, true, "");
     }
     move(review, "decided");
-    const { filePath } = review;
-    const session = sessions.get(review.sessionId);
+    const { filePath, sessionId } = review;
+    const session = sessions.get(sessionId);
     if (session) move(review, "sent");
-    const delivery =
-      review.sessionId === OWN
-        ? write(filePath, content)
-        : session?.deliver(encodeDecision(filePath, content));
+    const tell = () => session?.deliver(encodeDecision(filePath, content));
+    const delivery = sessionId === OWN ? write(filePath, content) : tell();
     // While it leaves, and before anything can come that it leads to.
-    options.decided(review.sessionId, content !== undefined);
+    options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const delivered = (await delivery) ?? false;
