@@ -207,7 +207,7 @@ export class Nvim {
   async #close(): Promise<void> {
     const started = familyOf(this.proc);
     if (isAlive(this.pid)) this.nvim.notify("nvim_command", ["qa!"]);
-    await Promise.race([this.exited, delay(1000)]); // a blocked or broken Neovim does not answer
+    await Promise.race([this.exited, delay(1000, undefined, { ref: false })]); // a blocked or broken Neovim does not answer
     this.proc.kill("SIGKILL");
     const left = [...started, ...this.#below];
     await waitFor(() => !left.some(isAlive), "what Neovim started to end", 1000).catch(() => killAll(left));
