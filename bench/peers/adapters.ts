@@ -31,6 +31,21 @@ const adapters: Readonly<Record<string, Adapter>> = {
       end
     end`,
   },
+  // McEazy2700/gemini-cli.nvim serves from Neovim, too; its file is not where CLIs look. Its commit 814e99c finds no
+  // request in what a client sends, so that no more than its start can be measured.
+  "gemini-cli.nvim": {
+    start: "require('gemini-cli').setup()",
+    endpoint: `local server = require('gemini-cli.server')
+      return server.port and { port = server.port, token = server.token }`,
+    accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
+      local buf = vim.api.nvim_win_get_buf(win)
+      if vim.api.nvim_buf_get_name(buf):find('%(proposed%)$') then
+        vim.api.nvim_set_current_win(win)
+        vim.cmd('GeminiDiffAccept')
+        break
+      end
+    end`,
+  },
 };
 
 /** An adapter given on the command line: PEER_START and PEER_ACCEPT, and PEER_ENDPOINT where it is needed. */
