@@ -3,7 +3,7 @@ const reasons: Readonly<Record<string, string>> = {
   "start of Neovim":
     "0.15 ms are what any folder on 'runtimepath' costs, 0.15 the plugin's commands and maps",
   ":GeminiStart until":
-    "what is loaded and built before it listens has grown with what the bridge can do: Fastify, the schemas, the tools for the model; it was 12 ms more than an attached process",
+    "what it has beyond an attached process before it can be found: Node's modules for HTTP, files and processes, the schemas of what Lua tells, Fastify and the discovery file, in about equal parts",
   "setup()": "the options' schema and its checks are loaded: 0.7 ms on a machine at rest",
   "hooks of an edit": "most of it is bash, twice, which the floor shows",
   ":GeminiStart blocks":
