@@ -40,10 +40,7 @@ export interface Offer {
   options: ServerOptions;
 }
 
-const COMPANION = async (): Promise<Offer> => ({
-  name: "gemini-bridge.nvim",
-  options: { capabilities: { tools: {} } },
-});
+const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: { tools: {} } } };
 
 export interface SessionOptions {
   /** The server's own version. */
@@ -73,7 +70,8 @@ export interface Sessions {
 }
 
 export function createSessions(options: SessionOptions): Sessions {
-  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE, offer = COMPANION } = options;
+  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE } = options;
+  const { offer = async () => COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
   /** All of them, so that those about to be initialized count; `connections` has those that have an id to ask for. */
   const all = new Set<SessionInfo>();

@@ -18,15 +18,12 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
+import { KEEP_CODE_CACHE } from "../support/code-cache.ts";
 import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
 const NOBODY = 65_534;
-
-/** What the host does after a start. */
-const KEEP = `const load = require("./rplugin/node/gemini-bridge/load.js");
-require("./rplugin/node/gemini-bridge/keep.js").keep(load());`;
 
 /** How often the cache of each kind is damaged, every time at other places. */
 const RUNS = 6;
@@ -43,7 +40,7 @@ async function copyBuilt(t: Test) {
     const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
     return spawn(file, words, { ...user, cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
-  const make = () => once(start("-e", KEEP), "exit");
+  const make = () => once(start("-e", KEEP_CODE_CACHE), "exit");
   const [code] = await make();
   if (code !== 0) throw new Error("no cache was made");
   const [name = "", ...others] = caches();

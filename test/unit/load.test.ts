@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
+import { KEEP_CODE_CACHE } from "../support/code-cache.ts";
 import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import type { Scope } from "../support/scope.ts";
@@ -26,11 +27,7 @@ function makePlugin(t: Scope, build: string, expression: string) {
   return {
     bundle,
     write,
-    makeCache: () =>
-      node(
-        "-e",
-        'require("./rplugin/node/gemini-bridge/keep.js").keep(require("./rplugin/node/gemini-bridge/load.js")())',
-      ),
+    makeCache: () => node("-e", KEEP_CODE_CACHE),
     load: (...flags: string[]): unknown => JSON.parse(node(...flags, "-e", show)),
   };
 }

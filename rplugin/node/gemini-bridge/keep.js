@@ -21,12 +21,11 @@ function keep({ script, cache }) {
 
 /** @returns does it at once, if it has not been done yet */
 function keepAfterStart(loaded) {
-  const timer = setTimeout(keepNow, AFTER_START).unref();
-  let isDone = false;
+  let timer = setTimeout(keepNow, AFTER_START).unref();
   function keepNow() {
-    if (isDone) return;
-    isDone = true;
+    if (!timer) return;
     clearTimeout(timer);
+    timer = undefined;
     keep(loaded);
   }
   return keepNow;
