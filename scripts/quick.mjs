@@ -46,7 +46,7 @@ function testsOfLua(file) {
   const [, folder = "", path = ""] = /^lua\/gemini-bridge\/(\w+)\/(.*)\.lua$/.exec(file) ?? [];
   const module = `gemini-bridge.${folder}.${path.replaceAll("/", ".")}`;
   const name = basename(path).replaceAll("_", "-");
-  const all = testsIn("nvim");
+  const all = ["nvim", "outside"].flatMap(testsIn);
   const close = all.filter(
     (test) => test.includes(`-${name}`) || readFileSync(test, "utf8").includes(module),
   );

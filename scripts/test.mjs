@@ -1,5 +1,6 @@
-// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, all others
-// once; then those of the host again on each Node that `make` has put into .nodes, when no file is named.
+// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, those in test/outside on one
+// of them in turn, all others once; those of the host again on each Node that `make` has put into .nodes, when no file is
+// named.
 // The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
@@ -14,7 +15,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const named = process.argv.slice(2).map((file) => relative(root, resolve(file)));
 const files = named.length > 0 ? named : allTests();
 const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
-const others = files.filter((file) => !needsNeovim.includes(file));
+/** About what is not Neovim's: another release of it proves nothing twice. */
+const outside = files.filter((file) => file.startsWith("test/outside/"));
+const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
 /** What tells whether the host runs on a Node: functions, HTTP, and one session with a real Neovim. */
 const ofTheHost = files.filter((file) => /^test\/(unit|http)\/|^test\/nvim\/node\.test\.ts$/.test(file));
@@ -25,15 +28,21 @@ function add(on, names, node, env) {
   for (const file of names) runs.push({ file, on, node, env });
 }
 add("", others, process.execPath, {});
-for (const [index, bin] of (needsNeovim.length > 0 ? neovims() : []).entries()) {
+const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
+for (const [index, bin] of bins.entries()) {
   const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
-  add(`, ${version}`, needsNeovim, process.execPath, { NVIM_BIN: bin });
+  const inTurn = outside.filter((_, place) => place % bins.length === index);
+  add(`, ${version}`, [...needsNeovim, ...inTurn], process.execPath, { NVIM_BIN: bin });
   if (index > 0 || named.length > 0) continue;
   for (const node of otherNodes()) {
     const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
-    add(`, Node ${version}`, ofTheHost, node, { NVIM_BIN: bin });
+    // What differs is Node, not our own functions: a tenth of the random cases is enough for that.
+    add(`, Node ${version}`, ofTheHost, node, { FUZZ: "0.1", NVIM_BIN: bin });
   }
 }
+
+/** Node 20 parses the certificates that are named there at each of its starts, which takes longer than all else. */
+const { NODE_EXTRA_CA_CERTS: _, ...ownEnv } = process.env;
 
 const total = { pass: 0, fail: 0 };
 const bundle = await bundleTests(root, files);
@@ -44,7 +53,7 @@ async function run({ file, on, node, env }, number) {
     node,
     path: bundle.path(file),
     cwd: root,
-    env: { ...process.env, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180", PATH, ...env },
+    env: { ...ownEnv, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180", PATH, ...env },
   });
   total.pass += result.pass;
   total.fail += result.fail;

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { type Nvim, root } from "./nvim.ts";
 import { makeEnv, withEnv } from "./sandbox.ts";
 
-export const CLIENT = join(root, "test/e2e/fixtures/ide-client.mjs");
+export const CLIENT = join(root, "test/outside/fixtures/ide-client.mjs");
 
 /** What became of a client. */
 export const Outcome = z.object({
