@@ -1,7 +1,7 @@
 /** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
 import { writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { History } from "./agent/history.ts";
 import { disk } from "./disk/disk.ts";
@@ -176,13 +176,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const earlier = records.find(sessionId, filePath);
     const review = earlier ?? records.add(sessionId, filePath, names.label);
     const outcome = outcomes.expect(review.id, newContent);
-    const original = readDiskText(filePath);
-    const cli = sessions.get(sessionId)?.info.credential ?? names.label;
-    const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
     // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
     if (!earlier) move(review, "open");
+    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
+    const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
+    const cli = sessions.get(sessionId)?.info.credential ?? names.label;
+    const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
     try {
-      await bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
+      await shown;
       // What the client does to the file after its answer is a change.
       await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
     } catch (error) {

@@ -15,6 +15,9 @@ const MAX_SIZE = 32 * 1024 * 1024; // bytes
 /** What is too much is removed so long after the last thing came (milliseconds): a turn may bring a lot. */
 const PRUNE_AFTER = 5_000;
 
+/** A proposal is kept so long after it has come, when whoever waits for it has been answered (milliseconds). */
+const KEEP_AFTER = 50;
+
 /** A text has a character for each byte of the file (latin1); null is no file. */
 const Text = z.string().nullable();
 
@@ -36,6 +39,15 @@ const Entry = z.object({
 });
 export type Entry = z.infer<typeof Entry>;
 type Texts = NonNullable<Entry["texts"]>;
+type Outline = Omit<Entry, "texts">;
+
+/** What a review shows. */
+interface Proposal {
+  readonly entry: Outline;
+  readonly newContent: string;
+  /** Of the file. */
+  readonly bytes: Buffer | undefined;
+}
 
 export interface History {
   /** An agent has written a file without a review. What one turn makes of a file is one entry. */
@@ -74,28 +86,32 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   const all = join(directory, "history");
   const kept = createKeptFiles(all, log);
   const ofTurns = new Map<string, Entry>();
-  const ofReviews = new Map<number, { entry: Entry; newContent: string }>();
+  const ofReviews = new Map<number, Proposal>();
   /** Without its texts, which may be long: the file's are known when they are wanted. */
-  const lastReview = new Map<string, Omit<Entry, "texts">>();
+  const lastReview = new Map<string, Outline>();
+  /** What is still to be kept, by id. */
+  const unkept = new Map<string, Proposal>();
   let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
     const { texts, ...rest } = entry;
+    unkept.delete(entry.id);
     kept.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
     clearTimeout(pruning);
     pruning = setTimeout(() => void prune(all, MAX_AGE, MAX_SIZE), PRUNE_AFTER).unref();
     return entry;
   }
 
-  function remember({ texts: _, ...entry }: Entry): void {
-    lastReview.set(entry.path, entry);
+  function keep(proposal: Proposal | undefined): void {
+    if (proposal) save({ ...proposal.entry, texts: textsOf(proposal) });
   }
 
-  function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string, texts: Texts): Entry {
-    return save({ id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind, texts });
+  function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string): Outline {
+    return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
   async function list(): Promise<Entry[]> {
+    for (const proposal of unkept.values()) keep(proposal);
     const found = (await kept.load()).flatMap((value) => Entry.safeParse(value).data ?? []);
     return found.sort((a, b) => b.at - a.at);
   }
@@ -113,7 +129,7 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
               at: Date.now(),
               texts: { before: entry.texts?.before ?? null, after: texts.after },
             })
-          : begin("written", author, path, texts),
+          : save({ ...begin("written", author, path), texts }),
       );
     },
     turnStarted(agent) {
@@ -121,21 +137,22 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     },
     async proposed(review, cli, filePath, newContent, original) {
       const [path, { bytes }] = await Promise.all([realPath(filePath), original]);
-      const before = bytes && bytes.length <= MAX_FILE ? bytes.toString("latin1") : null;
-      const entry = begin("proposed", authorOf(cli), path, {
-        before,
-        after: asOnDisk(newContent, before),
-      });
-      ofReviews.set(review, { entry, newContent });
-      remember(entry);
+      const entry = begin("proposed", authorOf(cli), path);
+      const proposal = { entry, newContent, bytes };
+      ofReviews.set(review, proposal);
+      unkept.set(entry.id, proposal);
+      lastReview.set(path, entry);
+      setTimeout((id: string) => keep(unkept.get(id)), KEEP_AFTER, entry.id).unref();
     },
     decided(review, content) {
-      const { entry, newContent } = ofReviews.get(review) ?? {};
+      const proposal = ofReviews.get(review);
       ofReviews.delete(review);
-      if (!entry?.texts) return;
-      const kind = content === undefined ? "rejected" : content === newContent ? "accepted" : "edited";
-      const after = content === undefined ? entry.texts.after : asOnDisk(content, entry.texts.before);
-      remember(save({ ...entry, kind, texts: { ...entry.texts, after } }));
+      if (!proposal) return;
+      const kind =
+        content === undefined ? "rejected" : content === proposal.newContent ? "accepted" : "edited";
+      const entry: Outline = { ...proposal.entry, kind };
+      lastReview.set(entry.path, entry);
+      save({ ...entry, texts: textsOf(proposal, content) });
     },
     closed(review) {
       ofReviews.delete(review);
@@ -154,6 +171,12 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
       return { ...entry, texts: entry.texts };
     },
   };
+}
+
+/** @param content what becomes of the file, as proposed by default */
+function textsOf({ bytes, newContent }: Proposal, content = newContent): Texts {
+  const before = bytes && bytes.length <= MAX_FILE ? bytes.toString("latin1") : null;
+  return { before, after: asOnDisk(content, before) };
 }
 
 /** The bytes that a CLI writes for a text: it restores the byte order mark and the line ends of the file. */

@@ -1,9 +1,16 @@
 /** What is to outlive the host, as files that only the user can read: JSON, one file for each key. */
 import { createHash } from "node:crypto";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { disk } from "../disk/disk.ts";
+import { MAX_SMALL } from "../disk/small-file.ts";
 import type { Log } from "../log.ts";
+
+/** Only the user's. */
+const FOLDER = { recursive: true, mode: 0o700 };
+const FILE = { mode: 0o600 };
 
 export interface KeptFiles {
   /** Writes it in the background; of several for one key the last counts. */
@@ -26,9 +33,17 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
   async function put(key: string, value: unknown): Promise<void> {
     const path = fileOf(key);
     if (value === undefined) return rm(path, { force: true });
-    await mkdir(directory, { recursive: true, mode: 0o700 });
-    await writeFile(`${path}.tmp`, JSON.stringify(value), { mode: 0o600 });
-    await rename(`${path}.tmp`, path);
+    const draft = `${path}.tmp`;
+    const text = JSON.stringify(value);
+    if (text.length <= MAX_SMALL && !disk.moment().isOnNetwork(directory)) {
+      mkdirSync(directory, FOLDER);
+      writeFileSync(draft, text, FILE);
+      renameSync(draft, path);
+    } else {
+      await mkdir(directory, FOLDER);
+      await writeFile(draft, text, FILE);
+      await rename(draft, path);
+    }
   }
 
   async function write(): Promise<void> {

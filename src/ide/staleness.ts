@@ -4,7 +4,7 @@
  */
 import { realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { disk } from "../disk/disk.ts";
 import type { Log } from "../log.ts";
 import type { Bridge } from "../nvim/bridge.ts";
@@ -141,7 +141,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   return {
     async begin(review, original, proposed) {
       const one = follow(review);
-      const { hash, version } = await original;
+      const [{ hash, version }] = await Promise.all([original, setImmediate()]); // the client is answered first
       if (!isFollowed(one)) return;
       one.seen = { hash, version };
       one.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: one.edited };

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { createKeptFiles, prune } from "../../src/agent/kept-files.ts";
@@ -7,6 +7,7 @@ import { createLog } from "../../src/log.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { heldMemory } from "../support/memory.ts";
 import { temporary } from "../support/temporary.ts";
+import { waitFor } from "../support/wait.ts";
 
 /** What the history says, the newest first, without what differs each time. */
 async function entries(host: ChangesHost) {
@@ -114,6 +115,23 @@ t.test("a day, and a size", async (t) => {
   kept.save("c", "x");
   kept.remove("c");
   t.strictSame(await kept.load(), [{ key: "d" }], "the last word counts");
+});
+
+t.test("a proposal that waits is on disk by itself, and what became of it stays", async (t) => {
+  const host = new ChangesHost(t);
+  const onDisk = () => {
+    const directory = host.path("state/history");
+    const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith(".json")) : [];
+    return names.map((name) => JSON.parse(readFileSync(join(directory, name), "utf8")).kind);
+  };
+  await host.propose(1, "a.txt", "one\n");
+  await waitFor(() => onDisk()[0] === "proposed", "the proposal");
+  await host.propose(2, "b.txt", "two\n");
+  host.history.decided(2, "two\n");
+  await host.propose(3, "c.txt", "three\n");
+  host.history.closed(3);
+  await waitFor(() => onDisk().length === 3, "all three");
+  t.strictSame(onDisk().sort(), ["accepted", "proposed", "proposed"]);
 });
 
 t.test("of reviews that have ended no text is held", async (t) => {
