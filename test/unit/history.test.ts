@@ -121,7 +121,9 @@ t.test("a proposal that waits is on disk by itself, and what became of it stays"
   const host = new ChangesHost(t);
   const onDisk = () => {
     const directory = host.path("state/history");
-    const names = existsSync(directory) ? readdirSync(directory).filter((name) => name.endsWith(".json")) : [];
+    const names = existsSync(directory)
+      ? readdirSync(directory).filter((name) => name.endsWith(".json"))
+      : [];
     return names.map((name) => JSON.parse(readFileSync(join(directory, name), "utf8")).kind);
   };
   await host.propose(1, "a.txt", "one\n");
