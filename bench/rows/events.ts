@@ -1,4 +1,5 @@
 /** What each movement of the cursor and each change of buffer costs, and the snapshot that follows. */
+import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { longestBlock } from "../block.ts";
@@ -16,6 +17,16 @@ local start = vim.uv.hrtime()
 for i = 1, 1000 do vim.api.nvim_exec_autocmds(event, { modeline = false, buffer = bufs[i % #bufs + 1] }) end
 return (vim.uv.hrtime() - start) / 1e6
 `;
+
+/** Microseconds of one event, after a pause. */
+const FIRST = `
+local start = vim.uv.hrtime()
+vim.api.nvim_exec_autocmds('CursorMoved', { modeline = false })
+return (vim.uv.hrtime() - start) / 1e3
+`;
+
+/** By then what an event has set going has been told (milliseconds). */
+const PAUSE = 200;
 
 const EMPTY = `
 for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
@@ -74,8 +85,28 @@ async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situati
   });
 }
 
+/** One that begins what is told after a pause. */
+async function firstRow(subject: Subject): Promise<Row> {
+  return within(async (scope) => {
+    const { nvim } = await startBridge(scope, subject, OPEN);
+    const empty = await startSubject(scope, plain, { ...OPEN, init: EMPTY });
+    const first = (of: Nvim) => async () => {
+      await delay(PAUSE);
+      return z.number().parse(await of.lua(FIRST));
+    };
+    const [figures, floors] = await takeTurns(2 * RUNS, [first(nvim), first(empty)]);
+    return {
+      name: "first CursorMoved of a burst",
+      unit: "us",
+      figure: summarize(figures),
+      floor: summarize(floors),
+      goal: { most: 60 },
+    };
+  });
+}
+
 export async function eventRows(subject: Subject): Promise<Row[]> {
-  const rows: Row[] = [];
+  const rows: Row[] = [await firstRow(subject)];
   for (const situation of situations) rows.push(...(await eventRowsOf(subject, situation)));
   return rows;
 }

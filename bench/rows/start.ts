@@ -68,6 +68,67 @@ async function cacheRow(): Promise<Row> {
   });
 }
 
+/** Milliseconds until there is a file for each of these, as |glob()| finds them. */
+const ANNOUNCE = `
+local patterns = ...
+local start = vim.uv.hrtime()
+vim.cmd.GeminiStart()
+local function are_there()
+  return vim.iter(patterns):all(function(pattern) return vim.fn.glob(pattern) ~= '' end)
+end
+assert(vim.wait(20000, are_there, 1), 'no discovery file')
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+const ONE = "$TMPDIR/gemini/ide/*.json";
+const ALL = [ONE, "$TMPDIR/llxprt/ide/*.json", "~/.qwen/ide/*.lock"];
+
+/** Being found by the CLIs of all kinds that are known, against by one. */
+async function announceRow(): Promise<Row> {
+  const announced = (setup: string, patterns: string[]) => () =>
+    within(async (scope) => {
+      const subject = { ...ours, init: `require('gemini-bridge').setup(${setup})` };
+      const nvim = await startSubject(scope, subject, { files: { "../home/.qwen/keep": "" } });
+      return z.number().parse(await nvim.lua(ANNOUNCE, patterns));
+    });
+  const [all, one] = await takeTurns(RUNS, [
+    announced("", ALL),
+    announced("{ clis = { qwen = false, llxprt = false } }", [ONE]),
+  ]);
+  return {
+    name: ":GeminiStart until the discovery files of three CLIs",
+    unit: "ms",
+    figure: summarize(all),
+    floor: summarize(one),
+    goal: { more: 5 },
+  };
+}
+
+/** What is left to wait for. */
+async function idleRow(): Promise<Row> {
+  const waits = () =>
+    within(async (scope) => {
+      const init = "require('gemini-bridge').setup({ autostart = 'idle' })";
+      const nvim = await startSubject(scope, { ...ours, init });
+      const isRunning = "require('gemini-bridge').status().state == 'running'";
+      await nvim.waitFor(isRunning, "the bridge to run", 20_000);
+      return z
+        .number()
+        .parse(
+          await nvim.lua(
+            `local start = vim.uv.hrtime() vim.cmd.GeminiStart() assert(${isRunning}) return (vim.uv.hrtime() - start) / 1e6`,
+          ),
+        );
+    });
+  const [waited] = await takeTurns(RUNS, [waits]);
+  return {
+    name: ':GeminiStart with autostart = "idle", until it runs',
+    unit: "ms",
+    figure: summarize(waited),
+    goal: { most: 1 },
+  };
+}
+
 export async function startRows(subject: Subject, floor: string): Promise<Row[]> {
   const figure = () =>
     within(async (scope) =>
@@ -94,6 +155,6 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
       figure: summarize(figures.map(({ blocked }) => blocked)),
       goal: { most: 5 },
     },
-    ...(subject === ours ? [await cacheRow()] : []),
+    ...(subject === ours ? [await cacheRow(), await announceRow(), await idleRow()] : []),
   ];
 }
