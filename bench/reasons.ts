@@ -8,6 +8,10 @@ const reasons: Readonly<Record<string, string>> = {
   "hooks of an edit": "most of it is bash, twice, which the floor shows",
   ":GeminiStart blocks":
     "2 ms on a machine at rest: 0.7 to see whether the build is that of the sources, 1 for Lua modules, 0.3 for the process",
+  "first CursorMoved":
+    "after a pause an empty autocommand alone takes nearly as long: Neovim's code for it is in no cache; ours reads the clock and sets a timer",
+  ":GeminiAccept blocks":
+    "the decision is told, the windows close and the layout is put back in the same turn, so that nothing typed ahead meets a review that has ended",
   BufEnter: "0.2 us more than an empty autocommand, to remember which file had the focus and when",
   "event to notification":
     "0.3 ms more than a bare write: the snapshot in Lua, what it says checked, and whether each file may be shared, which the disk is asked each time",
