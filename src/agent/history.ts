@@ -15,8 +15,8 @@ const MAX_SIZE = 32 * 1024 * 1024; // bytes
 /** What is too much is removed so long after the last thing came (milliseconds): a turn may bring a lot. */
 const PRUNE_AFTER = 5_000;
 
-/** A proposal is kept so long after it has come, when whoever waits for it has been answered (milliseconds). */
-const KEEP_AFTER = 50;
+/** So long after it has come what a review shows is kept, and what became of it: a client waits for either (milliseconds). */
+const KEEP_AFTER = 250;
 
 /** A text has a character for each byte of the file (latin1); null is no file. */
 const Text = z.string().nullable();
@@ -41,10 +41,10 @@ export type Entry = z.infer<typeof Entry>;
 type Texts = NonNullable<Entry["texts"]>;
 type Outline = Omit<Entry, "texts">;
 
-/** What a review shows. */
+/** What a review shows, or what the user has made of that. */
 interface Proposal {
   readonly entry: Outline;
-  readonly newContent: string;
+  readonly content: string;
   /** Of the file. */
   readonly bytes: Buffer | undefined;
 }
@@ -90,11 +90,12 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   /** Without its texts, which may be long: the file's are known when they are wanted. */
   const lastReview = new Map<string, Outline>();
   /** What is still to be kept, by id. */
-  const unkept = new Map<string, Proposal>();
+  const unkept = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
   let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
     const { texts, ...rest } = entry;
+    clearTimeout(unkept.get(entry.id)?.timer);
     unkept.delete(entry.id);
     kept.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
     clearTimeout(pruning);
@@ -102,8 +103,12 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     return entry;
   }
 
-  function keep(proposal: Proposal | undefined): void {
-    if (proposal) save({ ...proposal.entry, texts: textsOf(proposal) });
+  function keepLater(proposal: Proposal): void {
+    const { entry } = proposal;
+    const keep = () => void save({ ...entry, texts: textsOf(proposal) });
+    clearTimeout(unkept.get(entry.id)?.timer);
+    unkept.set(entry.id, { keep, timer: setTimeout(keep, KEEP_AFTER).unref() });
+    lastReview.set(entry.path, entry);
   }
 
   function begin(kind: Entry["kind"], { cli, turn, prompt }: Author, path: string): Outline {
@@ -111,7 +116,7 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   }
 
   async function list(): Promise<Entry[]> {
-    for (const proposal of unkept.values()) keep(proposal);
+    for (const { keep } of unkept.values()) keep();
     const found = (await kept.load()).flatMap((value) => Entry.safeParse(value).data ?? []);
     return found.sort((a, b) => b.at - a.at);
   }
@@ -137,22 +142,20 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     },
     async proposed(review, cli, filePath, newContent, original) {
       const [path, { bytes }] = await Promise.all([realPath(filePath), original]);
-      const entry = begin("proposed", authorOf(cli), path);
-      const proposal = { entry, newContent, bytes };
+      const proposal = { entry: begin("proposed", authorOf(cli), path), content: newContent, bytes };
       ofReviews.set(review, proposal);
-      unkept.set(entry.id, proposal);
-      lastReview.set(path, entry);
-      setTimeout((id: string) => keep(unkept.get(id)), KEEP_AFTER, entry.id).unref();
+      keepLater(proposal);
     },
     decided(review, content) {
       const proposal = ofReviews.get(review);
       ofReviews.delete(review);
       if (!proposal) return;
-      const kind =
-        content === undefined ? "rejected" : content === proposal.newContent ? "accepted" : "edited";
-      const entry: Outline = { ...proposal.entry, kind };
-      lastReview.set(entry.path, entry);
-      save({ ...entry, texts: textsOf(proposal, content) });
+      const { entry } = proposal;
+      if (content === undefined) keepLater({ ...proposal, entry: { ...entry, kind: "rejected" } });
+      else {
+        const kind = content === proposal.content ? "accepted" : "edited";
+        keepLater({ ...proposal, entry: { ...entry, kind }, content });
+      }
     },
     closed(review) {
       ofReviews.delete(review);
@@ -173,8 +176,7 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   };
 }
 
-/** @param content what becomes of the file, as proposed by default */
-function textsOf({ bytes, newContent }: Proposal, content = newContent): Texts {
+function textsOf({ bytes, content }: Proposal): Texts {
   const before = bytes && bytes.length <= MAX_FILE ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
 }
