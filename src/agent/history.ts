@@ -150,12 +150,9 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
       const proposal = ofReviews.get(review);
       ofReviews.delete(review);
       if (!proposal) return;
-      const { entry } = proposal;
-      if (content === undefined) keepLater({ ...proposal, entry: { ...entry, kind: "rejected" } });
-      else {
-        const kind = content === proposal.content ? "accepted" : "edited";
-        keepLater({ ...proposal, entry: { ...entry, kind }, content });
-      }
+      const after = content ?? proposal.content;
+      const kind = content === undefined ? "rejected" : after === proposal.content ? "accepted" : "edited";
+      keepLater({ ...proposal, entry: { ...proposal.entry, kind }, content: after });
     },
     closed(review) {
       ofReviews.delete(review);

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import * as z from "zod";
 import { createKeptFiles, prune } from "../../src/agent/kept-files.ts";
 import { hashOfPlain } from "../../src/ide/disk-text.ts";
 import { createLog } from "../../src/log.ts";
@@ -119,21 +120,16 @@ t.test("a day, and a size", async (t) => {
 
 t.test("a proposal that waits is on disk by itself, and what became of it stays", async (t) => {
   const host = new ChangesHost(t);
-  const onDisk = () => {
-    const directory = host.path("state/history");
-    const names = existsSync(directory)
-      ? readdirSync(directory).filter((name) => name.endsWith(".json"))
-      : [];
-    return names.map((name) => JSON.parse(readFileSync(join(directory, name), "utf8")).kind);
-  };
+  const disk = createKeptFiles(host.path("state/history"), createLog());
+  const onDisk = async () => z.array(z.object({ kind: z.string() })).parse(await disk.load());
   await host.propose(1, "a.txt", "one\n");
-  await waitFor(() => onDisk()[0] === "proposed", "the proposal");
+  await waitFor(async () => (await onDisk())[0]?.kind === "proposed", "the proposal");
   await host.propose(2, "b.txt", "two\n");
   host.history.decided(2, "two\n");
   await host.propose(3, "c.txt", "three\n");
   host.history.closed(3);
-  await waitFor(() => onDisk().length === 3, "all three");
-  t.strictSame(onDisk().sort(), ["accepted", "proposed", "proposed"]);
+  await waitFor(async () => (await onDisk()).length === 3, "all three");
+  t.strictSame((await onDisk()).map(({ kind }) => kind).sort(), ["accepted", "proposed", "proposed"]);
 });
 
 t.test("of reviews that have ended no text is held", async (t) => {
