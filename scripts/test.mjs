@@ -1,6 +1,6 @@
 // Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, those in test/outside on one
-// of them in turn, all others once; those of the host again on each Node that `make` has put into .nodes, when no file is
-// named.
+// of them in turn, all others once. When no file is named, those of the host run again, on the Nodes that `make` has put
+// into .nodes in turn.
 // The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
@@ -19,8 +19,13 @@ const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 const outside = files.filter((file) => file.startsWith("test/outside/"));
 const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
-/** What tells whether the host runs on a Node: functions, HTTP, and one session with a real Neovim. */
-const ofTheHost = files.filter((file) => /^test\/(unit|http)\/|^test\/nvim\/node\.test\.ts$/.test(file));
+/** About Node itself, beside one session with a real Neovim. */
+const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
+/** Functions and HTTP: what differs from Node to Node shows in few of them. */
+const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
+
+/** The share of one of several, by its place among them. */
+const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
 /** Files, each with what it runs on. @type {{ file: string, on: string, node: string, env: Record<string, string> }[]} */
 const runs = [];
@@ -31,14 +36,15 @@ add("", others, process.execPath, {});
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
 for (const [index, bin] of bins.entries()) {
   const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
-  const inTurn = outside.filter((_, place) => place % bins.length === index);
-  add(`, ${version}`, [...needsNeovim, ...inTurn], process.execPath, { NVIM_BIN: bin });
-  if (index > 0 || named.length > 0) continue;
-  for (const node of otherNodes()) {
-    const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
-    // What differs is Node, not our own functions: a tenth of the random cases is enough for that.
-    add(`, Node ${version}`, ofTheHost, node, { FUZZ: "0.1", NVIM_BIN: bin });
-  }
+  const names = [...needsNeovim, ...inTurn(outside, bins, index)];
+  add(`, ${version}`, names, process.execPath, { NVIM_BIN: bin });
+}
+const nodes = named.length > 0 ? [] : otherNodes();
+for (const [index, node] of nodes.entries()) {
+  const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
+  // What differs is Node, not our own functions: a tenth of the random cases is enough for that.
+  const env = { FUZZ: "0.1", NVIM_BIN: bins[0] };
+  add(`, Node ${version}`, [...ofNode, ...inTurn(ofTheHost, nodes, index)], node, env);
 }
 
 /** Node 20 parses the certificates that are named there at each of its starts, which takes longer than all else. */

@@ -1,4 +1,4 @@
-import { ideContextStore } from "@google/gemini-cli-core";
+import { ideContextStore } from "@google/gemini-cli-core/dist/src/ide/ideContext.js";
 import t from "tap";
 import { startContext } from "../support/context.ts";
 

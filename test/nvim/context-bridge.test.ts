@@ -1,5 +1,5 @@
 import { readFileSync, rmSync } from "node:fs";
-import { ideContextStore } from "@google/gemini-cli-core";
+import { ideContextStore } from "@google/gemini-cli-core/dist/src/ide/ideContext.js";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 

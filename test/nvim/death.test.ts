@@ -8,8 +8,8 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** How many deaths at random moments; each takes about half a second. */
-const DEATHS = Number(process.env["DEATHS"] ?? 50);
+/** How many deaths at random moments: by its number each has one of five kinds, at one of eight stages. */
+const DEATHS = Number(process.env["DEATHS"] ?? 40);
 
 /** So many Neovims live at once. */
 const AT_ONCE = 4;

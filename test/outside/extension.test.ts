@@ -34,10 +34,6 @@ async function start(t: Parameters<typeof startBridge>[0]) {
   });
   const says = (pattern: RegExp) =>
     nvim.waitFor(async () => pattern.test(await nvim.messages()), `${pattern}`, 30_000);
-  async function install(): Promise<void> {
-    await nvim.command("GeminiExtension install gemini");
-    await says(/The extension is installed in gemini: start it again to have it/);
-  }
   /** One question without a screen: the CLI then waits for its servers before it asks the model. */
   async function ask(prompt: string): Promise<string> {
     const [file = "", ...args] = withEnv(
@@ -47,16 +43,17 @@ async function start(t: Parameters<typeof startBridge>[0]) {
     const { stdout } = await promisify(execFile)(file, args, { cwd: nvim.dirs.workspace, timeout: 60_000 });
     return stdout;
   }
-  return { nvim, model, says, install, ask };
+  return { nvim, model, says, ask };
 }
 
 t.test(":GeminiExtension", async (t) => {
-  const { nvim, model, says, install, ask } = await start(t);
+  const { nvim, model, says, ask } = await start(t);
   const record = join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
   const installation = async () => (await examine(nvim))["Installation"];
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
-  await install();
+  await nvim.command("GeminiExtension install gemini");
+  await says(/The extension is installed in gemini: start it again to have it/);
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });
   t.match(await installation(), /OK The extension is installed in Gemini CLI/);
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
@@ -71,6 +68,26 @@ t.test(":GeminiExtension", async (t) => {
     t.match(sent, "Neovim is the editor that the user works in.", "the server's instructions");
   });
 
+  await t.test("a resource in its prompt", async (t) => {
+    await nvim.command("call setqflist([{'filename': 'notes.md', 'lnum': 1, 'text': 'look here'}])");
+    model.say([{ text: "It is a list." }]);
+    t.match(await ask("What is @neovim:nvim://quickfix now"), "It is a list.");
+    t.match(model.promptText(), "notes.md:1 look here");
+  });
+
+  await t.test("a prompt as its command", async (t) => {
+    await nvim.lua(`
+      local one = { lnum = 0, col = 2, message = 'no such word', severity = 2 }
+      vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), 0, { one })`);
+    model.say([{ text: "I shall fix it." }]);
+    t.match(await ask("/fix"), "I shall fix it.");
+    t.match(model.promptText(), /Fix these problems\.[\s\S]*notes\.md:1:3 warning no such word/);
+    model.say([{ text: "There is nothing." }]);
+    await nvim.lua("vim.diagnostic.reset()");
+    t.match(await ask('/fix --path="notes.md"'), "There is nothing.");
+    t.match(model.promptText(), /Fix these problems\.[\s\S]*no diagnostics/);
+  });
+
   await nvim.command("GeminiExtension remove gemini");
   await says(/The extension is removed from gemini/);
   t.notOk(existsSync(record));
@@ -78,30 +95,6 @@ t.test(":GeminiExtension", async (t) => {
   await says(/takes install or remove/);
   await nvim.command("GeminiExtension install nobody");
   await says(/nobody has no extensions/);
-});
-
-t.test("a resource, in a CLI outside of Neovim", async (t) => {
-  const { nvim, model, install, ask } = await start(t);
-  await install();
-  await nvim.command("call setqflist([{'filename': 'notes.md', 'lnum': 1, 'text': 'look here'}])");
-  model.say([{ text: "It is a list." }]);
-  t.match(await ask("What is @neovim:nvim://quickfix now"), "It is a list.");
-  t.match(model.promptText(), "notes.md:1 look here");
-});
-
-t.test("a prompt, in a CLI outside of Neovim", async (t) => {
-  const { nvim, model, install, ask } = await start(t);
-  await install();
-  await nvim.lua(`
-    local one = { lnum = 0, col = 2, message = 'no such word', severity = 2 }
-    vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), 0, { one })`);
-  model.say([{ text: "I shall fix it." }]);
-  t.match(await ask("/fix"), "I shall fix it.");
-  t.match(model.promptText(), /Fix these problems\.[\s\S]*notes\.md:1:3 warning no such word/);
-  model.say([{ text: "There is nothing." }]);
-  await nvim.lua("vim.diagnostic.reset()");
-  t.match(await ask('/fix --path="notes.md"'), "There is nothing.");
-  t.match(model.promptText(), /Fix these problems\.[\s\S]*no diagnostics/);
 });
 
 t.test("a link to a folder that is gone", async (t) => {

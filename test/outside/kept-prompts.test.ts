@@ -20,12 +20,17 @@ async function withQuestion(
   files: Readonly<Record<string, string>> = {},
 ): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
   const { nvim, model } = await startWithGemini(t, { files: { ...FILES, ...files } });
-  model.say(CHANGE);
   await nvim.command("edit greet.js");
+  return { nvim, model, cli: await ask(nvim, model) };
+}
+
+/** Leads the CLI, which is started by it, to its question about a change. */
+async function ask(nvim: Nvim, model: Model): Promise<Cli> {
+  model.say(CHANGE);
   await nvim.input(":GeminiSend! change it<CR>");
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Apply this change\?[\s\S]*● 1\. Allow once/, 60_000);
-  return { nvim, model, cli };
+  return cli;
 }
 
 const Waiting = z.array(z.object({ text: z.string(), waits: z.string() }));
@@ -49,49 +54,66 @@ const waitForReason = (nvim: Nvim, reason: RegExp) =>
 
 const isEmpty = async (nvim: Nvim) => (await outbox(nvim)).length === 0;
 
-t.test("prompts wait while the CLI asks, and none is lost", async (t) => {
+t.test("while the CLI asks", async (t) => {
   const { nvim, model, cli } = await withQuestion(t);
-  await nvim.input(":GeminiSend! --text and then this<CR>");
-  await nvim.input(":GeminiSend --text not yet sent<CR>");
-  await waitForReason(nvim, /the question of gemini is answered/);
-  t.match(await nvim.messages(), /The prompt waits until the question of gemini is answered/);
-  t.match(
-    await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
-    /Prompts {5}and then this: waits until the question of gemini is answered\n +not yet sent: waits until/,
-  );
-  t.match((await cli.screen()).join("\n"), /● 1\. Allow once/, "nothing is answered");
-  t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/);
 
-  model.say([{ text: "Very well." }]);
-  await cli.press("\x1b");
-  await cli.waitForScreen(/Very well\./, 30_000);
-  t.match(model.promptText(), /and then this/);
-  await waitForPrompt(nvim, cli, ">notyetsent");
-  await nvim.waitFor(() => isEmpty(nvim), "the prompts to be there");
-  t.notMatch(model.promptText(), /not yet sent/);
-  t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/, "no change was allowed");
-  const said = (await nvim.messages()).match(/waits until the question/g);
-  t.equal(said?.length, 1, "it was said once");
-});
+  await t.test("prompts wait, and none is lost", async (t) => {
+    await nvim.input(":GeminiSend! --text and then this<CR>");
+    await nvim.input(":GeminiSend --text not yet sent<CR>");
+    await waitForReason(nvim, /the question of gemini is answered/);
+    t.match(await nvim.messages(), /The prompt waits until the question of gemini is answered/);
+    t.match(
+      await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
+      /Prompts {5}and then this: waits until the question of gemini is answered\n +not yet sent: waits until/,
+    );
+    t.match((await cli.screen()).join("\n"), /● 1\. Allow once/, "nothing is answered");
+    t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/);
 
-t.test("prompts are taken back", async (t) => {
-  const { nvim, model, cli } = await withQuestion(t);
-  await nvim.input(":GeminiSend! --text first<CR>");
-  await nvim.input(":1GeminiSend second<CR>");
-  await waitForReason(nvim, /question/);
-  await nvim.input(":GeminiSend --cancel<CR>");
-  await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
-  t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
-  t.match(await nvim.messages(), /2 prompts taken back, into the register "/);
-  const requests = model.requests.length;
-  await cli.press("\x1b");
-  await waitForPrompt(nvim, cli, ">Typeyourmessage");
-  await nvim.input(":GeminiSend --text third<CR>");
-  await waitForPrompt(nvim, cli, ">third");
-  t.equal(model.requests.length, requests, "nothing of it was sent");
-  await nvim.waitFor(() => isEmpty(nvim), "the third to be there");
-  await nvim.input(":GeminiSend --cancel<CR>");
-  t.match(await nvim.messages(), /No prompt waits/);
+    model.say([{ text: "Very well." }]);
+    await cli.press("\x1b");
+    await cli.waitForScreen(/Very well\./, 30_000);
+    t.match(model.promptText(), /and then this/);
+    await waitForPrompt(nvim, cli, ">notyetsent");
+    await nvim.waitFor(() => isEmpty(nvim), "the prompts to be there");
+    t.notMatch(model.promptText(), /not yet sent/);
+    t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/, "no change was allowed");
+    const said = (await nvim.messages()).match(/waits until the question/g);
+    t.equal(said?.length, 1, "it was said once");
+  });
+
+  await t.test("prompts are taken back", async (t) => {
+    await cli.press("\x03"); // deletes it
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await ask(nvim, model);
+    await nvim.input(":GeminiSend! --text first<CR>");
+    await nvim.input(":1GeminiSend second<CR>");
+    await waitForReason(nvim, /question/);
+    await nvim.input(":GeminiSend --cancel<CR>");
+    await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
+    t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
+    t.match(await nvim.messages(), /2 prompts taken back, into the register "/);
+    const requests = model.requests.length;
+    await cli.press("\x1b");
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await nvim.input(":GeminiSend --text third<CR>");
+    await waitForPrompt(nvim, cli, ">third");
+    t.equal(model.requests.length, requests, "nothing of it was sent");
+    await nvim.waitFor(() => isEmpty(nvim), "the third to be there");
+    await nvim.input(":GeminiSend --cancel<CR>");
+    t.match(await nvim.messages(), /No prompt waits/);
+  });
+
+  await t.test("a prompt is kept when it ends before it listens", async (t) => {
+    await cli.press("\x03"); // deletes it
+    await waitForPrompt(nvim, cli, ">Typeyourmessage");
+    await ask(nvim, model);
+    await nvim.input(":GeminiSend! --text precious<CR>");
+    await waitForReason(nvim, /question/);
+    await nvim.command(`bwipeout! ${cli.place.buf}`);
+    await nvim.waitFor(async () => /gemini is gone/.test(await nvim.messages()), "the message");
+    await nvim.input(":GeminiPrompt!<CR>1<CR>");
+    t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), ["precious"]);
+  });
 });
 
 t.test("a question above the prompt is one, too", async (t) => {
@@ -163,14 +185,4 @@ t.test("what the user has typed stays the user's", async (t) => {
     await cli.waitForScreen(/No command\./, 30_000);
     t.match(model.promptText(), /touch mistaken/);
   });
-});
-
-t.test("a prompt for a CLI that ends before it listens is kept", async (t) => {
-  const { nvim, cli } = await withQuestion(t);
-  await nvim.input(":GeminiSend! --text precious<CR>");
-  await waitForReason(nvim, /question/);
-  await nvim.command(`bwipeout! ${cli.place.buf}`);
-  await nvim.waitFor(async () => /gemini is gone/.test(await nvim.messages()), "the message");
-  await nvim.input(":GeminiPrompt!<CR>1<CR>");
-  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), ["precious"]);
 });
