@@ -24,7 +24,7 @@ const reasons: Readonly<Record<string, string>> = {
     "1 ms, after the answer: the file type's plugins and the keys, in a turn of their own",
   "openDiff blocks": "the text's lines, twice, and diff mode",
   ":GeminiAccept":
-    "the text goes by way of Neovim's RPC, is checked, and is kept until it has arrived; the floor has it ready as JSON",
+    "the text becomes JSON, and its hash is kept for what the CLI writes; the floor has it ready",
   "resident memory of the host after": "V8 keeps 7 MB of heap that it does not need any more",
   "processor time of the host": "the server looks for connections that do not get on",
 };

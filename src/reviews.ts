@@ -4,6 +4,7 @@ import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { History } from "./agent/history.ts";
+import type { Clients } from "./clients.ts";
 import { disk } from "./disk/disk.ts";
 import { areDropped } from "./dropped-edits.ts";
 import { encodeDecision } from "./http/notification.ts";
@@ -14,6 +15,7 @@ import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } f
 import { createStaleness } from "./ide/staleness.ts";
 import type { Log } from "./log.ts";
 import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
+import { createProposedTexts } from "./proposed-texts.ts";
 import { Refusal } from "./refusal.ts";
 import { createReviewOutcomes, type ReviewOutcome } from "./review-outcomes.ts";
 
@@ -41,22 +43,17 @@ export interface Reviews {
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
+type Names = ReturnType<Clients["nameOf"]>;
+
 /** In an object, as one who waits for the review to be shown would wait for its outcome, too. */
 type Shown = { outcome: Promise<ReviewOutcome> };
-
-interface Names {
-  client: string;
-  label: string;
-}
 
 export interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
   sessions: Pick<Sessions, "get">;
-  /** What the user is told of the client that asks, and which CLI it is. */
-  nameOf: (session: Session) => Names;
-  /** What the user knows a CLI as. */
-  labelOf: (cli: string) => string;
+  /** What the user is told of who asks. */
+  clients: Pick<Clients, "nameOf" | "labelOf">;
   /** The highest review id that is taken. */
   lastId: number;
   /** Reviews of a host before this one. */
@@ -78,6 +75,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const closing = new AbortController();
   const records = createReviewRecords(options.lastId, options.earlier);
   const outcomes = createReviewOutcomes();
+  const texts = createProposedTexts(bridge);
   const staleness = createStaleness({
     bridge,
     log,
@@ -103,19 +101,20 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Takes the user's decision to the session that asked, or carries it out. @param content nothing for a rejection */
-  async function decide(id: number, content?: string): Promise<void> {
+  /** Takes the user's decision to the session that asked, or carries it out. */
+  async function decide(id: number, accepted?: (review: Review) => Promise<string>): Promise<void> {
     const review = records.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
     }
     move(review, "decided");
+    const content = await accepted?.(review);
     const { filePath, sessionId } = review;
     const session = sessions.get(sessionId);
     if (session) move(review, "sent");
-    const tell = () => session?.deliver(encodeDecision(filePath, content));
-    const delivery = sessionId === OWN ? write(filePath, content) : tell();
+    const isOwn = sessionId === OWN;
+    const delivery = isOwn ? write(filePath, content) : session?.deliver(encodeDecision(filePath, content));
     // While it leaves, and before anything can come that it leads to.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
@@ -178,7 +177,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const outcome = outcomes.expect(review.id, newContent);
     // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
     if (!earlier) move(review, "open");
-    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, ...names });
+    const textId = texts.add(review, newContent);
+    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
     const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
@@ -202,7 +202,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   return {
     tools: (session) => ({
       async openDiff({ filePath, newContent }) {
-        await show(session.id, filePath, newContent, options.nameOf(session));
+        await show(session.id, filePath, newContent, options.clients.nameOf(session));
       },
       async closeDiff(filePath) {
         const review = records.find(session.id, filePath);
@@ -216,7 +216,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       },
     }),
     async propose(cli, filePath, newContent) {
-      const label = options.labelOf(cli);
+      const label = options.clients.labelOf(cli);
       return (await show(OWN, filePath, newContent, { client: label, label })).outcome;
     },
     abandon(session) {
@@ -239,7 +239,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       outcomes.close();
     },
     handlers: {
-      diff_accepted: ({ id, content }) => decide(id, content),
+      diff_accepted: (event) => decide(event.id, (review) => texts.accepted(review, event)),
       diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
         const review = records.get(id);

@@ -7,15 +7,16 @@
  */
 import * as z from "zod";
 import type { Tool } from "../agent/events.ts";
-import { Clis } from "../ide/profiles.ts";
+import { Boot, Gate, Workspace } from "./boot.ts";
 import { type ChangeCalls, changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
-import { DiffId, Memory } from "./memory.ts";
+import { DiffId, type Memory } from "./memory.ts";
 import type { QuestionName, Questions } from "./questions.ts";
 import { Changed, Consent } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 import type { Status } from "./status.ts";
 
+export { Boot } from "./boot.ts";
 export { Memory } from "./memory.ts";
 export { Snapshot } from "./snapshot.ts";
 export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
@@ -25,15 +26,6 @@ export const EVENT_METHOD = "gemini_bridge";
 
 /** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
-
-/** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
-const Workspace = z.object({ directories: list(z.string()) });
-
-/** Whether CLIs ask before every edit: all of them, and some by name. */
-const Gate = z.object({
-  all: z.boolean(),
-  clis: z.preprocess((value) => (Array.isArray(value) ? {} : value), z.record(z.string(), z.boolean())),
-});
 
 /** Lua -> Node. */
 export const events = {
@@ -45,8 +37,11 @@ export const events = {
   /** The user has come to this editor from another program. */
   focused: z.unknown(),
   context: Snapshot,
-  /** The user accepted; `content` was read in the tick in which they did. */
-  diff_accepted: z.object({ id: DiffId, content: z.string() }),
+  /** The user accepted the text of this `textId`, or a text of their own, read in the tick in which they did. */
+  diff_accepted: z.union([
+    z.object({ id: DiffId, textId: z.string() }),
+    z.object({ id: DiffId, content: z.string() }),
+  ]),
   diff_rejected: z.object({ id: DiffId }),
   /** After a pause: whether the user's own buffer of the file holds another text than when the review opened. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
@@ -93,64 +88,6 @@ export const events = {
 export type EventName = keyof typeof events;
 export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 
-/** What Lua tells a host that has just attached. */
-export const Boot = z.object({
-  /** The process that the CLI finds from a shell in `:terminal`. */
-  idePid: z.number().int().positive(),
-  /** Neovim's own. */
-  editorPid: z.number().int().positive(),
-  logFile: z.string(),
-  logLevel: z.enum(["debug", "info", "warn", "error"]),
-  workspace: Workspace,
-  /** A directory for files that only the user may change. */
-  stateDirectory: z.string(),
-  /** Names this Neovim among all that there ever were; fit for a file name. */
-  instance: z.string().regex(/^[\w-]+$/),
-  /** Patterns of files that are not shared, as in a `.gitignore`. */
-  exclude: list(z.string()),
-  /** The file that CLIs' hooks run; absolute. */
-  hookScript: z.string(),
-  gate: Gate,
-  /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
-  connect: z.boolean(),
-  /** Whether one that a host before this one has left is to be connected again. */
-  reconnect: z.boolean(),
-  /** The CLIs that are to find this editor. */
-  clis: Clis,
-  /** Port and tokens of the host before this one, so that a connected CLI finds its way back. */
-  port: z.number().int().optional(),
-  tokens: z.record(z.string(), z.string()).optional(),
-  /** The highest diff id used in this Neovim. */
-  lastDiffId: z.number().int().nonnegative(),
-  /** Clients at once; milliseconds; bytes. The options of the same names say what they bound. */
-  server: z.object({
-    maxSessions: z.number().int().positive(),
-    grace: z.number().nonnegative(),
-    bodyLimit: z.number().int().positive(),
-  }),
-  /** For the model: all tools are offered unless they are named; whether CLIs may call those that only read unasked. */
-  tools: z.object({
-    offered: list(z.string()).optional(),
-    trust: z.boolean(),
-    /** Entries of lists; UTF-16 units of text; milliseconds. */
-    limits: z.object({
-      items: z.number().int().positive(),
-      units: z.number().int().positive(),
-      timeout: z.number().int().positive(),
-    }),
-  }),
-  /** The user's own prompts, by name. */
-  prompts: z.preprocess(
-    (value) => (Array.isArray(value) ? {} : value),
-    z.record(z.string(), z.object({ description: z.string(), text: z.string() })),
-  ),
-  /** Of the host before this one, when it crashed. */
-  memory: Memory.optional(),
-  /** Events, each a name and a payload, about diffs that the host before this one has not settled. */
-  decisions: list(z.tuple([z.string(), z.unknown()])),
-});
-export type Boot = z.infer<typeof Boot>;
-
 const Nothing = z.unknown();
 
 /** Node -> Lua, with the shape of the answer. */
@@ -165,6 +102,7 @@ export const results = {
   context_unsubscribe: Nothing,
   remember: Nothing,
   decision_settled: Nothing,
+  decision_read: z.object({ content: z.string() }),
   consent: Consent,
   ask: Nothing,
   model_watch: Nothing,
@@ -225,13 +163,25 @@ export interface Calls extends ChangeCalls {
    * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted.
    */
   decision_settled: { id: number; delivered: boolean; filePath: string };
+  /** Answers the text that was accepted, until that decision is settled. */
+  decision_read: { id: number };
   consent: Record<string, never>;
   /** Asks for the model; the event `answered` comes with the same id. */
   ask: { id: number; question: QuestionName; params: Questions[QuestionName] };
   /** Whether `model_changed` is to be told, and whether of the selection, too, which changes with each key. */
   model_watch: { on: boolean; selection: boolean };
-  /** Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI. */
-  diff_open: { id: number; filePath: string; newContent: string; client: string; label: string };
+  /**
+   * Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI.
+   * `textId` names the text among all of all hosts, so that a text that nobody has changed need not be sent back.
+   */
+  diff_open: {
+    id: number;
+    filePath: string;
+    newContent: string;
+    textId: string;
+    client: string;
+    label: string;
+  };
   /** Answers what the proposal holds now, and changes nothing. */
   diff_read: { id: number };
   /**

@@ -183,6 +183,7 @@ t.test("one notification for each proposal, which never asks to press ENTER", as
     id,
     filePath: reviewer.nvim.path(`${"deep/".repeat(30)}${id}.txt`),
     newContent: "x\n",
+    textId: `${id}`,
     client: "a client with a name that does not end ".repeat(3),
     label: "Gemini CLI",
   }));
@@ -190,9 +191,7 @@ t.test("one notification for each proposal, which never asks to press ENTER", as
     `for _, params in ipairs(...) do require('gemini-bridge.host.rpc').call('diff_open', params) end`,
     params,
   );
-  await Promise.all(
-    [4, 5].map((id) => reviewer.call("diff_open", { ...params[0], id } as (typeof params)[0] & object)),
-  );
+  await Promise.all([4, 5].map((id) => reviewer.show({ ...params[0], id } as (typeof params)[0] & object)));
   t.equal((await reviewer.nvim.nvim.mode).blocking, false);
   const messages = (await reviewer.nvim.messages()).trim().split("\n");
   t.equal(messages.length, 5);

@@ -56,7 +56,7 @@ t.test("a review that waits can be decided, closed and replaced", async (t) => {
   const first = await reviewer.open(path("a.txt"), "first\n");
   const second = await reviewer.open(path("b.txt"), "second\n");
   const third = await reviewer.open(path("d/a.txt"), "third\n");
-  await reviewer.call("diff_open", {
+  await reviewer.show({
     id: third,
     filePath: path("d/a.txt"),
     newContent: "third again\n",
@@ -137,7 +137,7 @@ t.test("the same file proposed again replaces the text in the open view", async 
   const windows = await nvim.lua("return vim.api.nvim_list_wins()");
   await reviewer.review();
   await nvim.input("Aedited<Esc>");
-  await reviewer.call("diff_open", {
+  await reviewer.show({
     id,
     filePath: path("a.txt"),
     newContent: "second\r\n",

@@ -45,6 +45,34 @@ t.test("a text that cannot be replaced stays what is accepted", async (t) => {
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content });
 });
 
+t.test("a text that nobody has changed is not sent back, any other is", async (t) => {
+  const { nvim, client, path } = await start(t);
+  await nvim.lua(`
+    local send = vim.rpcnotify
+    function vim.rpcnotify(channel, method, event, payload)
+      if event == 'diff_accepted' then _G.sent = payload end
+      return send(channel, method, event, payload)
+    end`);
+  const proposal = (code: string) => `
+    local wins = vim.api.nvim_list_wins()
+    local win = vim.iter(wins):find(function(win) return vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff end)
+    vim.api.nvim_win_call(win, function() ${code} end)`;
+  for (const [name, edit, content, travels] of [
+    ["as it came", "", "two\n", false],
+    ["edited", "vim.cmd.normal('Athree')", "twothree\n", true],
+    ["edited and taken back", "vim.cmd.normal('Ax') vim.cmd.undo()", "two\n", false],
+    ["replaced and edited", "vim.cmd.normal('Ay')", "fory\n", true],
+  ] as const) {
+    if (name.startsWith("replaced")) await client.openDiff(path, "for\n");
+    await nvim.lua(`${proposal(edit)} ${ACCEPT}`);
+    const accepted = await client.waitForNotification("ide/diffAccepted");
+    t.same(accepted, { filePath: path, content }, name);
+    t.equal(await nvim.lua("return _G.sent.content ~= nil"), travels, name);
+    client.received["ide/diffAccepted"].length = 0;
+    await client.openDiff(path, "two\n");
+  }
+});
+
 t.test("an acceptance that the CLI's own close crosses still arrives", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(before("diff_close", ACCEPT));

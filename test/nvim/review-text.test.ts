@@ -71,8 +71,8 @@ t.test("any text comes back as it came, and again when it replaces another", asy
     fc.asyncProperty(file, text, text, async (file, first, second) => {
       id++;
       const params = { id, filePath: reviewer.nvim.path(file), client: "Gemini CLI", label: "Gemini CLI" };
-      await reviewer.call("diff_open", { ...params, newContent: first });
-      await reviewer.call("diff_open", { ...params, newContent: second });
+      await reviewer.show({ ...params, newContent: first });
+      await reviewer.show({ ...params, newContent: second });
       return (await reviewer.close(id)) === second;
     }),
     fuzz(t, "texts", 300),

@@ -132,7 +132,7 @@ t.test("a text that is replaced under text lock is there afterwards", async (t) 
   const reviewer = await start(t);
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<F2>");
-  await reviewer.call("diff_open", {
+  await reviewer.show({
     id,
     filePath: reviewer.nvim.path("a.txt"),
     newContent: "replaced\n",

@@ -4,15 +4,19 @@ import {
   type CallName,
   type Calls,
   EVENT_METHOD,
-  type EventName,
   type EventPayload,
   events,
 } from "../../src/nvim/protocol.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
-type Decision = Extract<EventName, `diff_${string}`>;
-type Received = { [N in Decision]: { name: N; payload: EventPayload<N> } }[Decision];
+/** What the user decided, with the text that they accepted. */
+type Received =
+  | { name: "diff_accepted"; payload: { id: number; content: string } }
+  | { name: "diff_rejected"; payload: EventPayload<"diff_rejected"> };
+
+/** Who shows a review knows its text. */
+type Proposal = Omit<Calls["diff_open"], "textId">;
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 
@@ -52,13 +56,14 @@ return {
 /** A Neovim whose host is the test itself: it makes the calls of a host and receives its events. */
 export class Reviewer {
   readonly received: Received[] = [];
+  readonly #texts = new Map<string, string>();
   #lastId = 0;
 
   private constructor(readonly nvim: Nvim) {
     nvim.nvim.on("notification", (method: string, args: unknown[]) => {
       if (method !== EVENT_METHOD) return;
       const name = z.string().parse(args[0]);
-      if (name === "diff_accepted") this.received.push({ name, payload: events[name].parse(args[1]) });
+      if (name === "diff_accepted") this.received.push({ name, payload: this.#accepted(args[1]) });
       if (name === "diff_rejected") this.received.push({ name, payload: events[name].parse(args[1]) });
     });
   }
@@ -77,10 +82,23 @@ export class Reviewer {
     return result;
   }
 
+  #accepted(payload: unknown): { id: number; content: string } {
+    const event = events.diff_accepted.parse(payload);
+    if ("content" in event) return event;
+    return { id: event.id, content: z.string().parse(this.#texts.get(event.textId)) };
+  }
+
+  /** Opens a review, or replaces its text. */
+  async show(proposal: Proposal): Promise<void> {
+    const textId = `text ${this.#texts.size}`;
+    this.#texts.set(textId, proposal.newContent);
+    await this.call("diff_open", { ...proposal, textId });
+  }
+
   /** Opens a review and returns its id. */
   async open(filePath: string, newContent: string, client = "Gemini CLI"): Promise<number> {
     const id = ++this.#lastId;
-    await this.call("diff_open", { id, filePath, newContent, client, label: "Gemini CLI" });
+    await this.show({ id, filePath, newContent, client, label: "Gemini CLI" });
     return id;
   }
 

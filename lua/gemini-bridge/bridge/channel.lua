@@ -42,9 +42,10 @@ end
 ---@param event "diff_accepted"|"diff_rejected"
 ---@param payload { id: integer, content?: string }
 ---@param asker string What the user knows the CLI as.
-function M.decide(event, payload, asker)
+---@param text_id? string What the host knows the content by, which then need not travel.
+function M.decide(event, payload, asker, text_id)
   decisions.add(event, payload, asker)
-  send(event, payload)
+  send(event, text_id and { id = payload.id, textId = text_id } or payload)
 end
 
 return M

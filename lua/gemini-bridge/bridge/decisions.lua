@@ -37,6 +37,18 @@ function M.list()
   return undelivered
 end
 
+--- What the user accepted. Raises when the host is done with it.
+---@param params { id: integer }
+---@return { content: string }
+function M.read(params)
+  for _, decision in ipairs(undelivered) do
+    if decision[2].id == params.id then
+      return { content = decision[2].content }
+    end
+  end
+  error("this decision is settled already", 0)
+end
+
 --- Takes one out.
 ---@param id integer
 ---@return gemini_bridge.Decision?

@@ -62,7 +62,8 @@ local function conclude(review, outcome, when, event, content)
     return false
   end
   if event then
-    channel.decide(event, { id = review.id, content = content }, review.label)
+    local text_id = content == review.proposed and review.text_id or nil
+    channel.decide(event, { id = review.id, content = content }, review.label, text_id)
   end
   M.opened(review)
   emit(outcome, review)

@@ -16,6 +16,7 @@ local M = {}
 ---@field client string
 ---@field label string What its CLI is known as.
 ---@field proposed string The text as it came.
+---@field text_id string What the host knows it by.
 ---@field group integer Autocommands that end with it.
 ---@field buffers? gemini_bridge.ReviewBuffers Once buffers could be made.
 ---@field written? table The state of the proposal's buffer when it was given the text as it came.

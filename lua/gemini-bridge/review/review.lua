@@ -115,7 +115,7 @@ local function make(review)
 end
 
 --- Creates a review that is pending. Its buffers follow as soon as buffers may be touched.
----@param params { id: integer, filePath: string, newContent: string, client: string, label: string }
+---@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
 ---@return gemini_bridge.Review
 function M.create(params)
   local review = { ---@type gemini_bridge.Review
@@ -124,6 +124,7 @@ function M.create(params)
     client = params.client,
     label = params.label,
     proposed = params.newContent,
+    text_id = params.textId,
     group = vim.api.nvim_create_augroup("gemini-bridge.review." .. params.id, {}),
     hunks = {},
     stale = false,
@@ -139,9 +140,9 @@ end
 
 --- Puts another text in the place of what was proposed, and of what the user made of it.
 ---@param review gemini_bridge.Review
----@param proposed string
-function M.replace(review, proposed)
-  review.proposed, review.written = proposed, nil
+---@param params { newContent: string, textId: string }
+function M.replace(review, params)
+  review.proposed, review.text_id, review.written = params.newContent, params.textId, nil
   safely.run(function()
     if queue.has(review) and review.buffers then
       text.write(review.buffers.proposal, review.proposed)

@@ -25,11 +25,11 @@ end
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
 --- Raises a sentence for what cannot be shown.
----@param params { id: integer, filePath: string, newContent: string, client: string, label: string }
+---@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
 function M.open(params)
   local open = queue.get(params.id)
   if open then
-    return life.replace(open, params.newContent)
+    return life.replace(open, params)
   end
   if params.filePath:sub(1, 1) ~= "/" then
     error("the path of a proposal must be absolute", 0)
