@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
+import { leaveOut, leftOut } from "./left-out.mjs";
 
 /** Where a module is remains what it was. */
 const places = {
@@ -16,6 +17,9 @@ const places = {
     });
   },
 };
+
+/** The client's logger takes over the console, and puts each message into words that nobody reads. */
+const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"));
 
 /**
  * @param {string} root of the repository
@@ -45,7 +49,7 @@ export async function bundleTests(root, files) {
       banner: {
         js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);`,
       },
-      plugins: [places],
+      plugins: [places, leaveOut(ofNeovim).plugin],
       logLevel: "warning",
     });
   } catch (error) {

@@ -1,7 +1,17 @@
 import { connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
-import { attach, type NeovimClient } from "neovim";
+import { NeovimClient } from "neovim/lib/api/client.js";
+import { z } from "zod";
 import { waitFor } from "./wait.ts";
+
+const Channel = z.object({ id: z.int() });
+
+class Client extends NeovimClient {
+  /** Of Neovim's whole API, which the client would ask for, it takes no more than the channel's number. */
+  override async requestApi(): Promise<[number]> {
+    return [Channel.parse(await this.request("nvim_get_chan_info", [0])).id];
+  }
+}
 
 /**
  * Connects to the Neovim that listens, or is about to, on a Unix socket.
@@ -23,9 +33,8 @@ export async function connectRpc(path: string, gone: Promise<unknown>): Promise<
   socket.on("data", (chunk) => reader.write(chunk));
   socket.on("close", () => reader.end());
   socket.on("error", () => socket.destroy());
-  const own = { ...console };
-  const client = attach({ reader, writer: socket });
-  Object.assign(console, own); // the client has sent console.* to its logger
+  const client = new Client();
+  client.attach({ reader, writer: socket });
   return client;
 }
 

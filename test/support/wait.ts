@@ -26,7 +26,7 @@ export async function waitFor<T>(
       } catch (error) {
         last = `last error: ${error instanceof Error ? error.message : String(error)}`;
       }
-      await delay(Math.min(10 + (performance.now() - start) / 20, 100));
+      await delay(Math.min(10 + (performance.now() - start) / 10, 100));
     } while (performance.now() < deadline);
   } finally {
     end.abort();
