@@ -3,13 +3,13 @@ import { availableParallelism, cpus } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** Milliseconds after which a piece that was started shows in what the processors do. */
-const PERIOD = 300;
+const PERIOD = 250;
 
 /** Many tests wait for a clock; with more of them than this at once, those that do not would wait for each other. */
-const MOST = 3 * availableParallelism();
+const MOST = 4 * availableParallelism();
 
 /** So much of the processors' time is room for another piece. */
-const ENOUGH = 0.2;
+const ENOUGH = 0.15;
 
 /** @param {(() => Promise<void>)[]} pieces each is called once, in this order; none may reject */
 export async function keepBusy(pieces) {

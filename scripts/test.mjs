@@ -83,7 +83,7 @@ process.exitCode = total.fail > 0 ? 1 : 0;
 function mixed(runs) {
   const kind = ({ file }) => dirname(file);
   const count = new Map();
-  const place = (run) => count.set(kind(run), (count.get(kind(run)) ?? 0) + 1).get(kind(run));
+  const place = (run) => count.set(kind(run), (count.get(kind(run)) ?? 0) + 1).get(kind(run)) - 1;
   const placed = runs.map((run) => ({ run, place: place(run) }));
   const share = ({ run, place }) => place / count.get(kind(run));
   return placed.sort((one, other) => share(one) - share(other)).map(({ run }) => run);
