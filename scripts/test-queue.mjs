@@ -9,7 +9,7 @@ const PERIOD = 250;
 const MOST = 4 * availableParallelism();
 
 /** So much of the processors' time is room for another piece. */
-const ENOUGH = 0.15;
+const ENOUGH = 0.1;
 
 /** @param {(() => Promise<void>)[]} pieces each is called once, in this order; none may reject */
 export async function keepBusy(pieces) {
