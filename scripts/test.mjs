@@ -76,7 +76,8 @@ if (total.pass + total.fail === 0) {
   console.log("no test ran");
   total.fail = 1;
 }
-console.log(`\n${total.pass} passed, ${total.fail} failed`);
+console.log(`\n# time=${Math.round(performance.now() / 1000)}s`);
+console.log(`${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
 /** What keeps processors busy (the CLI starts) beside what waits for a clock (Neovim draws), all along. */

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -35,9 +36,10 @@ async function copyBuilt(t: Test) {
   for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   const dist = join(dir, "dist");
+  let node = process.execPath;
   let user = {};
   const start = (...args: string[]) => {
-    const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
+    const [file = "", ...words] = withEnv({}, [node, ...args]);
     return spawn(file, words, { ...user, cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
   const make = () => once(start("-e", KEEP_CODE_CACHE), "exit");
@@ -58,7 +60,11 @@ async function copyBuilt(t: Test) {
     protect() {
       chmodSync(dir, 0o755);
       chmodSync(dist, 0o555);
-      if (process.getuid?.() === 0) user = { uid: NOBODY, gid: NOBODY };
+      if (process.getuid?.() !== 0) return;
+      user = { uid: NOBODY, gid: NOBODY };
+      // The folder that it is in may be its owner's alone.
+      node = join(dir, "node");
+      copyFileSync(process.execPath, node);
     },
     cache: join(dist, name),
     /** Starts the entry, as Neovim does, until it asks for its channel. @returns how it ended, and what it said. */
