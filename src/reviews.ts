@@ -101,7 +101,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Takes the user's decision to the session that asked, or carries it out. */
+  /** Takes the user's decision to the session that asked, or carries it out. @param accepted nothing for a rejection */
   async function decide(id: number, accepted?: (review: Review) => Promise<string>): Promise<void> {
     const review = records.get(id);
     if (!review) {

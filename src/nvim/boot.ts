@@ -1,7 +1,7 @@
 /** What Lua tells a host that has just attached, and some of it again when it changes: a part of CONTRACT 1. */
 import * as z from "zod";
 import { Clis } from "../ide/profiles.ts";
-import { list } from "./list.ts";
+import { list, map } from "./list.ts";
 import { Memory } from "./memory.ts";
 
 /** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
@@ -10,7 +10,7 @@ export const Workspace = z.object({ directories: list(z.string()) });
 /** Whether CLIs ask before every edit: all of them, and some by name. */
 export const Gate = z.object({
   all: z.boolean(),
-  clis: z.preprocess((value) => (Array.isArray(value) ? {} : value), z.record(z.string(), z.boolean())),
+  clis: map(z.boolean()),
 });
 
 export const Boot = z.object({
@@ -59,10 +59,7 @@ export const Boot = z.object({
     }),
   }),
   /** The user's own prompts, by name. */
-  prompts: z.preprocess(
-    (value) => (Array.isArray(value) ? {} : value),
-    z.record(z.string(), z.object({ description: z.string(), text: z.string() })),
-  ),
+  prompts: map(z.object({ description: z.string(), text: z.string() })),
   /** Of the host before this one, when it crashed. */
   memory: Memory.optional(),
   /** Events, each a name and a payload, about diffs that the host before this one has not settled. */

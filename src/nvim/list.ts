@@ -1,9 +1,11 @@
-/** Lists as Lua sends them. */
+/** Lists and maps as Lua sends them: it cannot tell an empty one from the other. */
 import * as z from "zod";
 
-/** Lua cannot tell an empty list from an empty map. */
 export const list = <T extends z.ZodType>(item: T) =>
   z.preprocess((value) => (isEmptyObject(value) ? [] : value), z.array(item));
+
+export const map = <T extends z.ZodType>(item: T) =>
+  z.preprocess((value) => (Array.isArray(value) ? {} : value), z.record(z.string(), item));
 
 function isEmptyObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && Object.keys(value).length === 0;

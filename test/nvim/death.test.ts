@@ -8,8 +8,8 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** How many deaths at random moments: by their numbers twenty have each of the five kinds at each of four stages. */
-const DEATHS = Number(process.env["DEATHS"] ?? 20);
+/** How many deaths at random moments: by their numbers forty have each of the five kinds at each of eight stages. */
+const DEATHS = Number(process.env["DEATHS"] ?? 40);
 
 /** So many Neovims live at once. */
 const AT_ONCE = 4;

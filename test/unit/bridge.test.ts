@@ -1,6 +1,7 @@
 import t from "tap";
 import { createLog } from "../../src/log.ts";
 import { createBridge } from "../../src/nvim/bridge.ts";
+import type { EventPayload } from "../../src/nvim/protocol.ts";
 
 /** A bridge that is not asked to call Neovim. */
 function bridgeToNobody() {
@@ -13,7 +14,8 @@ function bridgeToNobody() {
 t.test("events wait for their handlers, in their order and behind those of an earlier host", async (t) => {
   const bridge = bridgeToNobody();
   const seen: string[] = [];
-  const accepted = ({ id }: { id: number }) => void seen.push(`${id} accepted`);
+  const accepted = (event: EventPayload<"diff_accepted">) =>
+    void seen.push(`${event.id} ${"content" in event ? event.content : ""}`);
   bridge.handle({ stop: () => void seen.push("stop") });
   bridge.dispatch("diff_accepted", { id: 2, content: "b" });
   bridge.dispatch("diff_rejected", { id: 3 });
@@ -22,7 +24,7 @@ t.test("events wait for their handlers, in their order and behind those of an ea
   bridge.handle({ diff_accepted: accepted, diff_rejected: ({ id }) => void seen.push(`${id}`) }, [
     ["diff_accepted", { id: 1, content: "a" }],
   ]);
-  t.same(seen, ["stop", "1 accepted", "2 accepted", "3"]);
+  t.same(seen, ["stop", "1 a", "2 b", "3"]);
   bridge.dispatch("diff_rejected", { id: 4 });
   t.same(seen.at(-1), "4", "and then they do not wait");
 });

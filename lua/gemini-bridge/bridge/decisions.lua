@@ -37,16 +37,23 @@ function M.list()
   return undelivered
 end
 
+--- Where the decision on a review is among those.
+---@param id integer
+---@return integer?
+local function index_of(id)
+  for i, decision in ipairs(undelivered) do
+    if decision[2].id == id then
+      return i
+    end
+  end
+end
+
 --- What the user accepted. Raises when the host is done with it.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read(params)
-  for _, decision in ipairs(undelivered) do
-    if decision[2].id == params.id then
-      return { content = decision[2].content }
-    end
-  end
-  error("this decision is settled already", 0)
+  local i = index_of(params.id) or error("this decision is settled already", 0)
+  return { content = undelivered[i][2].content }
 end
 
 --- Takes one out.
@@ -54,10 +61,9 @@ end
 ---@return gemini_bridge.Decision?
 ---@return string? asker
 function M.take(id)
-  for i, decision in ipairs(undelivered) do
-    if decision[2].id == id then
-      return table.remove(undelivered, i), take_asker(id)
-    end
+  local i = index_of(id)
+  if i then
+    return table.remove(undelivered, i), take_asker(id)
   end
 end
 
