@@ -79,6 +79,14 @@ exec unshare --user --map-root-user sh -c 'echo 0 >/proc/sys/user/max_inotify_wa
       "there is no room",
     );
     writeFileSync(nvim.path("a.txt"), "polled text\n");
+    await nvim.lua(
+      `local busy = vim.uv.new_work(function() vim.uv.sleep(500) end, function() end)
+      for _ = 1, 4 do busy:queue() end -- each of libuv's threads
+      vim.cmd.edit('b.txt')
+      vim.fn.writefile({ 'written at once' }, ...)`,
+      nvim.path("b.txt"),
+    );
     await nvim.waitFor(`${TEXT("a.txt")} == 'polled text'`, "the new text", 10_000);
+    await nvim.waitFor(`${TEXT("b.txt")} == 'written at once'`, "what other threads see late", 10_000);
   });
 }

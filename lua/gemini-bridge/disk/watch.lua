@@ -20,19 +20,35 @@ local function existing_parent(path)
   return directory
 end
 
---- Looks at a file now and then.
+---@param stat uv.fs_stat.result? Of a file that is not there: nil.
+---@return string version Another one when the file has been written or replaced.
+local function version_of(stat)
+  return stat and ("%d.%d %d %d"):format(stat.mtime.sec, stat.mtime.nsec, stat.size, stat.ino) or "none"
+end
+
+--- Looks at a file now and then. What it is like now is asked for at once: |uv_fs_poll_t| has it asked by another
+--- thread, and never tells of what is written before that thread gets to it.
 ---@param path string
 ---@param changed fun()
----@return uv.uv_fs_poll_t
+---@return uv.uv_timer_t
 local function poll(path, changed)
   if not poll_told then
     poll_told = true
     local text = "the system has no room to watch more files (see fs.inotify in sysctl): they are polled"
     channel.notify("log", { level = "warn", text = text })
   end
-  local handle = assert(vim.uv.new_fs_poll())
-  handle:start(path, POLL_INTERVAL, changed)
-  return handle
+  local last = version_of(vim.uv.fs_stat(path))
+  local timer = assert(vim.uv.new_timer())
+  timer:start(POLL_INTERVAL, POLL_INTERVAL, function()
+    vim.uv.fs_stat(path, function(_, stat)
+      local version = version_of(stat)
+      if version ~= last then
+        last = version
+        changed()
+      end
+    end)
+  end)
+  return timer
 end
 
 --- Watches the directory, not the file: one that is replaced or not there yet is seen, too.
@@ -42,7 +58,7 @@ end
 function M.start(path, changed)
   local name = vim.fs.basename(path)
   local timer = assert(vim.uv.new_timer())
-  local handle ---@type (uv.uv_fs_event_t|uv.uv_fs_poll_t)?
+  local handle ---@type (uv.uv_fs_event_t|uv.uv_timer_t)?
   local watched ---@type string?
   local arm
 
