@@ -12,97 +12,117 @@ local function lazy(name, module)
   end
 end
 
+--- A command, and a <Plug> map for it. No loop, and no helper of Neovim's that has one: LuaJIT begins to compile it,
+--- which takes as much time of each start as all the rest here.
 ---@param name string
----@param run string|fun(args: table) The name of the function in gemini-bridge.commands, or one.
----@param desc string
----@param opts? vim.api.keyset.user_command
-local function command(name, run, desc, opts)
-  opts = vim.tbl_extend("force", opts or {}, { desc = desc })
-  vim.api.nvim_create_user_command(name, type(run) == "string" and lazy(run) or run, opts)
+---@param run fun(args: table)
+---@param opts vim.api.keyset.user_command
+local function command(name, run, opts)
+  vim.api.nvim_create_user_command(name, run, opts)
   -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
-  local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = desc }
-  for _, mode in ipairs({ "", "t" }) do -- the first is several; more calls would take time of each start
-    vim.api.nvim_set_keymap(mode, plug, keys, map)
-  end
+  local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = opts.desc }
+  vim.api.nvim_set_keymap("", plug, keys, map)
+  vim.api.nvim_set_keymap("t", plug, keys, map)
 end
 
 local diff = lazy("complete_diffs")
 -- "bar" where a "|" can be no part of a path or a text.
-command("GeminiStart", "start", "Start the bridge to Gemini CLI", { bar = true })
-command("GeminiStop", "stop", "Stop the bridge to Gemini CLI", { bar = true })
-command("GeminiRestart", "restart", "Restart the bridge to Gemini CLI", { bar = true })
-command("GeminiStatus", "status", "Show the state of the bridge to Gemini CLI", { bar = true })
-command("GeminiLog", "log", "Open the log of the bridge to Gemini CLI", { bar = true })
-command("GeminiAccept", "accept", "Accept a proposed change", { nargs = "?", bang = true, complete = diff })
-command("GeminiReject", "reject", "Reject a proposed change", { nargs = "?", complete = diff })
-command("GeminiReview", "review", "Go to a proposed change", { nargs = "?", complete = diff })
-command("Gemini", "terminal", "Open, focus or hide Gemini CLI", {
+command("GeminiStart", lazy("start"), { desc = "Start the bridge to Gemini CLI", bar = true })
+command("GeminiStop", lazy("stop"), { desc = "Stop the bridge to Gemini CLI", bar = true })
+command("GeminiRestart", lazy("restart"), { desc = "Restart the bridge to Gemini CLI", bar = true })
+command("GeminiStatus", lazy("status"), { desc = "Show the state of the bridge to Gemini CLI", bar = true })
+command("GeminiLog", lazy("log"), { desc = "Open the log of the bridge to Gemini CLI", bar = true })
+command(
+  "GeminiAccept",
+  lazy("accept"),
+  { desc = "Accept a proposed change", nargs = "?", bang = true, complete = diff }
+)
+command("GeminiReject", lazy("reject"), { desc = "Reject a proposed change", nargs = "?", complete = diff })
+command("GeminiReview", lazy("review"), { desc = "Go to a proposed change", nargs = "?", complete = diff })
+command("Gemini", lazy("terminal"), {
+  desc = "Open, focus or hide Gemini CLI",
   nargs = "*",
   bang = true,
   range = true, -- which ":" in Visual mode puts there
   complete = lazy("complete_terminal"),
 })
-command("GeminiSend", "send", "Type a prompt with what is here into Gemini CLI", {
+command("GeminiSend", lazy("send"), {
+  desc = "Type a prompt with what is here into Gemini CLI",
   nargs = "*",
   bang = true,
   range = true,
   complete = lazy("complete_send"),
 })
-command("GeminiPrompt", "prompt", "Write a prompt for Gemini CLI in a buffer", {
+command("GeminiPrompt", lazy("prompt"), {
+  desc = "Write a prompt for Gemini CLI in a buffer",
   nargs = "*",
   bang = true,
   range = true,
 })
-command("GeminiAdd", "add", "Type references to files into Gemini CLI", {
+command("GeminiAdd", lazy("add"), {
+  desc = "Type references to files into Gemini CLI",
   nargs = "*",
   range = true,
   complete = lazy("complete_files"),
 })
-command("GeminiSelect", "select", "Pin a selection for Gemini CLI, or drop it", {
+command("GeminiSelect", lazy("select"), {
+  desc = "Pin a selection for Gemini CLI, or drop it",
   bang = true,
   range = true,
   bar = true,
 })
-command("GeminiShare", "share", "Pause or resume what Gemini CLI is told", {
+command("GeminiShare", lazy("share"), {
+  desc = "Pause or resume what Gemini CLI is told",
   nargs = 1,
   complete = lazy("complete_share"),
   bar = true,
 })
-command(
-  "GeminiGate",
-  lazy("run", "gemini-bridge.agent.gate_command"),
-  "Have Gemini CLI ask before every edit, or not",
-  {
-    nargs = "*",
-    complete = lazy("complete", "gemini-bridge.agent.gate_command"),
-    bar = true,
-  }
-)
-command("GeminiEnv", "env", "Print and copy what leads a CLI elsewhere to this Neovim", {
+command("GeminiGate", lazy("run", "gemini-bridge.agent.gate_command"), {
+  desc = "Have Gemini CLI ask before every edit, or not",
+  nargs = "*",
+  complete = lazy("complete", "gemini-bridge.agent.gate_command"),
+  bar = true,
+})
+command("GeminiEnv", lazy("env"), {
+  desc = "Print and copy what leads a CLI elsewhere to this Neovim",
   nargs = "?",
   complete = lazy("complete_env"),
   bar = true,
 })
-command("GeminiDoctor", "doctor", "Say why a CLI does not connect", {
+command("GeminiDoctor", lazy("doctor"), {
+  desc = "Say why a CLI does not connect",
   nargs = "?",
   complete = lazy("complete_doctor"),
   bar = true,
 })
-command("GeminiBuild", "build", "Build the Node part of the bridge", { bar = true })
+command("GeminiBuild", lazy("build"), { desc = "Build the Node part of the bridge", bar = true })
 
 local extending = "gemini-bridge.commands.extending"
-command("GeminiExtension", lazy("run", extending), "Install or remove the extension of a CLI", {
+command("GeminiExtension", lazy("run", extending), {
+  desc = "Install or remove the extension of a CLI",
   nargs = "+",
   complete = lazy("complete", extending),
   bar = true,
 })
 
 local changing = "gemini-bridge.commands.changing"
-local change = { nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
-command("GeminiChanges", lazy("list", changing), "List what CLIs changed without a review", { bar = true })
-command("GeminiHistory", lazy("history", changing), "Show what CLIs proposed and wrote", { bar = true })
-command("GeminiKeep", lazy("keep", changing), "Keep what a CLI changed", change)
-command("GeminiUndo", lazy("undo", changing), "Undo what a CLI changed", change)
+---@param desc string
+local function on_changes(desc)
+  return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
+end
+
+command(
+  "GeminiChanges",
+  lazy("list", changing),
+  { desc = "List what CLIs changed without a review", bar = true }
+)
+command(
+  "GeminiHistory",
+  lazy("history", changing),
+  { desc = "Show what CLIs proposed and wrote", bar = true }
+)
+command("GeminiKeep", lazy("keep", changing), on_changes("Keep what a CLI changed"))
+command("GeminiUndo", lazy("undo", changing), on_changes("Undo what a CLI changed"))
 
 ---@param name string
 ---@param run string Name of the function in gemini-bridge.commands.changing.

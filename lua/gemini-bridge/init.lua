@@ -16,6 +16,9 @@ end
 --- Takes the user's options. Needed only to change a default.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
+  if not package.loaded["gemini-bridge.config"] and (opts == nil or vim.deep_equal(opts, {})) then
+    return -- the defaults are in force, and nothing starts by itself
+  end
   local problems = require("gemini-bridge.config").set(opts)
   if #problems > 0 then
     require("gemini-bridge.notify")(table.concat(problems, "; "), "warn")

@@ -31,6 +31,12 @@ t.test("options", async (t) => {
     ]);
     t.equal(await get("autostart"), false);
     t.equal(await get("diff.layout"), "tab");
+    t.same(
+      await problems('{ ["diff.keys"] = { accept = "ga" }, ["log.level"] = "warn" }'),
+      [],
+      "dotted names",
+    );
+    t.same([await get("diff.keys.accept"), await get("log.level")], ["ga", "warn"]);
   });
 
   await t.test("setup says it in a message", async (t) => {
@@ -42,5 +48,22 @@ t.test("options", async (t) => {
   await t.test("without setup the defaults hold", async (t) => {
     const fresh = await startNvim(t);
     t.equal(await fresh.lua('return require("gemini-bridge.config").get().diff.layout'), "auto");
+  });
+
+  await t.test("setup without options loads nothing, and takes earlier ones back", async (t) => {
+    const fresh = await startNvim(t);
+    const loaded = () =>
+      fresh.lua(`return vim.tbl_filter(function(name) return vim.startswith(name, "gemini-bridge") end,
+        vim.tbl_keys(package.loaded))`);
+    t.same(await loaded(), [], "by the plugin itself");
+    await fresh.lua('require("gemini-bridge").setup() require("gemini-bridge").setup({})');
+    t.same(await loaded(), ["gemini-bridge"]);
+    for (const options of ["", "{}"]) {
+      await fresh.lua('require("gemini-bridge").setup({ log = { level = "debug" } })');
+      await fresh.lua(`require("gemini-bridge").setup(${options})`);
+      t.equal(await fresh.lua('return require("gemini-bridge.config").get().log.level'), "info");
+    }
+    await fresh.lua('require("gemini-bridge").setup("all")');
+    t.match(await fresh.messages(), "setup() takes a table");
   });
 });

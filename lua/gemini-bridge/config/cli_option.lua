@@ -12,7 +12,7 @@ local M = {}
 ---@field settings { folder: string } The folder of its files in the home directory.
 ---@field byProcess? table<string, string> It needs a shell above itself, or these variables: see src/ide/profiles.ts.
 
-local path = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)) .. "/profiles.json"
+local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?
 
 --- Those that are known.

@@ -14,19 +14,19 @@ M.problems = {}
 ---@param name string
 ---@param value any
 local function assign(target, name, value)
-  local keys = vim.split(name, ".", { plain = true })
-  for i = 1, #keys - 1 do
-    target[keys[i]] = target[keys[i]] or {}
-    target = target[keys[i]]
+  local groups, key = name:match("^(.-)([^.]*)$")
+  for group in groups:gmatch("[^.]+") do
+    target[group] = target[group] or {}
+    target = target[group]
   end
-  target[keys[#keys]] = value
+  target[key] = value
 end
 
 ---@return table<string, any>
 local function defaults()
   local options = {}
   for _, spec in ipairs(M.schema) do
-    assign(options, spec[1], vim.deepcopy(spec.default))
+    assign(options, spec[1], type(spec.default) == "table" and vim.deepcopy(spec.default) or spec.default)
   end
   return options
 end
