@@ -78,6 +78,9 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
+  -- A timer that has been set is started again in half the time.
+  timer:start(subscription.debounce, subscription.debounce, on_timer)
+  timer:stop()
   if consent.is_paused() then
     first = hrtime()
     return send()
@@ -118,15 +121,16 @@ function touch()
   last = hrtime()
   if not first then
     first = last
-    timer:start(subscription.debounce, 0, on_timer)
+    timer:again()
   end
 end
 
 function on_timer()
   local wait = math.min(last + subscription.debounce * MS, first + subscription.maxWait * MS) - hrtime()
   if wait > 0 then
-    timer:start(math.ceil(wait / MS), 0, on_timer)
+    timer:start(math.ceil(wait / MS), subscription.debounce, on_timer)
   else
+    timer:stop()
     vim.schedule(send)
   end
 end
