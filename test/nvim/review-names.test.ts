@@ -143,3 +143,18 @@ t.test("no modeline of a proposal is obeyed; its filetype comes from the path", 
     await reviewer.close(id);
   }
 });
+
+t.test("a proposal for a file that is open has the type that the file has there", async (t) => {
+  const files = { "x.txt": "one\n", "y.txt": "one\n" };
+  const reviewer = await Reviewer.start(t, { files, args: ["x.txt"], init: "" });
+  await reviewer.nvim.command("set filetype=lua");
+  const types = async () =>
+    reviewer.nvim.lua(`return vim.iter(vim.api.nvim_list_bufs()):filter(function(buf)
+      return vim.startswith(vim.api.nvim_buf_get_name(buf), 'gemini')
+    end):map(function(buf) return vim.bo[buf].filetype end):totable()`);
+  const x = await reviewer.open(reviewer.nvim.path("x.txt"), "new\n");
+  t.same(await types(), ["lua"]);
+  await reviewer.close(x);
+  await reviewer.open(reviewer.nvim.path("y.txt"), "new\n");
+  t.same(await types(), ["text", "text"]);
+});

@@ -55,7 +55,9 @@ t.test("a buffer that is wiped while its window is part of the layout", async (t
 t.test("a review whose file's buffer was wiped is shown with a copy and blocks nobody", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt", "b.txt", "c.txt"] });
   const { nvim } = reviewer;
-  await nvim.lua("vim.cmd.bufdo('edit') vim.cmd.buffer('c.txt')");
+  await nvim.lua(
+    "vim.cmd.bufdo('edit') vim.bo[vim.fn.bufnr('a.txt')].filetype = 'lua' vim.cmd.buffer('c.txt')",
+  );
   const first = await reviewer.open(nvim.path("c.txt"), "first\n");
   const second = await reviewer.open(nvim.path("a.txt"), PROPOSED);
   const third = await reviewer.open(nvim.path("b.txt"), "third\n");
@@ -65,9 +67,10 @@ t.test("a review whose file's buffer was wiped is shown with a copy and blocks n
   const sides = await nvim.lua(`return vim.iter(vim.api.nvim_list_wins()):filter(function(win)
     return vim.wo[win].diff
   end):map(function(win)
-    return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true), ' ')
+    local buf = vim.api.nvim_win_get_buf(win)
+    return vim.bo[buf].filetype .. ': ' .. table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), ' ')
   end):totable()`);
-  t.same([...(sides as string[])].sort(), ["one 2 three", "one two three"]);
+  t.same([...(sides as string[])].sort(), ["lua: one 2 three", "lua: one two three"]);
   await nvim.command("GeminiAccept a.txt");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id: second, content: PROPOSED } });
   await nvim.waitFor(`${SHOWN} == '${nvim.path("b.txt")}'`, "the third review");

@@ -83,6 +83,32 @@ function M.buffers(review)
   }
 end
 
+--- The type of a review's file: that of the user's own buffer, else by the path. A modeline in the proposal has no say.
+---@param review gemini_bridge.Review
+---@return string # Empty when there is none.
+local function filetype(review)
+  local buffers = review.buffers
+  local own = buffers.copied and "" or vim.bo[buffers.original].filetype
+  if own ~= "" then
+    return own -- a user may have chosen it, and to look for it takes Neovim half a millisecond
+  end
+  local ok, found = pcall(vim.filetype.match, { filename = review.filePath, buf = buffers.proposal })
+  return ok and found or ""
+end
+
+---@param buf integer
+---@param name string A file type.
+local function set_filetype(buf, name)
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+    return
+  end
+  local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
+  safely.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
+  -- Once more: a file type's plugins may think that this is a file.
+  set_options(buf, OPTIONS)
+  vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
+end
+
 --- Compares with a copy when the user has wiped the file's buffer meanwhile.
 ---@param review gemini_bridge.Review
 function M.mend(review)
@@ -94,27 +120,22 @@ function M.mend(review)
     window.delete_buffer(buffers.original)
   end
   buffers.original, buffers.copied, review.counted = copy(review.id, review.filePath), true, nil
-  M.set_filetype(buffers.original, review.filePath)
+  local name = vim.bo[buffers.proposal].filetype
+  if name ~= "" then
+    set_filetype(buffers.original, name)
+  end
 end
 
---- Gives a buffer of these the type of its file, by the path alone: a modeline in the text has no say.
----@param buf integer
----@param file string Absolute path.
-function M.set_filetype(buf, file)
-  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+--- Gives the buffers of a review the type of their file.
+---@param review gemini_bridge.Review
+function M.set_filetypes(review)
+  local name = filetype(review)
+  if name == "" then
     return
   end
-  local ok, filetype = pcall(vim.filetype.match, { filename = file, buf = buf })
-  if not (ok and filetype) then
-    local open = path.buffer(file)
-    filetype = open and vim.bo[open].filetype
-  end
-  if filetype and filetype ~= "" then
-    local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
-    safely.attempt(vim.api.nvim_set_option_value, "filetype", filetype, { buf = buf })
-    -- Once more: a file type's plugins may think that this is a file.
-    set_options(buf, OPTIONS)
-    vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
+  set_filetype(review.buffers.proposal, name)
+  if review.buffers.copied then
+    set_filetype(review.buffers.original, name)
   end
 end
 

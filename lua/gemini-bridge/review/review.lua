@@ -85,10 +85,7 @@ local function dress(review)
   if not queue.has(review) then
     return
   end
-  proposal.set_filetype(review.buffers.proposal, review.filePath)
-  if review.buffers.copied then
-    proposal.set_filetype(review.buffers.original, review.filePath)
-  end
+  proposal.set_filetypes(review)
   if review.view then
     view.align(review.view)
   end
