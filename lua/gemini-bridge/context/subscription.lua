@@ -121,7 +121,11 @@ function touch()
   last = hrtime()
   if not first then
     first = last
-    timer:again()
+    if subscription.debounce > 0 then
+      timer:again()
+    else
+      on_timer()
+    end
   end
 end
 
