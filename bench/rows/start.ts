@@ -151,7 +151,7 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
       unit: "ms",
       figure: summarize(figures.map(({ took }) => took)),
       floor: summarize(floors.map(({ took }) => took)),
-      goal: { ratio: 1.25 },
+      goal: { ratio: 1.15 },
     },
     {
       name: ":GeminiStart blocks the editor",

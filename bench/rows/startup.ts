@@ -52,12 +52,15 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup("")).setup : 0),
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
+    const floor = summarize(without);
+    // Against the start next to it: what the machine does meanwhile is more than the difference.
+    const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {
         name: "start of Neovim, plugin installed",
         unit: "ms",
-        figure: summarize(with_),
-        floor: summarize(without),
+        figure: summarize(beyond.map((more) => floor.median + more)),
+        floor,
         goal: { more: 0.15 },
       },
     ];
