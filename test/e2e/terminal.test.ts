@@ -95,6 +95,26 @@ t.test("a prompt starts the CLI and waits until it listens", async (t) => {
   await nvim.waitFor(() => !pids.some(isAlive), "the CLI to end");
 });
 
+t.test("Enter that the CLI takes for a line break is pressed again", async (t) => {
+  const { nvim, model } = await start(t);
+  model.say([{ text: "Good morning." }]);
+  // The first one comes while the CLI has not yet forgotten a paste, as it does when it has much to do.
+  await nvim.lua(`
+    local send, first = vim.fn.chansend, true
+    vim.fn.chansend = function(channel, keys)
+      if keys ~= "\\r" or not first then return send(channel, keys) end
+      first = false
+      send(channel, "\\27[200~ \\27[201~")
+      return vim.defer_fn(function() send(channel, keys) end, 25)
+    end`);
+  await nvim.command("edit greet.js");
+  await nvim.input(":GeminiSend! hello<CR>");
+  const gemini = await geminiIn(nvim);
+  await gemini.waitForScreen(/Good morning\./, 30_000);
+  t.match(model.promptText(), /@greet\.js hello/);
+  t.notMatch(await nvim.messages(), /did not take Enter/);
+});
+
 t.test("a Neovim that is killed takes the real CLI along", async (t) => {
   const { nvim } = await start(t);
   await nvim.command("Gemini");

@@ -37,7 +37,14 @@ ${below}`;
 const EMPTY = " >   Type your message or @path/to/file";
 
 /** Screens as these programs draw them, and what is read of them. */
-const screens: [program: string, what: string, screen: string, state: string, text?: string][] = [
+const screens: [
+  program: string,
+  what: string,
+  screen: string,
+  state: string,
+  text?: string,
+  height?: number,
+][] = [
   ["gemini", "nothing typed", gemini(EMPTY), "empty"],
   ["gemini", "in YOLO mode", gemini(EMPTY.replace(">", "*")), "empty"],
   ["gemini", "with its vim keys", gemini(" >   Press 'i' for INSERT mode."), "empty"],
@@ -49,9 +56,10 @@ const screens: [program: string, what: string, screen: string, state: string, te
     "User:  hi\nModel:  Hi.\n1 open file\n>    Type your message or @p\n",
     "empty",
   ],
-  ["gemini", "a text", gemini(" > see this"), "typed", "seethis"],
-  ["gemini", "lines, one empty", gemini(" > a b\n\n   > c"), "typed", "ab>c"],
-  ["gemini", "a list below", gemini(` > /se\n${" settings\n".repeat(8)}`), "menu", "/se"],
+  ["gemini", "a text", gemini(" > see this"), "typed", "seethis", 2],
+  ["gemini", "a text and a line break", gemini(" > see this\n   "), "typed", "seethis", 3],
+  ["gemini", "lines, one empty", gemini(" > a b\n\n   > c"), "typed", "ab>c", 4],
+  ["gemini", "a list below", gemini(` > /se\n${" settings\n".repeat(8)}`), "menu", "/se", 1],
   ["gemini", "a question", ` > change it\n\n${QUESTION}`, "question"],
   ["gemini", "a question above", gemini(EMPTY, ` > change it\n\n${QUESTION}\n`), "question"],
   ["gemini", "a question of before", gemini(EMPTY, `${QUESTION}\n > thanks\n\n✦ Fine.\n`), "empty"],
@@ -74,8 +82,15 @@ const screens: [program: string, what: string, screen: string, state: string, te
   ["gemini", "a shell after its end", " > /quit\n\nAgent powering down. Goodbye!\n\n$ ", "absent"],
   ["qwen", "nothing typed", qwen(">   Type your message or @path/to/file"), "empty"],
   ["qwen", "in German", qwen(">   Nachricht eingeben oder @Pfad/zur/Datei"), "empty"],
-  ["qwen", "a text", qwen("> see\n  this \u200b"), "typed", "seethis"],
-  ["qwen", "a list below", qwen("> /se \u200b", `  > settings\n${"    skill\n".repeat(8)}`), "menu", "/se"],
+  ["qwen", "a text", qwen("> see\n  this \u200b"), "typed", "seethis", 2],
+  [
+    "qwen",
+    "a list below",
+    qwen("> /se \u200b", `  > settings\n${"    skill\n".repeat(8)}`),
+    "menu",
+    "/se",
+    1,
+  ],
   ["qwen", "a shell's prompt", qwen("!   Type your message or @path/to/file"), "elsewhere"],
   [
     "qwen",
@@ -87,7 +102,7 @@ const screens: [program: string, what: string, screen: string, state: string, te
 
 t.test("what CLIs draw", async (t) => {
   const nvim = await startNvim(t);
-  for (const [program, what, screen, state, text = ""] of screens) {
+  for (const [program, what, screen, state, text = "", height] of screens) {
     const reading = await nvim.lua(
       `local screens = require('gemini-bridge.send.screens')
        local program, lines = ...
@@ -95,7 +110,7 @@ t.test("what CLIs draw", async (t) => {
       program,
       screen.split("\n"),
     );
-    t.same(reading, { state, text }, `${program}: ${what}`);
+    t.same(reading, { state, text, ...(height && { height }) }, `${program}: ${what}`);
   }
 });
 

@@ -126,7 +126,8 @@ local function until_shown(lane, prompt, before, text)
   return outcome, last
 end
 
---- Presses Enter and sees that the text goes.
+--- Presses Enter and sees that the text goes. A CLI that has much to do may still take it for a line break of the
+--- paste, which makes its prompt a line taller: then, and only then, it is pressed again.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
 ---@param shown gemini_bridge.Reading
@@ -137,9 +138,17 @@ local function enter(lane, prompt, shown)
     return
   end
   local deadline = vim.uv.now() + TIMEOUT
+  local height, is_taller = shown.height, false
   local stays = watch(lane, prompt, function(reading)
     if reading.state ~= shown.state or reading.text ~= shown.text then
       return false
+    end
+    local was_taller = is_taller
+    is_taller = height ~= nil and reading.height == height + 1
+    -- Seen twice, it is no screen that is half drawn.
+    if is_taller and was_taller then
+      height, is_taller = reading.height, false
+      lane.target.enter()
     end
     return vim.uv.now() > deadline or nil
   end)

@@ -15,6 +15,7 @@ local M = {}
 ---@field state "empty"|"typed"|"menu"|"question"|"elsewhere"|"absent" "menu" when a list of completions is open below
 ---what is typed; "absent" when there is no prompt.
 ---@field text string What is typed in the prompt, without blanks; "" where there is none.
+---@field height? integer Lines of the prompt, blank ones too; none where nothing is typed, or nothing stands below.
 
 --- By the CLI that others descend from. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code
 --- 0.24.4 speaks many languages, but its placeholder is always set off by two more blanks.
@@ -97,6 +98,7 @@ end
 ---@return gemini_bridge.Reading
 local function typed(lines, at, drawing)
   local text, below, inside = { (lines[at]:gsub(drawing.prompt, "", 1)) }, 0, true
+  local height ---@type integer?
   for index = at + 1, #lines do
     local line = lines[index]
     if line:find("%S") then
@@ -104,7 +106,7 @@ local function typed(lines, at, drawing)
       if inside then
         text[#text + 1] = line
       else
-        below = below + 1
+        below, height = below + 1, height or index - at
         if not (line:find("^ ") or is_rule(line)) then
           return { state = "absent", text = "" }
         end
@@ -112,7 +114,10 @@ local function typed(lines, at, drawing)
     end
   end
   local shown = M.bare(table.concat(text))
-  return { state = shown == "" and "empty" or below > FOOTER and "menu" or "typed", text = shown }
+  if shown == "" then
+    return { state = "empty", text = "" }
+  end
+  return { state = below > FOOTER and "menu" or "typed", text = shown, height = height }
 end
 
 --- Reads a screen.
