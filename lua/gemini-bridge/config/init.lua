@@ -26,7 +26,7 @@ end
 local function defaults()
   local options = {}
   for _, spec in ipairs(M.schema) do
-    assign(options, spec[1], type(spec.default) == "table" and vim.deepcopy(spec.default) or spec.default)
+    assign(options, spec[1], vim.deepcopy(spec.default))
   end
   return options
 end

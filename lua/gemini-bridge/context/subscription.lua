@@ -124,7 +124,7 @@ function touch()
     if subscription.debounce > 0 then
       timer:again()
     else
-      on_timer()
+      on_timer() -- what repeats after no time does not start again
     end
   end
 end

@@ -39,15 +39,20 @@ local function poll(path, changed)
   end
   local last = version_of(vim.uv.fs_stat(path))
   local timer = assert(vim.uv.new_timer())
-  timer:start(POLL_INTERVAL, POLL_INTERVAL, function()
+  local function look()
     vim.uv.fs_stat(path, function(_, stat)
       local version = version_of(stat)
       if version ~= last then
         last = version
         changed()
       end
+      -- Only now: a disk that does not answer takes no more than one of libuv's threads.
+      if not timer:is_closing() then
+        timer:start(POLL_INTERVAL, 0, look)
+      end
     end)
-  end)
+  end
+  timer:start(POLL_INTERVAL, 0, look)
   return timer
 end
 

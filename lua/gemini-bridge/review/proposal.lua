@@ -97,9 +97,9 @@ local function filetype(review)
 end
 
 ---@param buf integer
----@param name string A file type.
+---@param name string A file type, or "" for none.
 local function set_filetype(buf, name)
-  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+  if name == "" or vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
     return
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
@@ -120,19 +120,13 @@ function M.mend(review)
     window.delete_buffer(buffers.original)
   end
   buffers.original, buffers.copied, review.counted = copy(review.id, review.filePath), true, nil
-  local name = vim.bo[buffers.proposal].filetype
-  if name ~= "" then
-    set_filetype(buffers.original, name)
-  end
+  set_filetype(buffers.original, vim.bo[buffers.proposal].filetype)
 end
 
 --- Gives the buffers of a review the type of their file.
 ---@param review gemini_bridge.Review
 function M.set_filetypes(review)
   local name = filetype(review)
-  if name == "" then
-    return
-  end
   set_filetype(review.buffers.proposal, name)
   if review.buffers.copied then
     set_filetype(review.buffers.original, name)
