@@ -76,6 +76,8 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
+    // The loader's script (rplugin/node/gemini-bridge/load.js) can only `require`.
+    supported: { "dynamic-import": false },
     // Names stay as written: they are what a stack trace in a user's log shows. (Short ones that keep the long
     // ones as a property, esbuild's keepNames, cost time and memory.)
     minifySyntax: true,

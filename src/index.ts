@@ -5,9 +5,8 @@ import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./companion.ts";
 import { exitNow, exitOnFailure, exitWithEditor } from "./exit.ts";
-import type { Editor } from "./nvim/bridge.ts";
+import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./nvim/bridge.ts";
 import { connect } from "./nvim/client.ts";
-import { EVENT_FUNCTION, EVENT_METHOD } from "./nvim/protocol.ts";
 import { saveMemory } from "./v8-flags.ts";
 
 /** Serves one Neovim; a stopped companion is followed by a new one. */

@@ -109,6 +109,35 @@ async function announceRow(): Promise<Row> {
   };
 }
 
+/** Milliseconds until a request that is sent as soon as there is a discovery file has an answer. */
+const ANSWER = `
+local start = vim.uv.hrtime()
+vim.cmd.GeminiStart()
+local path, answer
+assert(vim.wait(20000, function()
+  path = vim.fn.glob('$TMPDIR/gemini/ide/*.json')
+  return path ~= ''
+end, 1), 'no discovery file')
+local found = vim.json.decode(table.concat(vim.fn.readfile(path)))
+local client = vim.uv.new_tcp()
+client:connect('127.0.0.1', found.port, function()
+  client:read_start(function(_, data) answer = answer or data end)
+  client:write(('GET /mcp HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\nAuthorization: Bearer %s\\r\\n\\r\\n'):format(found.port, found.authToken))
+end)
+assert(vim.wait(20000, function() return answer ~= nil end, 1) and answer:find('HTTP/1.1 400', 1, true), answer)
+local took = (vim.uv.hrtime() - start) / 1e6
+client:close()
+return took
+`;
+
+/** A CLI that finds the file at once waits for what is loaded after it. */
+async function answerRow(): Promise<Row> {
+  const answered = () =>
+    within(async (scope) => z.number().parse(await (await startSubject(scope, ours)).lua(ANSWER)));
+  const [took] = await takeTurns(RUNS, [answered]);
+  return { name: ":GeminiStart until a request is answered", unit: "ms", figure: summarize(took) };
+}
+
 /** What is left to wait for. */
 async function idleRow(): Promise<Row> {
   const waits = () =>
@@ -159,6 +188,6 @@ export async function startRows(subject: Subject, floor: string): Promise<Row[]>
       figure: summarize(figures.map(({ blocked }) => blocked)),
       goal: { most: 5 },
     },
-    ...(subject === ours ? [await cacheRow(), await announceRow(), await idleRow()] : []),
+    ...(subject === ours ? [await answerRow(), await cacheRow(), await announceRow(), await idleRow()] : []),
   ];
 }

@@ -2,8 +2,8 @@
  * Asks the disk. What is local is asked at once and without a detour by other threads, for the way there takes longer
  * than the answer. What lies on a network may take for ever: other threads ask it, as src/disk/queue.ts lets them.
  */
-import { accessSync, constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
-import { access, lstat, realpath, stat } from "node:fs/promises";
+// The promises are a module of its own, which is loaded when one of them is asked for.
+import { accessSync, constants, lstatSync, promises, realpathSync, type Stats, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { type Mounts, mountsNow } from "./mounts.ts";
 import { createQueue, type Queue } from "./queue.ts";
@@ -81,18 +81,18 @@ export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = 
     const disk: Disk = {
       stat: operation(
         (path) => statSync(path),
-        (path) => stat(path),
+        (path) => promises.stat(path),
       ),
       lstat: operation(
         (path) => lstatSync(path, { throwIfNoEntry: false }),
-        (path) => lstat(path),
+        (path) => promises.lstat(path),
       ),
       realpath: operation(
         (path) => realpathSync.native(path),
-        (path) => realpath(path),
+        (path) => promises.realpath(path),
       ),
       read: operation(readSmallSync, readSmall),
-      access: operation(mayRead, (path) => access(path, constants.R_OK).then(() => true as const)),
+      access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
     };
 
     function ask<T>(question: Question<T>): T | Promise<T> {

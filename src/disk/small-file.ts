@@ -1,6 +1,5 @@
 /** Reads a file that may be anything: a pipe that nobody writes to, a device without an end, or too much of it. */
-import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { open } from "node:fs/promises";
+import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
 import { Refusal } from "../refusal.ts";
 import { codeOf } from "./error-code.ts";
 
@@ -54,7 +53,7 @@ export function readSmallSync(path: string): Buffer {
 
 /** The same by other threads. */
 export async function readSmall(path: string): Promise<Buffer> {
-  const file = await open(path, FLAGS);
+  const file = await promises.open(path, FLAGS);
   try {
     check(await file.stat());
     const content = Buffer.allocUnsafe(MAX_SMALL + 1);

@@ -37,14 +37,11 @@ export interface Address {
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/**
- * Refuses a foreign `Host` (DNS rebinding) and any `Origin` (no web page is a client): 403.
- * @param address `undefined` until the server listens
- */
-export function checkHost(address: () => Address | undefined): onRequestHookHandler {
+/** Refuses a foreign `Host` (DNS rebinding) and any `Origin` (no web page is a client): 403. */
+export function checkHost({ port }: Address): onRequestHookHandler {
   return (request, reply, done) => {
     const host = request.headers.host?.toLowerCase();
-    if (!HOSTS.some((name) => host === `${name}:${address()?.port}`))
+    if (!HOSTS.some((name) => host === `${name}:${port}`))
       refuseStranger(reply, 403, "Forbidden: unknown host");
     else if (request.headers.origin !== undefined)
       refuseStranger(reply, 403, "Forbidden: requests with an origin are not served");
@@ -52,17 +49,13 @@ export function checkHost(address: () => Address | undefined): onRequestHookHand
   };
 }
 
-/**
- * Refuses a request without `Authorization: Bearer <token>`: 401. Compares in constant time, with every token.
- * @param address `undefined` until the server listens
- */
-export function checkToken(address: () => Address | undefined): onRequestHookHandler {
+/** Refuses a request without `Authorization: Bearer <token>`: 401. Compares in constant time, with every token. */
+export function checkToken({ tokens }: Address): onRequestHookHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return (request, reply, done) => {
     // The scheme is case-insensitive (RFC 9110, 11.1), the token is not.
     const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    const known = Object.entries(address()?.tokens ?? {});
-    const found = known.filter(([, token]) => timingSafeEqual(digest(given), digest(token)));
+    const found = Object.entries(tokens).filter(([, token]) => timingSafeEqual(digest(given), digest(token)));
     request.credential = found[0]?.[0] ?? "";
     if (found.length > 0) done();
     else refuseStranger(reply.header("www-authenticate", "Bearer"), 401, "Unauthorized");

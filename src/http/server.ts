@@ -1,38 +1,26 @@
 /** The HTTP application: routes behind the guards. */
+import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Log } from "../log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 
-/** Milliseconds; each bounds how long a client may hold a connection without getting on. */
-export interface Timeouts {
-  /** Until the headers of a request are in. */
-  headers: number;
-  /** Until the whole request is in. */
-  request: number;
-  /** Between two requests on one connection. An open event stream is not idle. */
-  idle: number;
-  /** How often the first two are looked at, which costs an idle host processor time. */
-  check: number;
-}
-
-/** Whoever has nothing to say is gone within ten seconds, as SECURITY.md says: headers, check, and a moment to read. */
-const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
-
 export interface AppOptions {
-  /** `undefined` until the server listens. */
-  address: () => Address | undefined;
+  /** Listens already. */
+  server: Server;
+  address: Address;
   routes: readonly Route[];
   log: Log;
   /** The largest request body that is read (bytes). */
   bodyLimit: number;
-  timeouts?: Timeouts;
+  /** How long a connection stays between two requests (milliseconds). */
+  idle: number;
 }
 
-/** @returns an application that is not listening yet. */
+/** @returns an application that does not take the server's requests yet */
 export function buildApp(options: AppOptions): FastifyInstance {
-  const { address, routes, log, bodyLimit, timeouts = TIMEOUTS } = options;
+  const { server, address, routes, log, bodyLimit, idle } = options;
   /** Responses that have not ended, by connection. */
   const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
@@ -45,14 +33,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   const app = Fastify({
     logger: false, // it would write to standard output, the RPC channel
     bodyLimit,
-    requestTimeout: timeouts.request,
-    keepAliveTimeout: timeouts.idle,
-    http: {
-      headersTimeout: timeouts.headers,
-      connectionsCheckingInterval: timeouts.check,
-      keepAlive: true, // a peer that vanished behind a container's network is noticed some day
-    },
-    forceCloseConnections: true, // an open event stream would hold close() for ever
+    serverFactory: () => server,
     // A path that cannot be decoded would be answered by the router, before the guards.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
@@ -60,13 +41,6 @@ export function buildApp(options: AppOptions): FastifyInstance {
       log.debug(`connection ${socket.remotePort} was refused:`, error.code);
       sendClientError(error, socket, isAnswering(socket));
     },
-  });
-  // Without a listener, an accept that fails (no descriptors left) would end the process.
-  app.server.on("error", ({ message }) => log.warn("the server:", message));
-  app.server.on("connection", (socket: Socket) => {
-    const { remotePort } = socket;
-    log.debug(`connection ${remotePort} opened`);
-    socket.once("close", () => log.debug(`connection ${remotePort} closed`));
   });
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser("error", "error");
@@ -81,7 +55,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.decorateRequest("credential", "");
   // Clients are told to come back sooner than the connection ends: a request that crosses its end is lost, and on a
   // busy machine a client is late by seconds.
-  const comeBack = `timeout=${Math.max(1, Math.floor(timeouts.idle / 2000))}`;
+  const comeBack = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", comeBack);
     const replies = unfinished.get(socket) ?? new Set();

@@ -3,16 +3,13 @@ import type { Neovim } from "neovim";
 import * as z from "zod";
 import type { Log } from "../log.ts";
 import { Refusal } from "../refusal.ts";
-import {
-  type Boot,
-  type CallName,
-  type CallResult,
-  type Calls,
-  type EventName,
-  type EventPayload,
-  events,
-  results,
-} from "./protocol.ts";
+import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from "./protocol.ts";
+
+/** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
+export const EVENT_METHOD = "gemini_bridge";
+
+/** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
+export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
 /** What is needed of the client, in either kind of host. */
 export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
@@ -23,6 +20,8 @@ export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => vo
 export class EditorError extends Refusal {
   override readonly name = "EditorError";
 }
+
+type Contract = typeof import("./protocol.ts");
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 const Channel = z.object({ id: z.number() });
@@ -49,12 +48,19 @@ export interface Bridge {
 /** @param start which of Neovim's starts of the bridge this is, where one process serves several: told with each call */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   const handlers: Partial<EventHandlers> = {};
-  let waiting: [name: string, payload: unknown][] = [];
+  let waiting: [name: unknown, payload: unknown][] = [];
+  let events: Contract["events"] | undefined;
+  // When the first call is on its way: the schemas are made while Neovim answers it.
+  const contract = new Promise(setImmediate).then(() => import("./protocol.ts"));
+  void contract.then((loaded) => {
+    events = loaded.events;
+    bridge.handle({});
+  });
 
   async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
     // Nothing awaits an event, so an error that is not caught here is lost (or ends the process).
     try {
-      await handlers[name]?.(events[name].parse(payload) as EventPayload<N>);
+      await handlers[name]?.(events?.[name].parse(payload) as EventPayload<N>);
     } catch (error) {
       log.error(`event ${name} failed:`, error);
     }
@@ -62,6 +68,7 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
 
   const bridge: Bridge = {
     async attach() {
+      if (start === undefined) return bridge.call("attach", { pid: process.pid });
       const { id } = Channel.parse(await nvim.request("nvim_get_chan_info", [0]));
       return bridge.call("attach", { channel: id, pid: process.pid });
     },
@@ -74,13 +81,15 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
         ]),
       );
       if (answer.error !== undefined) throw new EditorError(answer.error);
+      const { results } = await contract;
       return results[name].parse(answer.result) as CallResult<typeof name>;
     },
     tell(name, params) {
       bridge.call(name, params).catch((error: unknown) => log.warn(`${name} failed:`, error));
     },
     dispatch(name, payload) {
-      if (typeof name !== "string" || !Object.hasOwn(events, name)) log.warn("unknown event", name);
+      if (!events) waiting.push([name, payload]);
+      else if (typeof name !== "string" || !Object.hasOwn(events, name)) log.warn("unknown event", name);
       else if (Object.hasOwn(handlers, name)) void run(name as EventName, payload);
       else waiting.push([name, payload]);
     },

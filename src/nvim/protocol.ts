@@ -21,12 +21,6 @@ export { Memory } from "./memory.ts";
 export { Snapshot } from "./snapshot.ts";
 export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
-/** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
-export const EVENT_METHOD = "gemini_bridge";
-
-/** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
-export const EVENT_FUNCTION = "GeminiBridgeEvent";
-
 /** Lua -> Node. */
 export const events = {
   /** The user stops the bridge, or Neovim leaves. */
@@ -121,8 +115,8 @@ export const results = {
 
 /** Node -> Lua, with the parameters. A call that Lua cannot carry out is rejected with a sentence for the user. */
 export interface Calls extends ChangeCalls {
-  /** `channel` is the host's in Neovim, `pid` its process id. */
-  attach: { channel: number; pid: number };
+  /** `channel` is the host's in Neovim, which knows that of a process of its own; `pid` is its process id. */
+  attach: { channel?: number; pid: number };
   status: Status;
   /**
    * Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. `clis` are for the

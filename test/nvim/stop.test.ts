@@ -3,7 +3,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createCompanion } from "../../src/companion.ts";
 import { workspacePaths } from "../../src/ide/workspace.ts";
-import { EVENT_METHOD } from "../../src/nvim/protocol.ts";
+import { EVENT_METHOD } from "../../src/nvim/bridge.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";

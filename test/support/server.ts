@@ -4,7 +4,7 @@ import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { z } from "zod";
 import type { Route } from "../../src/http/guard.ts";
-import { buildApp, type Timeouts } from "../../src/http/server.ts";
+import { listen, type Timeouts } from "../../src/http/listen.ts";
 import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
 import { type DiffTools, registerTools } from "../../src/http/tools.ts";
 import { createLog, type Log } from "../../src/log.ts";
@@ -52,24 +52,20 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   sessions.events.on("changed", () => void calls.push("changed"));
   for (const event of ["connected", "disconnected", "ended"] as const)
     sessions.events.on(event, ({ id }) => void calls.push(`${event} ${id}`));
-  let port = 0;
-  const app = buildApp({
-    address: () => ({ port, tokens: { test: TOKEN, other: OTHER_TOKEN } }),
-    routes: [sessions.route("/mcp"), ...(options.routes ?? [])],
+  const tokens = { test: TOKEN, other: OTHER_TOKEN };
+  const { port, server, serve, close } = await listen({
+    names: Object.keys(tokens),
+    before: { tokens },
     log,
-    bodyLimit: options.bodyLimit ?? 64 * 1024 * 1024,
     ...(options.timeouts ? { timeouts: options.timeouts } : {}),
   });
-  await app.listen({ host: "127.0.0.1", port: 0 });
-  t.teardown(() => app.close());
-  const address = app.server.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  port = address.port;
+  t.teardown(close);
+  await serve([sessions.route("/mcp"), ...(options.routes ?? [])], options.bodyLimit ?? 64 * 1024 * 1024);
   const connections = () =>
     new Promise<number>((resolve, reject) =>
-      app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
     );
-  return { port, sessions, calls, connections, close: () => app.close() };
+  return { port, sessions, calls, connections, close };
 }
 
 /** The bridge's own tools, which keep proposals as they came. */

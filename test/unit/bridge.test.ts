@@ -2,6 +2,7 @@ import t from "tap";
 import { createLog } from "../../src/log.ts";
 import { createBridge } from "../../src/nvim/bridge.ts";
 import type { EventPayload } from "../../src/nvim/protocol.ts";
+import { waitFor } from "../support/wait.ts";
 
 /** A bridge that is not asked to call Neovim. */
 function bridgeToNobody() {
@@ -20,7 +21,9 @@ t.test("events wait for their handlers, in their order and behind those of an ea
   bridge.dispatch("diff_accepted", { id: 2, content: "b" });
   bridge.dispatch("diff_rejected", { id: 3 });
   bridge.dispatch("stop", {});
-  t.same(seen, ["stop"], "a stop does not wait");
+  t.same(seen, [], "nothing can be read before the contract is loaded");
+  await waitFor(() => seen.length > 0, "the contract");
+  t.same(seen, ["stop"], "a stop waits for nothing else");
   bridge.handle({ diff_accepted: accepted, diff_rejected: ({ id }) => void seen.push(`${id}`) }, [
     ["diff_accepted", { id: 1, content: "a" }],
   ]);
@@ -47,5 +50,6 @@ t.test("what does not fit the contract, and what fails, keeps nothing else from 
     ["diff_rejected", { id: 2 }],
   ])
     bridge.dispatch(name, payload);
+  await waitFor(() => seen.includes(2), "the last");
   t.same(seen, [1, 2]);
 });

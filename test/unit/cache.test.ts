@@ -67,7 +67,7 @@ async function copyBuilt(t: Test) {
       copyFileSync(process.execPath, node);
     },
     cache: join(dist, name),
-    /** Starts the entry, as Neovim does, until it asks for its channel. @returns how it ended, and what it said. */
+    /** Starts the entry, as Neovim does, until it attaches. @returns how it ended, and what it said. */
     async run(alive: (errors: () => string) => unknown = () => true) {
       const host = start("rplugin/node/gemini-bridge/index.js");
       let errors = "";
@@ -75,7 +75,7 @@ async function copyBuilt(t: Test) {
         errors += text;
       });
       const ended = once(host, "exit");
-      const asked = once(host.stdout, "data").then(([bytes]) => String(bytes).includes("nvim_get_chan_info"));
+      const asked = once(host.stdout, "data").then(([bytes]) => String(bytes).includes("attach"));
       const lives = await Promise.race([asked, ended.then(() => false)]);
       if (lives) await alive(() => errors);
       host.stdin.end(); // as when Neovim has gone

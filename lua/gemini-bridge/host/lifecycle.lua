@@ -142,13 +142,16 @@ function M.start()
     return
   end
   status.set({ state = "starting", workspace = {}, clients = {} })
+  M.spawn()
+  if not host then
+    return
+  end
   require("gemini-bridge.context.subscription").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
     -- A host that hangs would leave its file behind.
     callback = clean_up,
   })
-  M.spawn()
 end
 
 --- Stops the bridge. Returns at once; cancels a start that is under way.
@@ -188,13 +191,13 @@ function M.is_current(start)
 end
 
 --- A host has attached: tells it what it needs to know. Raises when it has been stopped meanwhile.
----@param params { channel: integer, pid: integer }
+---@param params { channel?: integer, pid: integer }
 function M.attached(params)
   if host and host.stopping then
     error("the bridge was stopped", 0)
   end
   host = host or { start = starts, stopping = false, started_at = vim.uv.now() }
-  channel.set(params.channel)
+  channel.set(params.channel or host.job)
   if not host.job then
     local this = host
     host.unwatch = process.watch(params.pid, function()

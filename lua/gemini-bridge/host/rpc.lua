@@ -26,7 +26,7 @@ end
 --- Each call with the types of its parameters ("?" marks an optional one).
 ---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
 local calls = {
-  attach = { params = { channel = "number", pid = "number" }, run = lifecycle.attached },
+  attach = { params = { pid = "number" }, run = lifecycle.attached },
   status = {
     params = { state = "string", workspace = "table", clients = "table" },
     run = lifecycle.on_status,

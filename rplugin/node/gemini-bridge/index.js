@@ -2,12 +2,11 @@
 "use strict";
 
 const load = require("./load.js");
-const { keepAfterStart } = require("./keep.js");
 
 if (require.main === module) {
   try {
     const loaded = load();
-    loaded.exports.runPrivateHost(loaded.isCached ? undefined : keepAfterStart(loaded));
+    loaded.exports.runPrivateHost(loaded.isCached ? undefined : require("./keep.js").keepAfterStart(loaded));
   } catch (error) {
     process.stderr.write(`${error.message}\n`);
     process.exitCode = 1;

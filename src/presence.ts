@@ -1,0 +1,73 @@
+/** The bridge as CLIs find it: a port that they can connect to, and what tells them of it. */
+import { type Endpoint, listen } from "./http/listen.ts";
+import { isActive } from "./ide/profile-paths.ts";
+import { type Profile, profilesOf } from "./ide/profiles.ts";
+import type { Log } from "./log.ts";
+import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
+import type { Boot, Status } from "./nvim/protocol.ts";
+import { sentence } from "./refusal.ts";
+import { createWorkspacePublisher } from "./workspace-publisher.ts";
+
+export interface Presence {
+  readonly endpoint: Endpoint;
+  /** The CLIs that may come. */
+  readonly profiles: readonly Profile[];
+  readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
+}
+
+export interface PresenceOptions {
+  bridge: Bridge;
+  log: Log;
+  boot: Boot;
+  report: (change: Partial<Status>) => void;
+  /** Aborted when the bridge stops. */
+  signal: AbortSignal;
+  /** Takes what undoes a step as soon as it is done. */
+  undoWith: (dispose: () => unknown) => void;
+}
+
+/**
+ * Listens, and makes that known. CLIs that connect wait until they are served.
+ * @throws {DiscoveryError} when no CLI can be told, an abort when the bridge stops meanwhile
+ */
+export async function appear(options: PresenceOptions): Promise<Presence> {
+  const { bridge, log, boot, report, signal, undoWith } = options;
+  const profiles = profilesOf(boot.clis).filter(isActive);
+  const endpoint = await listen({ names: profiles.map(({ name }) => name), before: boot, log });
+  undoWith(endpoint.close);
+  signal.throwIfAborted();
+  log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
+
+  const workspace = createWorkspacePublisher({
+    bridge,
+    log,
+    address: endpoint,
+    profiles,
+    boot,
+    report,
+    signal,
+  });
+  undoWith(workspace.remove);
+  await workspace.publish(boot.workspace.directories);
+
+  /** What fails here the user is told. */
+  async function attempt(publish: () => void | Promise<void>): Promise<void> {
+    try {
+      await publish();
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error("the bridge was not made known to CLIs:", error);
+      bridge.tell("message", { level: "warn", text: sentence(error) });
+    }
+  }
+
+  return {
+    endpoint,
+    profiles,
+    handlers: {
+      announce: () => attempt(workspace.restore),
+      focused: workspace.refresh,
+      workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
+    },
+  };
+}

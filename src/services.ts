@@ -1,0 +1,128 @@
+/** What the bridge does for those who connect, and how its parts hear of each other. */
+import { asksBefore, isGated } from "./agent/gate.ts";
+import { createHooksRoute } from "./agent/route.ts";
+import { createTracking } from "./agent/tracking.ts";
+import { createClients } from "./clients.ts";
+import { createContextPublisher } from "./context-publisher.ts";
+import { createEditorEndpoint } from "./editor/endpoint.ts";
+import type { Route } from "./http/guard.ts";
+import { createSessions, prepare } from "./http/sessions.ts";
+import { registerTools } from "./http/tools.ts";
+import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
+import type { Profile } from "./ide/profiles.ts";
+import type { Log } from "./log.ts";
+import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
+import type { Boot, Memory, Status } from "./nvim/protocol.ts";
+import { createRest } from "./rest.ts";
+import { createReviews } from "./reviews.ts";
+import { createSurroundings } from "./surroundings.ts";
+
+export interface Services {
+  readonly routes: readonly Route[];
+  readonly handlers: Partial<EventHandlers>;
+  /** Knows the clients of a host before this one again. To be called before they are served. */
+  restore(): Promise<void>;
+  /** Goes on with that host's reviews, gets ready for the first client, and tidies up after editors that died. */
+  resume(): void;
+  close(): void;
+}
+
+export interface ServicesOptions {
+  version: string;
+  bridge: Bridge;
+  log: Log;
+  boot: Boot;
+  profiles: readonly Profile[];
+  /** Where they are served. */
+  port: number;
+  /** What is left of a host before this one. */
+  memory: Memory;
+  report: (change: Partial<Status>) => void;
+  remember: (change: Partial<Memory>) => void;
+}
+
+export function createServices(options: ServicesOptions): Services {
+  const { version, bridge, log, boot, profiles, port, memory, report, remember } = options;
+  const sessions = createSessions({ version, log, ...boot.server });
+  const clients = createClients({
+    bridge,
+    sessions,
+    profiles,
+    earlier: memory.sessions,
+    reconnect: boot.reconnect,
+    report,
+  });
+  const { terminals, agents, activity } = clients;
+  const rest = createRest();
+  const used = () => rest.changed(sessions.connected().length > 0);
+  const { changes, history } = createTracking({ bridge, boot, log });
+  const reviews = createReviews({
+    bridge,
+    log,
+    sessions,
+    clients,
+    lastId: boot.lastDiffId,
+    earlier: memory.diffs,
+    decided: activity.decided,
+    remember: (diffs) => remember({ diffs }),
+    agreed: changes.agreed,
+    history,
+  });
+  const context = createContextPublisher({ bridge, log, sessions, shared: (shared) => report({ shared }) });
+  sessions.events
+    .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
+    .on("changed", () => remember({ sessions: sessions.all() }))
+    .on("connected", clients.report)
+    .on("connected", context.connected)
+    .on("connected", terminals.find)
+    .on("connected", used)
+    .on("disconnected", context.disconnected)
+    .on("disconnected", clients.report)
+    .on("ended", reviews.abandon)
+    .on("ended", context.disconnected)
+    .on("ended", terminals.forget)
+    .on("ended", activity.gone)
+    .on("ended", clients.report)
+    .on("ended", used);
+
+  let gate = boot.gate;
+  const { propose } = reviews;
+  const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate), propose };
+  const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
+  const hooks = createHooksRoute({
+    listeners: [activity.listener, changes.listener],
+    asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
+    log,
+  });
+
+  return {
+    routes: [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks],
+    handlers: {
+      ...reviews.handlers,
+      ...changes.handlers,
+      ...terminals.handlers,
+      ...editor.handlers,
+      ...createSurroundings({ bridge, report, profiles, port, connect: boot.connect }),
+      context: context.snapshot,
+      terminal_ready: ({ terminal }) => activity.ready(terminal),
+      gate: (setting) => {
+        gate = setting;
+      },
+    },
+    async restore() {
+      await sessions.restore(memory.sessions);
+      await editor.sessions.restore(memory.editorSessions);
+    },
+    resume() {
+      reviews.resume();
+      void prepare();
+      for (const profile of profiles) void cleanUpDiscovery(profile);
+    },
+    close() {
+      editor.close();
+      reviews.close();
+      changes.close();
+      rest.close();
+    },
+  };
+}
