@@ -41,6 +41,8 @@ t.test("a terminal UI shows what is typed", async (t) => {
   await nvim.type("ihello\x1b");
   await waitFor(async () => (await nvim.screen())[0]?.startsWith("hello"), "the text on the screen");
   t.equal((await nvim.screen()).length, 40);
+  // What follows an Escape at once is a key with Alt to a terminal.
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "Normal mode");
   await nvim.type(":qa!\r");
   t.same(await nvim.exited, { code: 0, signal: null });
 });
