@@ -62,7 +62,12 @@ async function readText(path: string): Promise<DiskText> {
 
 /** The {@link DiskText.version} of what is at a path. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
-  return disk.run(path, () => stat(path).then(versionOf, codeOf));
+  if (disk.moment().isOnNetwork(path)) return disk.run(path, () => stat(path).then(versionOf, codeOf));
+  try {
+    return versionOf(statSync(path));
+  } catch (error) {
+    return codeOf(error);
+  }
 }
 
 /** @returns `undefined` when there is more; what a file says of its size may be wrong. */

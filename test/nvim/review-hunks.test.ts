@@ -167,3 +167,26 @@ t.test("a bad option is named, the others count", async (t) => {
   await nvim.input("gX");
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
 });
+
+t.test("hunks are those of the texts as they are, whatever was known of them", async (t) => {
+  const file = "one\ntwo\nthree\n";
+  const reviewer = await Reviewer.start(t, { files: { "a.txt": file, "b.txt": "b\n" }, args: ["a.txt"] });
+  const { nvim } = reviewer;
+  await reviewer.open(nvim.path("a.txt"), "one\n2\nthree\n");
+  const winbar = `vim.wo[${(await reviewer.proposals())[0]}].winbar`;
+  const says = (what: string) => nvim.waitFor(`${winbar}:find(' ${what} ·', 1, true)`, what);
+  await says("1 hunk");
+  await nvim.lua("vim.bo[vim.fn.bufnr('a.txt')].fileformat = 'dos'");
+  await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, true, { '1' })");
+  await says("1 hunk"); // the lines one below the other
+  await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 2, true, { 'one', '2' })");
+  await says("line breaks differ");
+  await nvim.lua("vim.bo[vim.fn.bufnr('a.txt')].fileformat = 'unix'");
+  await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 2, 3, true, { 'drei' })");
+  await says("1 hunk");
+  await reviewer.review();
+  await nvim.input("ggdd");
+  await says("2 hunks");
+  await nvim.input("u");
+  await says("1 hunk");
+});

@@ -36,9 +36,14 @@ local function options()
   return result
 end
 
+--- The lines of a buffer, as |vim.diff()| takes them.
 ---@param buf integer
-local function joined(buf)
-  if text.is_empty(buf) then
+---@param bytes? string What the buffer stands for, where that is known: to read a long one takes its time.
+---@return string
+local function joined(buf, bytes)
+  if bytes and text.is_plain(buf) then
+    return bytes
+  elseif text.is_empty(buf) then
     return ""
   end
   return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
@@ -52,11 +57,15 @@ local function marks(buf, hunk)
   return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
 end
 
----@param original integer Buffer.
----@param proposal integer Buffer.
+---@param review gemini_bridge.Review
 ---@return gemini_bridge.Hunk[]
-local function list(original, proposal)
-  local indices = diff(joined(original), joined(proposal), options()) --[[@as integer[][] ]]
+local function list(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  local shown = review.shown or {}
+  local ours = shown.buf == original and vim.deep_equal(text.state(original), shown.state) and shown.bytes
+    or nil
+  local theirs = vim.deep_equal(text.state(proposal), review.written) and review.proposed or nil
+  local indices = diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
   return vim.tbl_map(function(index)
     return {
       original_from = index[1],
@@ -74,7 +83,7 @@ function M.count(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
   local ticks = { vim.b[original].changedtick, vim.b[proposal].changedtick }
   if not vim.deep_equal(ticks, review.counted) then
-    review.counted, review.hunks = ticks, list(original, proposal)
+    review.counted, review.hunks = ticks, list(review)
   end
 end
 

@@ -20,6 +20,7 @@ local M = {}
 ---@field group integer Autocommands that end with it.
 ---@field buffers? gemini_bridge.ReviewBuffers Once buffers could be made.
 ---@field written? table The state of the proposal's buffer when it was given the text as it came.
+---@field shown? { buf: integer, state: table, bytes: string } What the user's own buffer of the file held, once read.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.
 ---@field told? boolean GeminiDiffOpened has been fired.

@@ -26,8 +26,6 @@ function M.watch(review)
   if review.buffers.copied then
     return function() end
   end
-  --- What it held. Of a long text that was edited before it was read this is not known, nor when it is so again.
-  local shown ---@type string?
   local tick = vim.api.nvim_buf_get_changedtick(buf)
   local edited = false
   local timer = assert(vim.uv.new_timer())
@@ -36,7 +34,8 @@ function M.watch(review)
     if not (queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    local now = shown == nil or text.read(buf) ~= shown
+    -- Of a long text that was edited before it was read it is not known when it is so again.
+    local now = not review.shown or text.read(buf) ~= review.shown.bytes
     if now ~= edited then
       edited = now
       channel.notify("original_changed", { id = review.id, edited = now })
@@ -45,7 +44,7 @@ function M.watch(review)
 
   local function read()
     if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
-      shown = text.read(buf)
+      review.shown = { buf = buf, state = text.state(buf), bytes = text.read(buf) }
     end
   end
   if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= LONG then

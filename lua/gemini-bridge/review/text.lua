@@ -63,6 +63,14 @@ function M.is_empty(buf)
     end)
 end
 
+--- Whether the bytes of a buffer are its lines, each with a line feed behind it.
+---@param buf integer
+---@return boolean
+function M.is_plain(buf)
+  local options = vim.bo[buf]
+  return options.fileformat == "unix" and options.endofline and not options.bomb
+end
+
 --- The bytes that a buffer stands for, whatever 'fixendofline' says.
 ---@param buf integer
 ---@return string
