@@ -54,7 +54,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./presence.ts"));
-    const [boot, { appear }] = await Promise.all([bridge.attach(), loaded]);
+    const [boot, { createPresence }] = await Promise.all([bridge.attach(), loaded]);
     signal.throwIfAborted();
     log.open(boot.logFile, boot.logLevel);
     if (boot.memory) {
@@ -65,19 +65,26 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
-    const { endpoint, profiles, handlers } = await appear({ bridge, log, boot, report, signal, undoWith });
-    signal.throwIfAborted();
+    const presence = await createPresence({ bridge, log, boot, report, signal, undoWith });
+    const { profiles, endpoint, handlers } = presence;
 
-    const { createServices } = await import("./services.ts");
-    const { port } = endpoint;
-    services = createServices({ version, bridge, log, boot, profiles, port, memory, report, remember });
-    await services.restore();
-    signal.throwIfAborted();
-    await endpoint.serve(services.routes, boot.server.bodyLimit);
-    signal.throwIfAborted();
-    const writeLog: EventHandlers["log"] = ({ level, text }) => log[level](text);
-    bridge.handle({ ...services.handlers, ...handlers, log: writeLog }, boot.decisions);
-    services.resume();
+    async function serve(): Promise<void> {
+      const { createServices } = await import("./services.ts");
+      signal.throwIfAborted();
+      const { port } = endpoint;
+      services = createServices({ version, bridge, log, boot, profiles, port, memory, report, remember });
+      await services.restore();
+      signal.throwIfAborted();
+      await endpoint.serve(services.routes, boot.server.bodyLimit);
+      signal.throwIfAborted();
+      const writeLog: EventHandlers["log"] = ({ level, text }) => log[level](text);
+      bridge.handle({ ...services.handlers, ...handlers, log: writeLog }, boot.decisions);
+      services.resume();
+    }
+
+    // Clients of a host that crashed know the port, and ask already: they do not wait for Neovim.
+    if (boot.memory) await Promise.all([presence.publish(), serve()]);
+    else await presence.publish().then(serve);
   }
 
   async function undo(): Promise<void> {

@@ -13,6 +13,8 @@ export interface Presence {
   /** The CLIs that may come. */
   readonly profiles: readonly Profile[];
   readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
+  /** Tells CLIs of it. @throws {DiscoveryError} when none can be told, an abort when the bridge stops meanwhile */
+  publish(): Promise<void>;
 }
 
 export interface PresenceOptions {
@@ -26,11 +28,8 @@ export interface PresenceOptions {
   undoWith: (dispose: () => unknown) => void;
 }
 
-/**
- * Listens, and makes that known. CLIs that connect wait until they are served.
- * @throws {DiscoveryError} when no CLI can be told, an abort when the bridge stops meanwhile
- */
-export async function appear(options: PresenceOptions): Promise<Presence> {
+/** Listens. CLIs that connect wait until they are served. @throws an abort when the bridge stops meanwhile */
+export async function createPresence(options: PresenceOptions): Promise<Presence> {
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
   const endpoint = await listen({ names: profiles.map(({ name }) => name), before: boot, log });
@@ -48,7 +47,6 @@ export async function appear(options: PresenceOptions): Promise<Presence> {
     signal,
   });
   undoWith(workspace.remove);
-  await workspace.publish(boot.workspace.directories);
 
   /** What fails here the user is told. */
   async function attempt(publish: () => void | Promise<void>): Promise<void> {
@@ -69,5 +67,6 @@ export async function appear(options: PresenceOptions): Promise<Presence> {
       focused: workspace.refresh,
       workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
     },
+    publish: () => workspace.publish(boot.workspace.directories),
   };
 }

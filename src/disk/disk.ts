@@ -2,7 +2,7 @@
  * Asks the disk. What is local is asked at once and without a detour by other threads, for the way there takes longer
  * than the answer. What lies on a network may take for ever: other threads ask it, as src/disk/queue.ts lets them.
  */
-// The promises are a module of its own, which is loaded when one of them is asked for.
+// The promises are a module of its own, which a start does without until CLIs can find the editor.
 import { accessSync, constants, lstatSync, promises, realpathSync, type Stats, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { type Mounts, mountsNow } from "./mounts.ts";

@@ -94,11 +94,13 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server,
     async serve(routes, bodyLimit) {
       const { buildApp } = await import("./server.ts");
+      if (closed) return;
       const app = buildApp({ server, address, routes, bodyLimit, log, idle: timeouts.idle });
       closeApp = () => app.close();
       await app.ready();
       server.off("request", wait).on("request", app.routing);
-      for (const [request, response] of waiting.splice(0)) app.routing(request, response);
+      for (const [request, response] of waiting.splice(0))
+        if (!request.socket.destroyed) app.routing(request, response);
     },
     close() {
       closed ??= end();

@@ -2,10 +2,10 @@
  * Whether a review is stale: the disk holds other bytes than when the proposal came, or the user has edited the file's
  * buffer. It is no longer when both are as they were. A file that holds the proposal by now needs no review.
  */
+import { promises, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
-import { type Disk, disk } from "../disk/disk.ts";
-import { NoAnswer } from "../disk/queue.ts";
+import { disk } from "../disk/disk.ts";
 import type { Log } from "../log.ts";
 import type { Bridge } from "../nvim/bridge.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "./disk-text.ts";
@@ -134,7 +134,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
 
   async function place(one: Followed): Promise<void> {
     const { filePath } = one.review;
-    one.places = await placesOf(filePath);
+    one.places = await disk.run(filePath, () => placesOf(filePath));
     if (isFollowed(one)) watchAll();
   }
 
@@ -184,18 +184,23 @@ async function untilStill(path: string): Promise<void> {
 
 /** Where a change of a file shows: at its name, where a link leads to, or at the first folder that is missing. */
 async function placesOf(path: string): Promise<string[]> {
-  try {
-    return await disk.moment().ask((disk) => places(disk, path));
-  } catch (error) {
-    if (error instanceof NoAnswer) return [path];
-    throw error;
+  const isOnNetwork = disk.moment().isOnNetwork(path);
+  const realpath = isOnNetwork ? promises.realpath : realpathSync.native;
+  const stat = isOnNetwork ? promises.stat : statSync;
+  async function exists(folder: string): Promise<boolean> {
+    try {
+      await stat(folder);
+      return true;
+    } catch {
+      return false;
+    }
   }
-}
 
-function places(disk: Disk, path: string): string[] {
-  const real = disk.realpath(path).value;
-  if (real !== undefined) return [path, real];
-  let missing = path;
-  while (dirname(missing) !== missing && !disk.stat(dirname(missing)).value) missing = dirname(missing);
-  return [missing];
+  try {
+    return [path, await realpath(path)];
+  } catch {
+    let missing = path;
+    while (dirname(missing) !== missing && !(await exists(dirname(missing)))) missing = dirname(missing);
+    return [missing];
+  }
 }

@@ -39,7 +39,7 @@ export interface Bridge {
   /** Takes an event that has come. It waits until it has a handler: a decision among the first must not be lost. */
   dispatch(name: unknown, payload: unknown): void;
   /**
-   * Hands events to these handlers from now on: at once those of `earlier`, and those that wait. What does not fit the
+   * Hands events to these handlers from now on: first those of `earlier`, then those that wait. What does not fit the
    * contract is logged and dropped.
    */
   handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;

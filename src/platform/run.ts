@@ -11,7 +11,7 @@ const MAX_OUTPUT = 64_000_000;
  * @returns what a program prints, nothing when it fails or is missing
  */
 export async function run(program: string, args: readonly string[], timeout = TIMEOUT): Promise<string> {
-  const { execFile } = await import("node:child_process"); // a start asks nothing of them
+  const { execFile } = await import("node:child_process"); // not before CLIs can find the editor
   return new Promise((resolve) => {
     execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT }, (error, stdout) =>
       resolve(error ? "" : stdout),

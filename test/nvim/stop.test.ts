@@ -3,7 +3,6 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createCompanion } from "../../src/companion.ts";
 import { workspacePaths } from "../../src/ide/workspace.ts";
-import { EVENT_METHOD } from "../../src/nvim/bridge.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
@@ -31,9 +30,6 @@ async function attach(t: Test, when = "") {
       },
     } as Parameters<typeof createCompanion>[0]["nvim"],
     stopped() {},
-  });
-  client.on("notification", (method: string, [name, payload]: unknown[]) => {
-    if (method === EVENT_METHOD) companion.dispatch(name, payload);
   });
   return { nvim, bridge: new RunningBridge(t, nvim), companion, held };
 }

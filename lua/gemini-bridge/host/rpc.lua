@@ -23,7 +23,7 @@ local function model(name)
   end
 end
 
---- Each call with the types of its parameters ("?" marks an optional one).
+--- Each call with the types of the parameters that it cannot do without.
 ---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
 local calls = {
   attach = { params = { pid = "number" }, run = lifecycle.attached },

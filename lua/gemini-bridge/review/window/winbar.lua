@@ -70,8 +70,7 @@ local function proposal_bar(review, width)
   return " " .. escape(table.concat(said, " · ")) .. " · %<" .. escape(help()) .. " "
 end
 
---- Shows the state of a review that is on the screen. There is none before the turn in which its hunks are counted for
---- the first time, only room for it.
+--- Shows the state of a review that is on the screen.
 ---@param review gemini_bridge.Review
 function M.update(review)
   local view = review.view
@@ -83,9 +82,7 @@ function M.update(review)
     local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
     local text
-    if not review.counted and not review.told then
-      text = " "
-    elseif buf == view.buffers.proposal then
+    if buf == view.buffers.proposal then
       text = proposal_bar(review, width)
     elseif buf == view.buffers.original then
       text = " " .. escape(path.display(review.filePath, math.max(width - 2, MIN_NAME))) .. " "
