@@ -23,7 +23,6 @@ export const groups: Readonly<Record<string, Group>> = {
   snapshot: snapshotRows,
   latency: latencyRows,
   broadcast: broadcastRows,
-  // Before the texts of 10 MB: to start a process takes a large one ten times as long.
   hooks: hookRows,
   diffs: diffRows,
   changes: changeRows,

@@ -7,12 +7,12 @@ import { root } from "../test/support/nvim.ts";
 import { buildFloor } from "./floor/floor.ts";
 import { groups } from "./groups.ts";
 import { comparePeer } from "./peers/index.ts";
-import { ours, within } from "./subject.ts";
-import { formatMarkdown, formatTerminal, isMissed, type Results } from "./table.ts";
+import { within } from "./subject.ts";
+import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
 /** The groups named on the command line, or all. */
 const named = process.argv.slice(2);
-const wanted = Object.entries(groups).filter(([name]) => named.length === 0 || named.includes(name));
+const wanted = Object.keys(groups).filter((name) => named.length === 0 || named.includes(name));
 
 const machine = [
   `${cpus().length} × ${cpus()[0]?.model.trim() ?? "processor"}`,
@@ -48,11 +48,16 @@ function write(results: readonly Results[]): void {
   writeFileSync(file("results.md"), [...head, ...results.map(formatMarkdown)].join("\n"));
 }
 
-async function measure(floor: string, nvim: string): Promise<Results> {
+function measure(floor: string, nvim: string): Results {
   const results: Results = { nvim, rows: [] };
-  for (const [name, rows] of wanted) {
+  for (const name of wanted) {
     const start = performance.now();
-    results.rows.push(...(await rows(ours, floor)));
+    const measured = execFileSync(
+      process.execPath,
+      ["--import", "./scripts/typescript.mjs", file("group.ts"), name, floor],
+      { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "inherit"] },
+    );
+    results.rows.push(...(JSON.parse(measured) as Row[]));
     console.error(`${nvim}: ${name}, ${((performance.now() - start) / 1000).toFixed(0)} s`);
   }
   console.log(formatTerminal(results));
@@ -71,7 +76,7 @@ await within(async (scope) => {
     process.env["NVIM_BIN"] = binary; // which Neovim the harness starts
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
     if (peer) await comparePeer(peer, floor, nvim, named);
-    else all.push(await measure(floor, nvim));
+    else all.push(measure(floor, nvim));
   }
 });
 const rows = all.flatMap((results) => results.rows);
