@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { openStream } from "../support/event-stream.ts";
@@ -37,6 +37,40 @@ t.test("a killed host comes back on its port and token, and all goes on", async 
   const messages = await nvim.messages();
   t.equal(messages.match(/ended unexpectedly/g)?.length, 1, "the user is told once");
   t.notMatch(messages, CHANNEL_ERRORS);
+});
+
+t.test("the next host answers those who know it while Neovim is busy", async (t) => {
+  const bridge = await startBridge(t, { files: { "a.txt": "" } });
+  const { nvim } = bridge;
+  const { port, content } = bridge.file();
+  const headers = { authorization: `Bearer ${content.authToken}` };
+  const session = { ...headers, "mcp-session-id": await initialize(port, headers) };
+  const [isBusy, go] = ["busy", "go"].map((name) => nvim.path(name)) as [string, string];
+  await nvim.lua(
+    `local is_busy, go = ...
+    local rpc = require("gemini-bridge.host.rpc")
+    local call = rpc.call
+    function rpc.call(name, ...)
+      if name == "set_environment" then
+        vim.fn.writefile({}, is_busy)
+        vim.wait(5000, function() return vim.uv.fs_stat(go) ~= nil end, 10, true)
+        os.remove(is_busy)
+      end
+      return call(name, ...)
+    end`,
+    isBusy,
+    go,
+  );
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await waitFor(() => existsSync(isBusy), "Neovim to be busy with what the host tells it", 10_000);
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 2, method: "tools/list" });
+  const answer = await ask(port, { headers: session, body });
+  t.equal(answer.status, 200);
+  t.match(answer.body, /openDiff/);
+  t.ok(existsSync(isBusy), "Neovim is still busy");
+  writeFileSync(go, "");
+  await bridge.nextHost(host);
 });
 
 t.test("a review is known to the next host before anything of it is shown", async (t) => {
