@@ -65,7 +65,7 @@ export class Reviewer {
 
   static async start(t: Test, options: NvimOptions = {}): Promise<Reviewer> {
     const reviewer = new Reviewer(await startNvim(t, options));
-    await reviewer.call("attach", { channel: await reviewer.nvim.nvim.channelId, pid: 1 });
+    await reviewer.call("attach", { channel: await reviewer.nvim.nvim.channelId, pid: process.pid });
     return reviewer;
   }
 

@@ -90,6 +90,7 @@ function M.watch(pid, on_exit)
     end
   end
   timer:start(WATCH_INTERVAL, WATCH_INTERVAL, function()
+    -- EPERM is an end, too: another user's process has got the number.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)
