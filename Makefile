@@ -30,6 +30,7 @@ lint: deps ## check format and style
 	biome check --error-on-warnings
 	stylua --check $(LUA)
 	luacheck --quiet $(LUA)
+	depcruise src
 	node scripts/check-modules.mjs
 	node scripts/check-annotations.mjs
 	node scripts/version.mjs --check

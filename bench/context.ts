@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
-import { SUBSCRIPTION } from "../src/ide/subscription.ts";
+import { SUBSCRIPTION } from "../src/context/subscription.ts";
 import { type Nvim, root, startNvim } from "../test/support/nvim.ts";
 
 const ROUNDS = 15;

@@ -77,10 +77,10 @@ command("GeminiShare", lazy("share"), {
   complete = lazy("complete_share"),
   bar = true,
 })
-command("GeminiGate", lazy("run", "gemini-bridge.agent.gate_command"), {
+command("GeminiGate", lazy("run", "gemini-bridge.turns.gate_command"), {
   desc = "Have Gemini CLI ask before every edit, or not",
   nargs = "*",
-  complete = lazy("complete", "gemini-bridge.agent.gate_command"),
+  complete = lazy("complete", "gemini-bridge.turns.gate_command"),
   bar = true,
 })
 command("GeminiEnv", lazy("env"), {

@@ -1,13 +1,9 @@
 // Checks how the Lua modules hang together: no circle of requires, neither of modules nor of folders (a `require`
-// within a function counts), no file name used twice, no LuaCATS class declared twice, at most 16 entries at the top;
-// and that doc/architecture.md says of all folders, in TypeScript, too, which knows which.
+// within a function counts), no file name used twice, no LuaCATS class declared twice.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { roomProblems } from "./rooms.mjs";
-
-const MAX_ENTRIES = 16;
 
 const root = process.argv[2] ?? dirname(dirname(fileURLToPath(import.meta.url)));
 const top = join(root, "lua/gemini-bridge");
@@ -85,10 +81,5 @@ once(
     [...source.matchAll(/^\s*---@class (?:\([^)]*\) )?([\w.]+)/gm)].map(([, declared]) => [declared, name]),
   ),
 );
-const entries = readdirSync(top).length;
-if (entries > MAX_ENTRIES)
-  problems.push(`${entries} entries at the top of lua/gemini-bridge, ${MAX_ENTRIES} may be`);
-
-problems.push(...roomProblems(root));
 for (const problem of problems) console.error(`check-modules: ${problem}`);
 process.exitCode = problems.length > 0 ? 1 : 0;

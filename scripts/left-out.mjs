@@ -3,7 +3,7 @@
 
 /** Each module by the word that the library imports it with, in files whose path holds `library`. */
 export const leftOut = [
-  // The client's logger, winston. It also redirects console.*, which src/nvim/client.ts does instead.
+  // The client's logger, winston. It also redirects console.*, which src/neovim/client.ts does instead.
   {
     library: "/neovim/lib/",
     modules: ["../utils/logger"],

@@ -10,10 +10,12 @@ const MAX_OF_NEOVIM = 5;
 
 /** What the tests of a folder of lua/gemini-bridge are called, where that is not its own name. */
 const CALLED = {
-  agent: "agent",
   bridge: "bridge|crash",
   disk: "unsafe-reload",
   host: "bridge|build|lifecycle",
+  model: "tools",
+  prompt: "send|prompt",
+  turns: "agent",
 };
 
 const git = (...words) => execFileSync("git", words, { encoding: "utf8" }).split("\n").filter(Boolean);

@@ -2,7 +2,7 @@
 import { delimiter, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
-import { geminiHooks } from "../src/agent/hooks.ts";
+import { geminiHooks } from "../src/profiles/hooks.ts";
 import { type Model, startModel } from "../test/support/model.ts";
 import { type Nvim, root, startNvim } from "../test/support/nvim.ts";
 import { writeFiles } from "../test/support/sandbox.ts";

@@ -3,11 +3,11 @@ import "./interpreted.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
-import { type Companion, createCompanion } from "./companion.ts";
-import { exitNow, exitOnFailure, exitWithEditor } from "./exit.ts";
-import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./nvim/bridge.ts";
-import { connect } from "./nvim/client.ts";
-import { saveMemory } from "./v8-flags.ts";
+import { type Companion, createCompanion } from "./host.ts";
+import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./neovim/bridge.ts";
+import { connect } from "./neovim/client.ts";
+import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/exit.ts";
+import { saveMemory } from "./system/v8-flags.ts";
 
 /** Serves one Neovim; a stopped companion is followed by a new one. */
 function createHost(nvim: Editor, stopped: () => void) {
@@ -53,4 +53,4 @@ export function plugin(plugin: NvimPlugin): void {
 }
 
 /** For the build: what is known of the server for the model without an editor. */
-export const offer = async () => (await import("./editor/offer.ts")).describeOffer(packageJson.version);
+export const offer = async () => (await import("./model/offer.ts")).describeOffer(packageJson.version);

@@ -1,12 +1,13 @@
 /** The bridge as CLIs find it: a port that they can connect to, and what tells them of it. */
+
+import type { Log } from "./base/log.ts";
+import { sentence } from "./base/refusal.ts";
+import type { Boot, Status } from "./contract/neovim.ts";
+import { createWorkspacePublisher } from "./discovery/publisher.ts";
 import { type Endpoint, listen } from "./http/listen.ts";
-import { isActive } from "./ide/profile-paths.ts";
-import { type Profile, profilesOf } from "./ide/profiles.ts";
-import type { Log } from "./log.ts";
-import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
-import type { Boot, Status } from "./nvim/protocol.ts";
-import { sentence } from "./refusal.ts";
-import { createWorkspacePublisher } from "./workspace-publisher.ts";
+import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import { isActive } from "./profiles/paths.ts";
+import { type Profile, profilesOf } from "./profiles/profiles.ts";
 
 export interface Presence {
   readonly endpoint: Endpoint;

@@ -1,21 +1,22 @@
 /** What the bridge does for those who connect, and how its parts hear of each other. */
-import { asksBefore, isGated } from "./agent/gate.ts";
-import { createHooksRoute } from "./agent/route.ts";
-import { createTracking } from "./agent/tracking.ts";
-import { createClients } from "./clients.ts";
-import { createContextPublisher } from "./context-publisher.ts";
-import { createEditorEndpoint } from "./editor/endpoint.ts";
+
+import type { Log } from "./base/log.ts";
+import { createTracking } from "./changes/tracking.ts";
+import { createContextPublisher } from "./context/publisher.ts";
+import type { Boot, Memory, Status } from "./contract/neovim.ts";
+import { cleanUpDiscovery } from "./discovery/cleanup.ts";
 import type { Route } from "./http/guard.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
-import { registerTools } from "./http/tools.ts";
-import { cleanUpDiscovery } from "./ide/discovery-cleanup.ts";
-import type { Profile } from "./ide/profiles.ts";
-import type { Log } from "./log.ts";
-import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
-import type { Boot, Memory, Status } from "./nvim/protocol.ts";
-import { createRest } from "./rest.ts";
-import { createReviews } from "./reviews.ts";
+import { createEditorEndpoint } from "./model/endpoint.ts";
+import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import type { Profile } from "./profiles/profiles.ts";
+import { createReviews } from "./review/reviews.ts";
+import { registerTools } from "./review/tools.ts";
 import { createSurroundings } from "./surroundings.ts";
+import { createRest } from "./system/idle-memory.ts";
+import { createClients } from "./turns/clients.ts";
+import { asksBefore, isGated } from "./turns/gate.ts";
+import { createHooksRoute } from "./turns/hook-route.ts";
 
 export interface Services {
   readonly routes: readonly Route[];

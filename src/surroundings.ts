@@ -1,14 +1,14 @@
 /** What the host looks up on this machine for the user: CLIs that will not connect, other editors. */
 import { basename } from "node:path";
 import * as z from "zod";
-import { announcedEditors, chooseEditor, contains } from "./cli/find-editor.ts";
-import { profileSetting, readProfileSettings } from "./cli/profile-settings.ts";
-import { readSettings, setting } from "./cli/settings.ts";
-import type { Profile } from "./ide/profiles.ts";
-import type { Bridge, EventHandlers } from "./nvim/bridge.ts";
-import type { Editors, Status } from "./nvim/protocol.ts";
-import { here } from "./platform/here.ts";
-import type { Variables } from "./platform/system.ts";
+import type { Editors, Status } from "./contract/neovim.ts";
+import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
+import { profileSetting, readProfileSettings } from "./profiles/profile-settings.ts";
+import type { Profile } from "./profiles/profiles.ts";
+import { readSettings, setting } from "./profiles/settings.ts";
+import { here } from "./system/here.ts";
+import type { Variables } from "./system/system.ts";
 
 export interface SurroundingsOptions {
   bridge: Bridge;

@@ -1,7 +1,7 @@
 /** What changes without a review cost: their marks in the editor, and the host's work before and after an edit. */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
-import type { ShownChange } from "../../src/nvim/changes.ts";
+import type { ShownChange } from "../../src/contract/changes.ts";
 import { hookTo } from "../hook.ts";
 import { summarize, takeTurns, time } from "../stats.ts";
 import { type Subject, startBridge, within } from "../subject.ts";

@@ -1,6 +1,6 @@
 /** From an event in the editor until the clients know. */
 import * as z from "zod";
-import { SUBSCRIPTION } from "../../src/ide/subscription.ts";
+import { SUBSCRIPTION } from "../../src/context/subscription.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";

@@ -13,7 +13,7 @@ const RUNS = 10;
 const DIFFS = 1000;
 /** Milliseconds. */
 const SETTLE = 1_000;
-/** By then the host has given back what its start has left behind (src/rest.ts). */
+/** By then the host has given back what its start has left behind (src/system/idle-memory.ts). */
 const REST = 5_000;
 /** V8 looks for garbage once more, some eight seconds after it was told to. */
 const IDLE = { settle: 20_000, measure: 60_000 };

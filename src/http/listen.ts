@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { Socket } from "node:net";
-import type { Log } from "../log.ts";
+import type { Log } from "../base/log.ts";
 import type { Address, Route } from "./guard.ts";
 
 /** Milliseconds; each bounds how long a client may hold a connection without getting on. */

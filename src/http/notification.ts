@@ -1,6 +1,6 @@
 /** What clients are told unasked, in the form in which it travels. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
-import type { IdeNotifications } from "../ide/wire.ts";
+import type { IdeNotifications } from "../contract/companion.ts";
 
 export interface Notification {
   readonly message: JSONRPCMessage;

@@ -2,7 +2,7 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
-import type { Log } from "../log.ts";
+import type { Log } from "../base/log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 

@@ -3,7 +3,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Log } from "../log.ts";
+import type { Log } from "../base/log.ts";
 import { BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 

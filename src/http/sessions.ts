@@ -4,7 +4,7 @@ import { EventEmitter } from "node:events";
 import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import type { Log } from "../log.ts";
+import type { Log } from "../base/log.ts";
 import { rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
 import { hasLongId, type Introduction, MAX_FIRST_MESSAGE, sessionInfo } from "./limits.ts";

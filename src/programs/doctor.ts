@@ -6,10 +6,10 @@ import "../interpreted.ts";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";
-import { processesOf } from "../cli/processes.ts";
-import { here } from "../platform/here.ts";
-import { Facts } from "./doctor/contract.ts";
-import { examine, hasErrors, programsOf, renderText } from "./doctor/report.ts";
+import { Facts } from "../doctor/contract.ts";
+import { examine, hasErrors, programsOf, renderText } from "../doctor/report.ts";
+import { here } from "../system/here.ts";
+import { processesOf } from "../system/processes.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
   pid       process id of a running CLI to look at

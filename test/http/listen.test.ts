@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
+import { createLog } from "../../src/base/log.ts";
 import { listen } from "../../src/http/listen.ts";
 import { createSessions } from "../../src/http/sessions.ts";
-import { createLog } from "../../src/log.ts";
 import { ask, headers, INITIALIZE, sendRaw, TOKEN } from "../support/server.ts";
 
 const BODY_LIMIT = 1_000_000;

@@ -1,5 +1,5 @@
 import t from "tap";
-import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
+import { MAX_SELECTED_TEXT } from "../../src/contract/companion.ts";
 import { startContext } from "../support/context.ts";
 
 const texts: Record<string, { content: string | Uint8Array; length?: number; keys?: string }> = {

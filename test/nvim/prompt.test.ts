@@ -88,17 +88,17 @@ t.test(":GeminiPrompt! brings the last ones back", async (t) => {
   t.same(past(nvim), ["one", "a draft", "two"]);
 
   await t.test("no more than fifty", async (t) => {
-    await nvim.lua("for i = 1, 60 do require('gemini-bridge.send.history').add('prompt ' .. i) end");
+    await nvim.lua("for i = 1, 60 do require('gemini-bridge.prompt.history').add('prompt ' .. i) end");
     t.equal(past(nvim).length, 50);
     t.same(past(nvim).slice(0, 2), ["prompt 60", "prompt 59"]);
-    await nvim.lua("require('gemini-bridge.send.history').add(('x'):rep(2000000))");
+    await nvim.lua("require('gemini-bridge.prompt.history').add(('x'):rep(2000000))");
     t.equal(past(nvim).length, 1, "nor more than a megabyte, but the last");
   });
 
   await t.test("a file that is not what it should be counts as empty", async (t) => {
     for (const content of ["", "{", "3", '{"a":1}', '[{"text":1},null,{"time":2}]']) {
       writeFileSync(file(nvim), content);
-      t.same(await nvim.lua("return #require('gemini-bridge.send.history').list()"), 0, content);
+      t.same(await nvim.lua("return #require('gemini-bridge.prompt.history').list()"), 0, content);
     }
   });
 });
@@ -114,7 +114,7 @@ t.test("completion", async (t) => {
   await nvim.command("call setline(1, 'antidisestablishment')");
   await nvim.input(":GeminiPrompt<CR>");
   const offered = (base: string) =>
-    nvim.lua("return require('gemini-bridge.send.completion').omnifunc(0, ...)", base);
+    nvim.lua("return require('gemini-bridge.prompt.completion').omnifunc(0, ...)", base);
   t.same(await offered("@widget"), ["@src/deep/widget.js"]);
   t.same(await offered("@b c"), ["@sub/b\\ c.txt"]);
   t.same(await offered("@hidden"), []);

@@ -104,7 +104,7 @@ t.test("what CLIs draw", async (t) => {
   const nvim = await startNvim(t);
   for (const [program, what, screen, state, text = "", height] of screens) {
     const reading = await nvim.lua(
-      `local screens = require('gemini-bridge.send.screens')
+      `local screens = require('gemini-bridge.prompt.screens')
        local program, lines = ...
        return screens.read(lines, screens.drawings[program])`,
       program,
@@ -118,7 +118,7 @@ t.test("a CLI is known by its screen, whatever its program is called", async (t)
   const nvim = await startNvim(t);
   const recognize = (screen: string) =>
     nvim.lua(
-      `local screens = require('gemini-bridge.send.screens')
+      `local screens = require('gemini-bridge.prompt.screens')
        local drawing = screens.recognize(...)
        for name, candidate in pairs(screens.drawings) do
          if candidate == drawing then return name end

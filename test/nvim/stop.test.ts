@@ -1,8 +1,8 @@
 /** A stop wins, whatever the start or the workspace is waiting for; the host is the test itself. */
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createCompanion } from "../../src/companion.ts";
-import { workspacePaths } from "../../src/ide/workspace.ts";
+import { workspacePaths } from "../../src/discovery/workspace.ts";
+import { createCompanion } from "../../src/host.ts";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";

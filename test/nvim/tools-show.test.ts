@@ -104,7 +104,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.waitFor(() => listed > 0 && updated.includes("nvim://diagnostics"), "both notifications");
     t.notOk(updated.includes("nvim://quickfix"), "nothing that was not subscribed to");
     const follows =
-      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.agent.model.changed', event = 'CursorMoved' })";
+      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.model.changed', event = 'CursorMoved' })";
     t.equal(
       await nvim.lua(`return ${follows}`),
       0,

@@ -4,7 +4,7 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/agent/hooks.ts";
+import { geminiHooks } from "../../src/profiles/hooks.ts";
 import { type Cli, SETTINGS, startCliInNvim } from "../support/cli.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/agent/hooks.ts";
+import { geminiHooks } from "../../src/profiles/hooks.ts";
 import { startCliInNvim } from "../support/cli.ts";
 import { startModel, type Turn } from "../support/model.ts";
 import { root, startNvim } from "../support/nvim.ts";

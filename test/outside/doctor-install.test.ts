@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { here } from "../../src/platform/here.ts";
+import { here } from "../../src/system/here.ts";
 import { examine, isRunning, startClient } from "../support/doctor.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
@@ -65,7 +65,7 @@ t.test("an update under a running bridge", async (t) => {
   t.match(before["Installation"], /OK The Node part is built/);
   t.match(before["Bridge"], /OK The host is process \d+/);
 
-  appendFileSync(join(copy, "src/log.ts"), "// changed\n");
+  appendFileSync(join(copy, "src/base/log.ts"), "// changed\n");
   t.match(
     (await examine(nvim))["Installation"],
     /ERROR The Node part was updated, but not built again -> :GeminiBuild/,

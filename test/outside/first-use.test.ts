@@ -26,7 +26,7 @@ t.test("the first use, and an update without a build", async (t) => {
 
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
-  const source = join(copy, "src/log.ts");
+  const source = join(copy, "src/base/log.ts");
   const later = Date.now() / 1000 + 10;
   utimesSync(source, later, later);
   t.equal(

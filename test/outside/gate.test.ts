@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/agent/hooks.ts";
+import { geminiHooks } from "../../src/profiles/hooks.ts";
 import { startCliInNvim } from "../support/cli.ts";
 import { startModel } from "../support/model.ts";
 import { root, startNvim } from "../support/nvim.ts";

@@ -37,7 +37,7 @@ const Waiting = z.array(z.object({ text: z.string(), waits: z.string() }));
 
 const outbox = async (nvim: Nvim) =>
   Waiting.parse([{ text: "", waits: "" }, ...z.array(z.unknown()).parse(await nvim.lua(OUTBOX))]).slice(1);
-const OUTBOX = "return require('gemini-bridge.send.outbox').list()";
+const OUTBOX = "return require('gemini-bridge.prompt.outbox').list()";
 
 /** What the prompt shows, without blanks. */
 const prompt = async (cli: Cli) => {

@@ -1,13 +1,13 @@
 import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Changes } from "../../src/agent/changes.ts";
-import type { Agent, AgentEvent } from "../../src/agent/events.ts";
-import type { History } from "../../src/agent/history.ts";
-import { createTracking } from "../../src/agent/tracking.ts";
-import { readDiskText } from "../../src/ide/disk-text.ts";
-import { createLog } from "../../src/log.ts";
-import { createBridge } from "../../src/nvim/bridge.ts";
-import type { ChangeCalls, ShownChange } from "../../src/nvim/changes.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { Changes } from "../../src/changes/changes.ts";
+import type { History } from "../../src/changes/history.ts";
+import { createTracking } from "../../src/changes/tracking.ts";
+import type { ChangeCalls, ShownChange } from "../../src/contract/changes.ts";
+import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
+import { createBridge } from "../../src/neovim/bridge.ts";
+import { readDiskText } from "../../src/system/disk-text.ts";
 import type { Scope } from "./scope.ts";
 import { temporary } from "./temporary.ts";
 

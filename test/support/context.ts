@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
-import { type Context, createContext } from "../../src/ide/context.ts";
-import { SUBSCRIPTION } from "../../src/ide/subscription.ts";
-import { type File, IdeContext } from "../../src/ide/wire.ts";
-import { EVENT_METHOD } from "../../src/nvim/bridge.ts";
-import { Snapshot } from "../../src/nvim/protocol.ts";
+import { type Context, createContext } from "../../src/context/context.ts";
+import { SUBSCRIPTION } from "../../src/context/subscription.ts";
+import { type File, IdeContext } from "../../src/contract/companion.ts";
+import { Snapshot } from "../../src/contract/neovim.ts";
+import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
-import { type Clis, type Profile, profilesOf } from "../../src/ide/profiles.ts";
+import type { Clis } from "../../src/contract/clis.ts";
+import { type Profile, profilesOf } from "../../src/profiles/profiles.ts";
 import { temporary } from "./temporary.ts";
 
 /** A home directory, and the profiles as they are known. */

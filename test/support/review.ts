@@ -1,7 +1,7 @@
 import type { Test } from "tap";
 import { z } from "zod";
-import { EVENT_METHOD } from "../../src/nvim/bridge.ts";
-import { type CallName, type Calls, type EventPayload, events } from "../../src/nvim/protocol.ts";
+import { type CallName, type Calls, type EventPayload, events } from "../../src/contract/neovim.ts";
+import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 

@@ -3,11 +3,11 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import type { Test } from "tap";
 import { z } from "zod";
+import { createLog, type Log } from "../../src/base/log.ts";
 import type { Route } from "../../src/http/guard.ts";
 import { listen, type Timeouts } from "../../src/http/listen.ts";
 import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
-import { type DiffTools, registerTools } from "../../src/http/tools.ts";
-import { createLog, type Log } from "../../src/log.ts";
+import { type DiffTools, registerTools } from "../../src/review/tools.ts";
 
 export const TOKEN = "the-token-of-this-test";
 /** Opens the same server, for a client that is known by another name. */

@@ -1,5 +1,5 @@
 import { chmodSync } from "node:fs";
-import type { Announcement } from "../../src/ide/wire.ts";
+import type { Announcement } from "../../src/discovery/content.ts";
 import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 

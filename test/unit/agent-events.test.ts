@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { parseHook } from "../../src/agent/events.ts";
+import { parseHook } from "../../src/contract/hooks.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const BASE = {

@@ -8,10 +8,10 @@ import { ApprovalMode } from "@google/gemini-cli-core/dist/src/policy/types.js";
 import fc from "fast-check";
 import { stringify } from "smol-toml";
 import t from "tap";
-import { EDIT_TOOLS, verdictOn } from "../../src/cli/approval.ts";
-import { readFlags } from "../../src/cli/flags.ts";
-import { readRules } from "../../src/cli/rules.ts";
-import { readSettings } from "../../src/cli/settings.ts";
+import { EDIT_TOOLS, verdictOn } from "../../src/doctor/approval.ts";
+import { readFlags } from "../../src/doctor/flags.ts";
+import { readRules } from "../../src/doctor/rules.ts";
+import { readSettings } from "../../src/profiles/settings.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { writeFiles } from "../support/sandbox.ts";
 

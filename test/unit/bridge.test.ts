@@ -1,7 +1,7 @@
 import t from "tap";
-import { createLog } from "../../src/log.ts";
-import { createBridge } from "../../src/nvim/bridge.ts";
-import type { EventPayload } from "../../src/nvim/protocol.ts";
+import { createLog } from "../../src/base/log.ts";
+import type { EventPayload } from "../../src/contract/neovim.ts";
+import { createBridge } from "../../src/neovim/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** A bridge that is not asked to call Neovim. */

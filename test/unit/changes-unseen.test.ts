@@ -1,7 +1,7 @@
 /** Edits of whose start no hook has told, as while the host was down. */
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
-import { hashOfPlain } from "../../src/ide/disk-text.ts";
+import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 
 function start(t: Test) {

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { hashOfPlain } from "../../src/ide/disk-text.ts";
+import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { waitFor } from "../support/wait.ts";
 

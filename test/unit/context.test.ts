@@ -2,11 +2,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createContext } from "../../src/ide/context.ts";
-import { createFiles } from "../../src/ide/files.ts";
-import { MAX_SELECTED_TEXT } from "../../src/ide/wire.ts";
-import { canBeJoined, workspacePaths } from "../../src/ide/workspace.ts";
-import type { Snapshot } from "../../src/nvim/protocol.ts";
+import { createContext } from "../../src/context/context.ts";
+import { MAX_SELECTED_TEXT } from "../../src/contract/companion.ts";
+import type { Snapshot } from "../../src/contract/neovim.ts";
+import { canBeJoined, workspacePaths } from "../../src/discovery/workspace.ts";
+import { createFiles } from "../../src/sharing/files.ts";
 import { waitFor } from "../support/wait.ts";
 
 function folder(t: Test, ...names: string[]): (name: string) => string {

@@ -12,10 +12,10 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createDiscovery } from "../../src/ide/discovery.ts";
-import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
-import { here } from "../../src/platform/here.ts";
+import { cleanUpDiscovery } from "../../src/discovery/cleanup.ts";
+import { createDiscovery } from "../../src/discovery/discovery.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
+import { here } from "../../src/system/here.ts";
 import { isAlive } from "../support/processes.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";

@@ -2,8 +2,8 @@
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
 import { canRun, rootless, runApart } from "../support/apart.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 
@@ -47,7 +47,7 @@ t.test("a directory of the user that stands for all unknown ones", async (t) => 
       catch (error) { said.push(error.message); }
       console.log(said.join(" "));`;
     const run = (tmpdir: string) =>
-      runApart(directory, "src/ide/discovery-file.ts", script, { by: rootless, env: { TMPDIR: tmpdir } });
+      runApart(directory, "src/discovery/file.ts", script, { by: rootless, env: { TMPDIR: tmpdir } });
     // Root makes one of its own; for others the system's must do.
     const sticky = isRoot ? join(directory, "sticky") : "/tmp";
     const open = isRoot ? join(directory, "open") : "/";

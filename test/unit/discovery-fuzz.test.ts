@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
-import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
-import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
+import { cleanUpDiscovery } from "../../src/discovery/cleanup.ts";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { announcement } from "../support/temporary.ts";
 

@@ -14,8 +14,8 @@ import {
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { createDiscovery } from "../../src/ide/discovery.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
+import { createDiscovery } from "../../src/discovery/discovery.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 

@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { DiscoveryError } from "../../src/ide/discovery-directory.ts";
-import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
+import { DiscoveryError } from "../../src/discovery/directory.ts";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 
 const SECRET = "the-secret-token";

@@ -1,7 +1,7 @@
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { readStillFile } from "../../src/agent/disk-file.ts";
+import { readStillFile } from "../../src/changes/disk-file.ts";
 import { temporary } from "../support/temporary.ts";
 
 t.test("what somebody writes is looked at when they have written it", async (t) => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, truncateSync, utimesSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { hashOf, hashOfPlain, readDiskText, readVersion } from "../../src/ide/disk-text.ts";
+import { hashOf, hashOfPlain, readDiskText, readVersion } from "../../src/system/disk-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "gb-text-"));
 t.teardown(() => rmSync(folder, { recursive: true }));

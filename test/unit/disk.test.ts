@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createDisk } from "../../src/disk/disk.ts";
-import { mountsNow } from "../../src/disk/mounts.ts";
-import { createQueue, NoAnswer } from "../../src/disk/queue.ts";
-import { createFiles } from "../../src/ide/files.ts";
-import { workspacePaths } from "../../src/ide/workspace.ts";
-import { parseMountInfo } from "../../src/platform/linux.ts";
+import { workspacePaths } from "../../src/discovery/workspace.ts";
+import { createFiles } from "../../src/sharing/files.ts";
+import { createDisk } from "../../src/system/disk.ts";
+import { parseMountInfo } from "../../src/system/linux.ts";
+import { mountsNow } from "../../src/system/mounts.ts";
+import { createQueue, NoAnswer } from "../../src/system/queue.ts";
 import { mountNetworkFolder } from "../support/network.ts";
 import { waitFor } from "../support/wait.ts";
 

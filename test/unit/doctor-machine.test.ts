@@ -1,6 +1,6 @@
 /** The doctor on machines within machines: what they say of themselves, as data. */
 import t from "tap";
-import { checkMachine, type Machine } from "../../src/programs/doctor/machine.ts";
+import { checkMachine, type Machine } from "../../src/doctor/machine.ts";
 
 const DEBIAN = "6.1.0-31-amd64";
 const WSL2 = "5.15.167.4-microsoft-standard-WSL2";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { getConnectionConfigFromFile } from "@google/gemini-cli-core/dist/src/ide/ide-connection-utils.js";
 import fc from "fast-check";
 import t from "tap";
-import { announcedEditors, chooseEditor, contains } from "../../src/cli/find-editor.ts";
+import { announcedEditors, chooseEditor, contains } from "../../src/profiles/announced-editors.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 /** Above the highest process id of Linux and macOS. */

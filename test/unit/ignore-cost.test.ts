@@ -1,6 +1,6 @@
 /** Patterns of ignore files that are made to cost. */
 import t from "tap";
-import { isExcluded, parseRules, TooMuchWork } from "../../src/ide/ignore/rules.ts";
+import { isExcluded, parseRules, TooMuchWork } from "../../src/sharing/ignore/rules.ts";
 
 t.test("no pattern costs more than its length times that of the name", async (t) => {
   const name = "a".repeat(255);

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { createFiles } from "../../src/ide/files.ts";
+import { createFiles } from "../../src/sharing/files.ts";
 import { canRun, ordinary, runApart } from "../support/apart.ts";
 
 const Seen = z.object({
@@ -50,7 +50,7 @@ function project(t: Test) {
     names,
     /** Looks at the three files, in a process of its own. */
     async look(before = "", by: readonly string[] = []) {
-      const said = await runApart(base, "src/ide/files.ts", before + script, { by });
+      const said = await runApart(base, "src/sharing/files.ts", before + script, { by });
       return Seen.parse(JSON.parse(said.startsWith("{") ? said : JSON.stringify(said)));
     },
   };

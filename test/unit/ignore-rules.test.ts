@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { isExcluded, type Level, parseRules } from "../../src/ide/ignore/rules.ts";
+import { isExcluded, type Level, parseRules } from "../../src/sharing/ignore/rules.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { withEnv } from "../support/sandbox.ts";
 

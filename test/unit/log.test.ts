@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/base/log.ts";
 
 function place(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), "gb-log-"));

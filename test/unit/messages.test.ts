@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { decodeMulti, ExtData, encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import t from "tap";
-import { Messages } from "../../src/nvim/messages.ts";
+import { Messages } from "../../src/neovim/messages.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
 /** Everything that msgpack can say, and lengths around the borders of its forms. */

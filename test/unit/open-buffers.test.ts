@@ -1,6 +1,6 @@
 import t from "tap";
-import { createOpenBuffers } from "../../src/ide/open-buffers.ts";
-import type { Snapshot } from "../../src/nvim/protocol.ts";
+import { createOpenBuffers } from "../../src/context/open-buffers.ts";
+import type { Snapshot } from "../../src/contract/neovim.ts";
 
 t.test(
   "of many buffers that had the focus the last ones are remembered, whatever order they come in",

@@ -7,13 +7,13 @@ import { getIdeProcessInfo } from "@google/gemini-cli-core/dist/src/ide/process-
 import { isSubpath } from "@google/gemini-cli-core/dist/src/utils/paths.js";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { contains } from "../../src/cli/find-editor.ts";
-import { expand } from "../../src/ide/profile-paths.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
-import { discoveryContent } from "../../src/ide/wire.ts";
-import { systemOf } from "../../src/platform/here.ts";
-import { macos } from "../../src/platform/macos.ts";
-import { parseProcesses, windows } from "../../src/platform/windows.ts";
+import { discoveryContent } from "../../src/discovery/content.ts";
+import { contains } from "../../src/profiles/announced-editors.ts";
+import { expand } from "../../src/profiles/paths.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
+import { systemOf } from "../../src/system/here.ts";
+import { macos } from "../../src/system/macos.ts";
+import { parseProcesses, windows } from "../../src/system/windows.ts";
 
 const PLATFORMS = ["linux", "darwin", "win32"] as const;
 

@@ -5,11 +5,11 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { here, systemOf } from "../../src/platform/here.ts";
-import { linux } from "../../src/platform/linux.ts";
-import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/platform/macos.ts";
-import * as unix from "../../src/platform/unix.ts";
-import * as windows from "../../src/platform/windows.ts";
+import { here, systemOf } from "../../src/system/here.ts";
+import { linux } from "../../src/system/linux.ts";
+import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/system/macos.ts";
+import * as unix from "../../src/system/unix.ts";
+import * as windows from "../../src/system/windows.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -21,7 +21,7 @@ t.test("no other file asks which system it is on", async (t) => {
       .map((name) => join(folder, name))
       .filter((path) => /\.(?:ts|js|lua)$/.test(path) && ASKS.test(readFileSync(join(root, path), "utf8"))),
   );
-  const known = asking.filter((path) => path.startsWith(join("src", "platform")));
+  const known = asking.filter((path) => path.startsWith(join("src", "system")));
   t.same(
     asking.filter((path) => !known.includes(path)),
     [join("lua", "gemini-bridge", "config", "platform.lua")],

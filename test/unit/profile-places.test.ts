@@ -13,10 +13,10 @@ import {
 } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import t from "tap";
-import { createAnnouncements } from "../../src/ide/announcements.ts";
-import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { directoryOf, isActive } from "../../src/ide/profile-paths.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createAnnouncements } from "../../src/discovery/announcements.ts";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { directoryOf, isActive } from "../../src/profiles/paths.ts";
 import { read, startProfiles } from "../support/profiles.ts";
 import { announcement } from "../support/temporary.ts";
 

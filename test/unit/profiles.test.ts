@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync
 import { dirname, join, relative } from "node:path";
 import t from "tap";
 import { z } from "zod";
-import { profileSetting, readProfileSettings } from "../../src/cli/profile-settings.ts";
-import { createAnnouncements } from "../../src/ide/announcements.ts";
-import { cleanUpDiscovery } from "../../src/ide/discovery-cleanup.ts";
-import { createDiscoveryFile } from "../../src/ide/discovery-file.ts";
-import { readFileName } from "../../src/ide/profile-paths.ts";
-import { createLog } from "../../src/log.ts";
+import { createLog } from "../../src/base/log.ts";
+import { createAnnouncements } from "../../src/discovery/announcements.ts";
+import { cleanUpDiscovery } from "../../src/discovery/cleanup.ts";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { readFileName } from "../../src/profiles/paths.ts";
+import { profileSetting, readProfileSettings } from "../../src/profiles/profile-settings.ts";
 import { read, startProfiles } from "../support/profiles.ts";
 import { announcement } from "../support/temporary.ts";
 

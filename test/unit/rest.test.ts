@@ -1,5 +1,5 @@
 import t from "tap";
-import { createRest } from "../../src/rest.ts";
+import { createRest } from "../../src/system/idle-memory.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** Nobody has it but whoever asks whether it is there. */

@@ -9,11 +9,11 @@ import {
 } from "@google/gemini-cli-core/dist/src/utils/trust.js";
 import fc from "fast-check";
 import t from "tap";
-import { startMode } from "../../src/cli/approval.ts";
-import { readFlags } from "../../src/cli/flags.ts";
-import { insecurity } from "../../src/cli/secure.ts";
-import { readSettings, setting } from "../../src/cli/settings.ts";
-import { isFolderDistrusted } from "../../src/cli/trust.ts";
+import { startMode } from "../../src/doctor/approval.ts";
+import { readFlags } from "../../src/doctor/flags.ts";
+import { readSettings, setting } from "../../src/profiles/settings.ts";
+import { isFolderDistrusted } from "../../src/profiles/trust.ts";
+import { insecurity } from "../../src/system/secure.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { writeFiles } from "../support/sandbox.ts";
 

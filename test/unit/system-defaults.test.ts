@@ -16,9 +16,9 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
 import t, { type Test } from "tap";
-import { defaultSettings } from "../../src/default-settings.ts";
-import { GEMINI } from "../../src/ide/profiles.ts";
-import { type RawSettings, writeSystemDefaults } from "../../src/ide/system-defaults.ts";
+import { defaultSettings } from "../../src/profiles/default-settings.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
+import { type RawSettings, writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
 
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import t from "tap";
-import { beginning, count, cutOff, oneLine, tally } from "../../src/editor/format.ts";
-import { decode, encode, findSymbol, hoverText, placesOf, symbolsOf } from "../../src/editor/lsp.ts";
+import { beginning, count, cutOff, oneLine, tally } from "../../src/model/format.ts";
+import { decode, encode, findSymbol, hoverText, placesOf, symbolsOf } from "../../src/model/lsp.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
 t.test("lists read well", async (t) => {

@@ -1,7 +1,7 @@
 import t from "tap";
-import type { Ask } from "../../src/editor/ask.ts";
-import { reviewEdits } from "../../src/editor/review-edits.ts";
-import { Refusal } from "../../src/refusal.ts";
+import { Refusal } from "../../src/base/refusal.ts";
+import type { Ask } from "../../src/model/ask.ts";
+import { reviewEdits } from "../../src/model/review-edits.ts";
 
 const ask = (async () => ({ texts: [{ path: "/w/a.js", content: "a" }] })) as unknown as Ask;
 const workspace = {

@@ -2,8 +2,8 @@ import { mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
-import { openWorkspace } from "../../src/editor/workspace.ts";
-import { createFiles } from "../../src/ide/files.ts";
+import { openWorkspace } from "../../src/model/workspace.ts";
+import { createFiles } from "../../src/sharing/files.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { temporary } from "../support/temporary.ts";
 

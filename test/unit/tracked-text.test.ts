@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import t from "tap";
-import { diffLines, splitLines } from "../../src/agent/lines.ts";
+import { diffLines, splitLines } from "../../src/changes/lines.ts";
 import {
   editedByAgent,
   editedByUser,
@@ -9,7 +9,7 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "../../src/agent/tracked-text.ts";
+} from "../../src/changes/tracked-text.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const all = (text: TrackedText) => new Set(text.hunks.map(({ id }) => id));

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import t from "tap";
-import type { Agent, AgentEvent, Tool } from "../../src/agent/events.ts";
-import { asksBefore } from "../../src/agent/gate.ts";
-import { type Activity, createTurns, type TurnChange } from "../../src/agent/turns.ts";
+import type { Agent, AgentEvent, Tool } from "../../src/contract/hooks.ts";
+import type { Activity } from "../../src/contract/status.ts";
+import { asksBefore } from "../../src/turns/gate.ts";
+import { createTurns, type TurnChange } from "../../src/turns/turns.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const agent = (session: string, cli = "gemini"): Agent => ({ cli, session, cwd: "/w" });

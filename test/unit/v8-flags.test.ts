@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import t from "tap";
-import { flagsFor } from "../../src/v8-flags.ts";
+import { flagsFor } from "../../src/system/v8-flags.ts";
 import { withEnv } from "../support/sandbox.ts";
 
 t.test("V8 of this Node knows every flag that it is given, and says nothing", async (t) => {

@@ -31,7 +31,7 @@ local function send(event, payload)
 end
 
 --- Sends an event to the host. One that cannot be sent is dropped: a host that starts asks for the state of things.
----@param event string See `events` in src/nvim/protocol.ts.
+---@param event string See `events` in src/contract/neovim.ts.
 ---@param payload table
 ---@return boolean sent
 function M.notify(event, payload)

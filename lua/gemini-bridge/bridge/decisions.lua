@@ -68,7 +68,7 @@ function M.take(id)
 end
 
 --- Keeps what the host wants the next one to know.
----@param new { sessions: table[], diffs: { id: integer, filePath: string }[] } See `Memory` in src/nvim/protocol.ts.
+---@param new { sessions: table[], diffs: { id: integer, filePath: string }[] } See `Memory` in src/contract/neovim.ts.
 function M.remember(new)
   memory = new
 end

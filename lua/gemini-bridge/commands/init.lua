@@ -133,7 +133,7 @@ local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--cancel" 
 function M.send(args)
   local flag, rest = args.args:match("^(%-%-%a+)%s*(.*)$")
   if flag == "--cancel" then
-    return require("gemini-bridge.send.outbox").cancel()
+    return require("gemini-bridge.prompt.outbox").cancel()
   end
   local source = SOURCES[flag]
   if flag and not source then
@@ -155,7 +155,7 @@ end
 
 --- `:[range]GeminiPrompt[!] [text]`
 function M.prompt(args)
-  local composer = require("gemini-bridge.send.composer")
+  local composer = require("gemini-bridge.prompt.composer")
   if args.bang then
     composer.recall()
   else
@@ -165,7 +165,7 @@ end
 
 --- `:[range]GeminiAdd [file…]`
 function M.add(args)
-  local files, problem = require("gemini-bridge.send.expand").files(args.fargs)
+  local files, problem = require("gemini-bridge.prompt.expand").files(args.fargs)
   if not files then
     return require("gemini-bridge.notify")(problem, "warn")
   end
@@ -173,7 +173,7 @@ function M.add(args)
 end
 
 function M.complete_files(lead)
-  return require("gemini-bridge.send.expand").complete(lead)
+  return require("gemini-bridge.prompt.expand").complete(lead)
 end
 
 --- `:[range]GeminiSelect[!]`

@@ -10,7 +10,7 @@ local M = {}
 ---@field cmd string[] Its program.
 ---@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
 ---@field settings { folder: string } The folder of its files in the home directory.
----@field byProcess? table<string, string> It needs a shell above itself, or these variables: see src/ide/profiles.ts.
+---@field byProcess? table<string, string> Needs a shell above itself, or these variables: src/profiles/profiles.ts.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?

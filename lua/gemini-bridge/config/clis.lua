@@ -1,5 +1,5 @@
 --- The CLIs that this editor serves: their programs, as the option `clis` changes them. How each finds this editor is
---- the host's to know: src/ide/profiles.ts.
+--- the host's to know: src/profiles/profiles.ts.
 local option = require("gemini-bridge.config.cli_option")
 
 local M = {}

@@ -1,5 +1,5 @@
 --- What is told: the buffers that are other files than the host knows, which had the focus, and where the user is in
---- the active file. The shapes are those of `Snapshot` in src/nvim/protocol.ts.
+--- the active file. The shapes are those of `Snapshot` in src/contract/neovim.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")

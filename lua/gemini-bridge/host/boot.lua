@@ -1,4 +1,4 @@
---- What a host is told when it has attached: `Boot` in src/nvim/protocol.ts.
+--- What a host is told when it has attached: `Boot` in src/contract/neovim.ts.
 local M = {}
 
 --- Of this Neovim: another one may have the same process id some day.
@@ -25,7 +25,7 @@ function M.make()
     instance = INSTANCE,
     exclude = options.context.exclude,
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
-    gate = require("gemini-bridge.agent.gate").get(),
+    gate = require("gemini-bridge.turns.gate").get(),
     hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     reconnect = options.terminal.reconnect,

@@ -45,10 +45,10 @@ local function stopped(problem)
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.disk.reload").stop()
   require("gemini-bridge.changes.changes").clear()
-  require("gemini-bridge.agent.model.published").untrack()
+  require("gemini-bridge.model.published").untrack()
   -- Where nobody has asked for the model, it is not loaded only to be closed.
-  if package.loaded["gemini-bridge.agent.model"] then
-    require("gemini-bridge.agent.model").close()
+  if package.loaded["gemini-bridge.model"] then
+    require("gemini-bridge.model").close()
   end
   restarts = 0
   status.set({ state = "stopped", workspace = {}, clients = {}, error = problem })
@@ -207,7 +207,7 @@ function M.attached(params)
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
   require("gemini-bridge.context.subscription").track()
   require("gemini-bridge.disk.reload").start()
-  require("gemini-bridge.agent.model.published").track()
+  require("gemini-bridge.model.published").track()
   require("gemini-bridge.changes.changes").clear() -- the host tells anew what is changed
   return require("gemini-bridge.host.boot").make()
 end

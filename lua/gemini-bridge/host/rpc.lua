@@ -1,4 +1,4 @@
---- What the Node host may call: the Lua side of src/nvim/protocol.ts.
+--- What the Node host may call: the Lua side of src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
 local context = require("gemini-bridge.context.subscription")
 local decisions = require("gemini-bridge.bridge.decisions")
@@ -10,7 +10,7 @@ local notify = require("gemini-bridge.notify")
 local past = require("gemini-bridge.changes.past")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
-local turns = require("gemini-bridge.agent.turns")
+local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
 
@@ -19,7 +19,7 @@ local M = {}
 ---@return fun(params: table): any
 local function model(name)
   return function(params)
-    return require("gemini-bridge.agent.model")[name](params)
+    return require("gemini-bridge.model")[name](params)
   end
 end
 

@@ -52,7 +52,7 @@ local function terminals()
   return list
 end
 
---- What the doctor is told of this Neovim: `Facts` in src/programs/doctor/contract.ts.
+--- What the doctor is told of this Neovim: `Facts` in src/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), status.get(), vim.version()
   return {

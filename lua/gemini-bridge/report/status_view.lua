@@ -109,7 +109,7 @@ local function prompts()
   return vim.tbl_map(function(prompt)
     local text = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PROMPT)
     return prompt.waits and ("%s: waits until %s"):format(text, prompt.waits) or text
-  end, require("gemini-bridge.send.outbox").list())
+  end, require("gemini-bridge.prompt.outbox").list())
 end
 
 ---@return string[]
@@ -152,7 +152,7 @@ function M.lines()
   local now = status.get()
   local running = now.state == "running"
   local connected = #now.clients > 0 and clients(now)
-  local gate = require("gemini-bridge.agent.gate").text()
+  local gate = require("gemini-bridge.turns.gate").text()
   local sections = {
     { "State", { state(now) } },
     { "Version", { now.version } },

@@ -74,7 +74,7 @@ function M.text()
   end
   text = #names > 0 and ("%s (%s)"):format(text, table.concat(names, ", ")) or text
   local shared = require("gemini-bridge.context.consent").shared()
-  local gate = require("gemini-bridge.agent.gate").text()
+  local gate = require("gemini-bridge.turns.gate").text()
   text = text .. (gate ~= "" and ", " .. gate or "")
   text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
   return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")

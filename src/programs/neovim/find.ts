@@ -1,9 +1,9 @@
 /** The Neovim that a CLI in this place would take. */
 import "../../interpreted.ts";
-import { announcedEditors, chooseEditor, contains, idePidOf } from "../../cli/find-editor.ts";
-import { type Profile, profilesOf } from "../../ide/profiles.ts";
-import { here } from "../../platform/here.ts";
-import type { ProcessTable } from "../../platform/system.ts";
+import { announcedEditors, chooseEditor, contains, idePidOf } from "../../profiles/announced-editors.ts";
+import { type Profile, profilesOf } from "../../profiles/profiles.ts";
+import { here } from "../../system/here.ts";
+import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 
 /** @returns nothing when none is above this process, nor open in its directory */

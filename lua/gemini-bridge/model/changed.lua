@@ -1,0 +1,61 @@
+--- Tells the host what has changed of that which the model may have seen, while one asks to know.
+local channel = require("gemini-bridge.bridge.channel")
+
+local M = {}
+
+local group ---@type integer?
+--- What has changed in this turn.
+---@type table<string, true>
+local changed = {}
+
+---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"selection"|"text"
+local function note(what)
+  if next(changed) == nil then
+    vim.schedule(function()
+      local told = vim.tbl_keys(changed)
+      changed = {}
+      if group then
+        channel.notify("model_changed", { what = told })
+      end
+    end)
+  end
+  changed[what] = true
+end
+
+--- "Gemini…" is an event of the plugin's own.
+---@type table<string, string[]>
+local EVENTS = {
+  changes = { "GeminiChanged" },
+  buffers = { "BufAdd", "BufDelete", "BufWipeout", "BufFilePost" },
+  diagnostics = { "DiagnosticChanged" },
+  quickfix = { "QuickFixCmdPost" },
+  selection = { "BufEnter", "CursorMoved", "CursorMovedI", "ModeChanged" },
+  text = { "TextChanged", "TextChangedI", "TextChangedP", "FileChangedShellPost" },
+}
+
+--- Starts or stops. May run twice.
+---@param params { on: boolean, selection: boolean }
+function M.watch(params)
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  if not params.on then
+    return
+  end
+  group = vim.api.nvim_create_augroup("gemini-bridge.model.changed", {})
+  for what, events in pairs(EVENTS) do
+    local is_own = vim.startswith(events[1], "Gemini")
+    if what ~= "selection" or params.selection then
+      vim.api.nvim_create_autocmd(is_own and "User" or events, {
+        group = group,
+        pattern = is_own and events or nil,
+        callback = function()
+          note(what)
+        end,
+      })
+    end
+  end
+end
+
+return M

@@ -1,0 +1,176 @@
+--- Files as language servers know them: one that is not open is read into a hidden buffer, which goes after a while.
+local disk = require("gemini-bridge.disk.path")
+local reload = require("gemini-bridge.disk.reload")
+local safely = require("gemini-bridge.editor.safely")
+local servers = require("gemini-bridge.model.servers")
+
+local M = {}
+
+--- A larger file is not read: the editor would wait for it (bytes).
+local MAX_SIZE = 1024 * 1024
+--- What configurations take to start a server for a buffer, or to attach one (milliseconds).
+local ATTACHING = 500
+--- A hidden buffer that nobody asked for in this time goes (milliseconds).
+local KEEP = 60000
+
+---@class gemini_bridge.Hidden
+---@field timer uv.uv_timer_t
+---@field read_at number Milliseconds.
+---@field group integer
+
+--- Buffers that were read here and that the user has not seen.
+---@type table<integer, gemini_bridge.Hidden>
+local hidden = {}
+
+---@param buf integer
+local function let_go(buf)
+  local entry = hidden[buf]
+  if entry then
+    hidden[buf] = nil
+    entry.timer:close()
+    vim.api.nvim_del_augroup_by_id(entry.group)
+  end
+end
+
+---@param buf integer
+local function unload(buf)
+  let_go(buf)
+  if
+    vim.api.nvim_buf_is_valid(buf)
+    and not vim.bo[buf].modified
+    and not vim.bo[buf].buflisted
+    and #vim.fn.win_findbuf(buf) == 0
+  then
+    pcall(vim.api.nvim_buf_delete, buf, {})
+  end
+end
+
+---@param buf integer
+local function keep(buf)
+  local timer = hidden[buf].timer
+  timer:stop()
+  timer:start(
+    KEEP,
+    0,
+    vim.schedule_wrap(function()
+      safely.run(function()
+        if hidden[buf] then
+          unload(buf)
+        end
+      end)
+    end)
+  )
+end
+
+---@param path string
+---@return integer buf
+local function read(path)
+  local stat = vim.uv.fs_stat(path)
+  if not stat or stat.type ~= "file" then
+    error("there is no such file", 0)
+  elseif stat.size > MAX_SIZE then
+    error("the file is too large to be opened for this", 0)
+  end
+  local buf = vim.fn.bufadd(path)
+  -- A swap file would have another Neovim ask about it.
+  vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    error("the file cannot be opened", 0)
+  end
+  local group = vim.api.nvim_create_augroup("gemini-bridge.model.documents." .. buf, {})
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      M.hand_over(buf)
+    end,
+  })
+  hidden[buf] = { timer = assert(vim.uv.new_timer()), read_at = vim.uv.now(), group = group }
+  return buf
+end
+
+--- Waits until a server that knows the method is at work on a buffer, or none will be.
+---@param buf integer
+---@param params { method: string, line?: integer, timeout: integer }
+---@param is_new boolean
+---@param answer gemini_bridge.Answer
+local function await(buf, params, is_new, answer)
+  servers.poll(params.timeout, function(is_late)
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      answer(nil, "the file was closed meanwhile")
+      return true
+    end
+    local knowing = servers.knowing(params.method, buf)
+    local ready = vim.lsp.get_clients({ bufnr = buf })
+    local starting = #vim.lsp.get_clients({ bufnr = buf, _uninitialized = true }) - #ready
+    local entry = hidden[buf]
+    local may_come = starting > 0 or entry and vim.uv.now() - entry.read_at < ATTACHING
+    if #knowing == 0 and may_come and not is_late then
+      return false
+    end
+    local line = params.line
+    answer({
+      servers = servers.describe(knowing),
+      attached = #ready,
+      isNew = is_new,
+      text = line and vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or nil,
+    })
+    return true
+  end)
+end
+
+--- The loaded buffer of a file, with what the CLI may have written a moment ago.
+---@param path string Absolute.
+---@return integer? buf
+function M.current(path)
+  local buf = disk.buffer(path)
+  if buf and safely.is_safe() then
+    reload.now(buf)
+  end
+  return disk.buffer(path)
+end
+
+--- The buffer of a file, read where it is not open: only when that is safe. Raises a sentence when it cannot be.
+---@param path string Absolute.
+---@return integer buf
+function M.load(path)
+  local buf = M.current(path) or read(path)
+  if hidden[buf] then
+    keep(buf)
+  end
+  return buf
+end
+
+---@param params { path: string, method: string, line?: integer, timeout: integer }
+---@param answer gemini_bridge.Answer
+function M.ask(params, answer)
+  if disk.buffer(params.path) then
+    return await(M.load(params.path), params, false, answer)
+  end
+  safely.run(function()
+    local ok, result = pcall(M.load, params.path)
+    if ok then
+      await(result, params, true, answer)
+    else
+      answer(nil, tostring(result))
+    end
+  end)
+end
+
+--- The user sees the buffer from now on.
+---@param buf integer
+function M.hand_over(buf)
+  if hidden[buf] then
+    vim.bo[buf].swapfile = vim.go.swapfile
+    let_go(buf)
+  end
+end
+
+--- Unloads what the user has not seen. May run twice.
+function M.close()
+  for buf in pairs(hidden) do
+    unload(buf)
+  end
+end
+
+return M

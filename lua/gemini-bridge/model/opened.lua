@@ -1,0 +1,99 @@
+--- What is open, what it says, and where the user is in it.
+local buffers = require("gemini-bridge.context.buffers")
+local disk = require("gemini-bridge.disk.path")
+local documents = require("gemini-bridge.model.documents")
+local snapshot = require("gemini-bridge.context.snapshot")
+
+local M = {}
+
+--- Lines that are read at once: a line may be very long, and only so many bytes are wanted.
+local CHUNK = 256
+--- Of a longer line, what stands beside its place in a list is not more (bytes).
+local LINE = 2048
+
+---@param answer gemini_bridge.Answer
+function M.buffers(_, answer)
+  local found = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local path = vim.api.nvim_buf_is_loaded(buf) and buffers.file(buf)
+    if path then
+      found[#found + 1] = {
+        path = path,
+        filetype = vim.bo[buf].filetype,
+        lines = vim.api.nvim_buf_line_count(buf),
+        modified = vim.bo[buf].modified,
+        visible = vim.fn.bufwinid(buf) ~= -1,
+        servers = vim.tbl_map(function(client)
+          return client.name
+        end, vim.lsp.get_clients({ bufnr = buf })),
+      }
+    end
+  end
+  answer({ buffers = found })
+end
+
+--- Whole lines from the first on, for as long as there is room.
+---@param buf integer
+---@param from integer 1-based.
+---@param to integer
+---@param room integer Bytes.
+---@return string[]
+local function lines_within(buf, from, to, room)
+  local lines = {}
+  for first = from, to, CHUNK do
+    for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, first - 1, math.min(first + CHUNK - 1, to), false)) do
+      room = room - #line - 1
+      if room < 0 then
+        -- Of a first line that is too long the beginning says more than nothing.
+        return #lines > 0 and lines or { line:sub(1, room + #line + 1) }
+      end
+      lines[#lines + 1] = line
+    end
+  end
+  return lines
+end
+
+--- The beginnings of some lines.
+---@param params { path: string, numbers: integer[] } 1-based.
+---@param answer gemini_bridge.Answer
+function M.lines(params, answer)
+  local buf = disk.buffer(params.path)
+  answer({
+    loaded = buf ~= nil,
+    lines = buf and vim.tbl_map(function(number)
+      local line = vim.api.nvim_buf_get_lines(buf, number - 1, number, false)[1] or ""
+      return line:sub(1, LINE)
+    end, params.numbers) or {},
+  })
+end
+
+---@param params { path: string, from: integer, to: integer, units: integer }
+---@param answer gemini_bridge.Answer
+function M.read(params, answer)
+  local buf = documents.current(params.path)
+  if not buf then
+    return answer({ loaded = false, lines = {} })
+  end
+  local total = vim.api.nvim_buf_line_count(buf)
+  local to = params.to < 0 and total or math.min(params.to, total)
+  answer({
+    loaded = true,
+    lines = lines_within(buf, params.from, to, params.units),
+    total = total,
+    modified = vim.bo[buf].modified,
+  })
+end
+
+---@param params { units: integer }
+---@param answer gemini_bridge.Answer
+function M.selection(params, answer)
+  local active = snapshot.active(params.units)
+  answer(active and {
+    path = buffers.file(active.bufnr),
+    line = active.line,
+    character = active.character,
+    text = active.selection,
+  } or vim.empty_dict())
+end
+
+return M

@@ -1,0 +1,153 @@
+--- Diagnostics of files.
+local disk = require("gemini-bridge.disk.path")
+local published = require("gemini-bridge.model.published")
+local slices = require("gemini-bridge.editor.slices")
+local unopened = require("gemini-bridge.model.unopened")
+
+local M = {}
+
+--- So many diagnostics are looked at without a pause.
+local PIECE = 500
+
+--- The character that a byte column is at, 1-based, in UTF-16 units.
+---@param line string?
+---@param col integer 0-based.
+---@return integer
+local function character(line, col)
+  if not line or col <= 0 then
+    return math.max(col, 0) + 1
+  end
+  local before = line:sub(1, col)
+  if vim.fn.has("nvim-0.11") == 1 then
+    return vim.str_utfindex(before, "utf-16") + 1
+  end
+  local _, units = vim.str_utfindex(before)
+  return units + 1
+end
+
+---@param value any
+---@return string|integer?
+local function code_of(value)
+  local kind = type(value)
+  return (kind == "string" or kind == "number") and value or nil
+end
+
+--- A diagnostic, and the file that it is of.
+---@class gemini_bridge.FileProblem
+---@field path string
+---@field order integer Of the file, among those that were asked for.
+---@field buf? integer Where it is loaded.
+---@field severity integer
+---@field one gemini_bridge.Problem
+
+---@param problem gemini_bridge.FileProblem
+local function describe(problem)
+  local path, buf, one = problem.path, problem.buf, problem.one
+  local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
+  local line = is_loaded and vim.api.nvim_buf_get_lines(buf, one.lnum, one.lnum + 1, false)[1] or nil
+  -- As a server has put it: in UTF-16 units, as a rule.
+  local exact = not is_loaded and vim.tbl_get(one, "user_data", "lsp", "range", "start", "character")
+  return {
+    path = path,
+    line = one.lnum + 1,
+    character = type(exact) == "number" and exact + 1 or character(line, one.col),
+    severity = problem.severity,
+    message = tostring(one.message),
+    code = code_of(one.code),
+    source = type(one.source) == "string" and one.source or nil,
+  }
+end
+
+---@param a gemini_bridge.FileProblem
+---@param b gemini_bridge.FileProblem
+local function is_before(a, b)
+  if a.order ~= b.order then
+    return a.order < b.order
+  end
+  return a.one.lnum < b.one.lnum or a.one.lnum == b.one.lnum and a.one.col < b.one.col
+end
+
+--- Puts one in its place among the first of a list. To sort it all takes longer: language servers list them in order as
+--- a rule.
+---@param first gemini_bridge.FileProblem[]
+---@param problem gemini_bridge.FileProblem
+---@param room integer
+local function insert(first, problem, room)
+  local at = #first + 1
+  while at > 1 and is_before(problem, first[at - 1]) do
+    at = at - 1
+  end
+  if at <= room then
+    table.insert(first, at, problem)
+    first[room + 1] = nil
+  end
+end
+
+--- A piece of a list, which may be long.
+---@class gemini_bridge.ProblemPiece
+---@field path string
+---@field order integer
+---@field buf? integer
+---@field list gemini_bridge.Problem[]
+---@field from integer
+
+---@param params { paths: string[], unopened: string[] }
+---@param done fun(problem?: string, pieces: gemini_bridge.ProblemPiece[])
+local function pieces_of(params, done)
+  local pieces, order = {}, 0
+  local elsewhere = params.unopened[1] and unopened.lists() or {}
+  slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
+    order = order + 1
+    local buf = not elsewhere[path] and disk.buffer(path) or nil
+    for _, list in pairs(elsewhere[path] or buf and published.lists(buf) or {}) do
+      for from = 1, #list, PIECE do
+        pieces[#pieces + 1] = { path = path, order = order, buf = buf, list = list, from = from }
+      end
+    end
+  end, function(problem)
+    done(problem, pieces)
+  end)
+end
+
+--- The gravest first.
+---@param params { paths: string[], unopened: string[], severity: integer, limit: integer }
+---@param answer gemini_bridge.Answer
+function M.diagnostics(params, answer)
+  local counts, files, items = { 0, 0, 0, 0 }, {}, {}
+  ---@type gemini_bridge.FileProblem[][]
+  local first = { {}, {}, {}, {} }
+  local function finish(problem)
+    if problem then
+      return answer(nil, problem)
+    end
+    answer({ items = items, counts = counts, files = vim.tbl_count(files) })
+  end
+  pieces_of(params, function(failure, pieces)
+    slices.each(failure and {} or pieces, function(piece)
+      for i = piece.from, math.min(piece.from + PIECE - 1, #piece.list) do
+        local one = piece.list[i]
+        local severity = counts[one.severity] and one.severity or 1
+        counts[severity] = counts[severity] + 1
+        if severity <= params.severity then
+          files[piece.path] = true
+          insert(first[severity], {
+            path = piece.path,
+            order = piece.order,
+            buf = piece.buf,
+            severity = severity,
+            one = one,
+          }, params.limit)
+        end
+      end
+    end, function(problem)
+      local shown = vim.iter(first):flatten():take(params.limit):totable()
+      slices.each(shown, function(each)
+        items[#items + 1] = describe(each)
+      end, function(late)
+        finish(failure or problem or late)
+      end)
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,99 @@
+--- What is shown to the user: a file in a window, places in the quickfix list. The focus stays where it is.
+local documents = require("gemini-bridge.model.documents")
+local disk = require("gemini-bridge.disk.path")
+local place = require("gemini-bridge.review.window.place")
+local safely = require("gemini-bridge.editor.safely")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Of entries that name no file there may be so many for each that does.
+local LOOK_AT = 3
+
+---@param act fun(): table
+---@param answer gemini_bridge.Answer
+local function when_safe(act, answer)
+  safely.run(function()
+    local ok, result = pcall(act)
+    if ok then
+      answer(result)
+    else
+      answer(nil, tostring(result))
+    end
+  end)
+end
+
+--- A window for a file that takes none from under the user's fingers.
+---@param buf integer
+---@return integer win
+local function window_for(buf)
+  local win = place.borrow(vim.api.nvim_get_current_tabpage(), buf)
+  if win then
+    if vim.api.nvim_win_get_buf(win) ~= buf then
+      window.show(win, buf)
+    end
+    return win
+  end
+  local base = place.base(vim.api.nvim_get_current_tabpage())
+  win = window.open(buf, { win = base.win, split = base.split })
+  if not base.ordinary then
+    window.make_plain(win)
+  end
+  return win
+end
+
+---@param params { path: string, line?: integer }
+---@param answer gemini_bridge.Answer
+function M.open_file(params, answer)
+  when_safe(function()
+    local buf = disk.buffer(params.path) or vim.fn.bufadd(params.path)
+    if not vim.api.nvim_buf_is_loaded(buf) then
+      vim.fn.bufload(buf)
+    end
+    vim.bo[buf].buflisted = true
+    documents.hand_over(buf)
+    local win = window_for(buf)
+    local lines = vim.api.nvim_buf_line_count(buf)
+    local is_users = win == vim.api.nvim_get_current_win()
+    if params.line and not is_users then
+      local line = math.min(params.line, lines)
+      local top = line - math.floor(vim.api.nvim_win_get_height(win) / 2)
+      window.set_view(win, { lnum = line, col = 0, topline = math.max(top, 1) })
+    end
+    return { lines = lines, isUsers = is_users }
+  end, answer)
+end
+
+---@param params { limit: integer }
+---@param answer gemini_bridge.Answer
+function M.quickfix(params, answer)
+  local list = vim.fn.getqflist({ title = true, size = true, id = 0 })
+  local items = {}
+  for i = 1, math.min(list.size, LOOK_AT * params.limit) do
+    if #items == params.limit then
+      break
+    end
+    -- One by one: a list may be very long, and is copied as a whole.
+    local entry = vim.fn.getqflist({ id = list.id, idx = i, items = true }).items[1]
+    local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
+    if entry.valid == 1 and path:sub(1, 1) == "/" and disk.is_utf8(path) then
+      items[#items + 1] = { path = path, line = entry.lnum, text = entry.text }
+    end
+  end
+  answer({ title = list.title, total = list.size, items = items })
+end
+
+---@param params { title: string, items: { path: string, line: integer, text: string }[] }
+---@param answer gemini_bridge.Answer
+function M.set_quickfix(params, answer)
+  when_safe(function()
+    local items = vim.tbl_map(function(item)
+      return { filename = item.path, lnum = item.line, col = 1, text = item.text }
+    end, params.items)
+    vim.fn.setqflist({}, " ", { title = params.title, items = items })
+    vim.api.nvim_exec_autocmds("QuickFixCmdPost", { pattern = "gemini", modeline = false })
+    return { total = #items }
+  end, answer)
+end
+
+return M

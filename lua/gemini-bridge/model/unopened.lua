@@ -1,0 +1,229 @@
+--- What language servers say of files that are not open: what they have published, and what they answer when they are
+--- asked for the whole workspace (LSP 3.17, `workspace/diagnostic`). Their answers stay here: handed to Neovim, they
+--- would make a buffer for each file.
+local disk = require("gemini-bridge.disk.path")
+local published = require("gemini-bridge.model.published")
+local servers = require("gemini-bridge.model.servers")
+local slices = require("gemini-bridge.editor.slices")
+
+local M = {}
+
+local METHOD = "workspace/diagnostic"
+--- More files than these are not told of at once, the gravest first; nor is more kept of one server's answer.
+local MAX_FILES = 2000
+local MAX_DIAGNOSTICS = 20000
+
+--- A diagnostic as Neovim has it, as far as it is looked at. `is_exact`: its column counts UTF-16 units.
+---@class gemini_bridge.Problem
+---@field lnum integer
+---@field col integer
+---@field severity integer
+---@field message string
+---@field code? string|integer
+---@field source? string
+---@field is_exact? boolean
+
+--- What each server has answered last, by the paths of files.
+---@type table<integer, table<string, gemini_bridge.Problem[]>>
+local pulled = {}
+--- Who waits until the servers have answered.
+---@type fun(problems: string[])[]
+local followers = {}
+
+---@param client vim.lsp.Client
+---@return boolean
+local function can_tell(client)
+  return vim.tbl_get(client.server_capabilities or {}, "diagnosticProvider", "workspaceDiagnostics") == true
+    or vim.fn.has("nvim-0.12") == 1 and servers.knows(client, METHOD)
+end
+
+---@param value any
+---@return integer
+local function natural(value)
+  return type(value) == "number" and value >= 0 and value < 1e9 and math.floor(value) or 0
+end
+
+--- A server may send anything: what has no message and no place is left out.
+---@param value any
+---@return gemini_bridge.Problem?
+local function parse(value)
+  local start = type(value) == "table" and vim.tbl_get(value, "range", "start")
+  if type(start) ~= "table" or type(value.message) ~= "string" then
+    return
+  end
+  local severity = natural(value.severity)
+  return {
+    lnum = natural(start.line),
+    col = natural(start.character),
+    severity = severity >= 1 and severity <= 4 and severity or 1,
+    message = value.message,
+    code = value.code,
+    source = value.source,
+    is_exact = true,
+  }
+end
+
+---@param uri any
+---@return string?
+local function path_of(uri)
+  local ok, path = pcall(vim.uri_to_fname, uri)
+  if
+    ok
+    and vim.startswith(uri, "file:")
+    and path:sub(1, 1) == "/"
+    and not path:find("%z")
+    and disk.is_utf8(path)
+  then
+    return path
+  end
+end
+
+--- Sorts what a server reports by files.
+---@param reports any[]
+---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
+local function sort(reports, done)
+  local files, kept, dropped = {}, 0, 0
+  slices.each(reports, function(report)
+    local path = type(report) == "table" and report.kind ~= "unchanged" and path_of(report.uri)
+    local items = path and vim.islist(report.items) and report.items or {}
+    local room = math.min(#items, MAX_DIAGNOSTICS - kept)
+    dropped = dropped + #items - room
+    for i = 1, room do
+      local problem = parse(items[i])
+      if problem then
+        kept = kept + 1
+        files[path] = files[path] or {}
+        table.insert(files[path], problem)
+      end
+    end
+  end, function(failure)
+    done(files, dropped, failure)
+  end)
+end
+
+--- Asks a server, which may report in parts before it answers, or instead.
+---@param client vim.lsp.Client
+---@param timeout integer Milliseconds.
+---@param done fun(problem?: string)
+local function pull(client, timeout, done)
+  local token, reports = ("gemini-bridge %d %d"):format(client.id, vim.uv.hrtime()), {}
+  local function take(report)
+    local items = type(report) == "table" and report.items
+    vim.list_extend(reports, vim.islist(items) and items or {})
+  end
+  local parts = vim.api.nvim_create_autocmd("LspProgress", {
+    callback = function(args)
+      local progress = vim.tbl_get(args, "data", "params") or {}
+      if progress.token == token then
+        take(progress.value)
+      end
+    end,
+  })
+  local params = {
+    identifier = vim.tbl_get(client.server_capabilities or {}, "diagnosticProvider", "identifier"),
+    previousResultIds = {},
+    partialResultToken = token,
+  }
+  servers.await(client, { method = METHOD, params = params, timeout = timeout }, function(problem, result)
+    vim.api.nvim_del_autocmd(parts)
+    take(result)
+    sort(reports, function(files, dropped, failure)
+      pulled[client.id] = files
+      local more = dropped > 0 and ("%s has reported %d more than are looked at"):format(client.name, dropped)
+      done(problem or failure or more or nil)
+    end)
+  end)
+end
+
+--- Asks all servers: once, also for those who ask meanwhile. What those have said that have gone is forgotten.
+---@param timeout integer Milliseconds.
+---@param done fun(problems: string[])
+local function pull_all(timeout, done)
+  followers[#followers + 1] = done
+  if #followers > 1 then
+    return
+  end
+  local asked = vim.tbl_filter(can_tell, vim.lsp.get_clients())
+  local waiting, problems = #asked, {}
+  for id in pairs(pulled) do
+    if not vim.lsp.get_client_by_id(id) then
+      pulled[id] = nil
+    end
+  end
+  local function finish()
+    if waiting == 0 then
+      local told = followers
+      followers = {}
+      for _, tell in ipairs(told) do
+        tell(problems)
+      end
+    end
+  end
+  for _, client in ipairs(asked) do
+    pull(client, timeout, function(problem)
+      waiting = waiting - 1
+      problems[#problems + 1] = problem
+      finish()
+    end)
+  end
+  finish()
+end
+
+--- Lists of what is said of files that are not open, by their paths.
+---@return table<string, gemini_bridge.Problem[][]>
+function M.lists()
+  local found, loaded = {}, {}
+  for path, buf in pairs(published.unopened()) do
+    found[path] = vim.tbl_values(published.lists(buf))
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    loaded[vim.api.nvim_buf_get_name(buf)] = vim.api.nvim_buf_is_loaded(buf) or nil
+  end
+  for _, files in pairs(pulled) do
+    for path, list in pairs(files) do
+      if not loaded[path] then
+        found[path] = found[path] or {}
+        table.insert(found[path], list)
+      end
+    end
+  end
+  return found
+end
+
+---@param lists gemini_bridge.Problem[][]
+---@return integer? # nil when nothing is said
+local function gravest(lists)
+  local least ---@type integer?
+  for _, list in ipairs(lists) do
+    for _, one in ipairs(list) do
+      least = math.min(least or one.severity, one.severity)
+    end
+  end
+  return least
+end
+
+---@param params { timeout: integer }
+---@param answer gemini_bridge.Answer
+function M.ask(params, answer)
+  pull_all(params.timeout, function(problems)
+    local paths, grave = {}, {}
+    for path, lists in pairs(M.lists()) do
+      grave[path] = gravest(lists)
+      paths[#paths + 1] = grave[path] and path or nil
+    end
+    table.sort(paths, function(a, b)
+      if grave[a] ~= grave[b] then
+        return grave[a] < grave[b]
+      end
+      return a < b
+    end)
+    answer({ paths = vim.list_slice(paths, 1, MAX_FILES), total = #paths, problems = problems })
+  end)
+end
+
+--- May run twice.
+function M.forget()
+  pulled = {}
+end
+
+return M

@@ -1,0 +1,77 @@
+--- Completion in a prompt: files after `@`, else words of the open buffers.
+local M = {}
+
+--- So many are offered; so many files of a project are looked through.
+local MAX_MATCHES, MAX_FILES = 200, 50000
+--- How long the list of a project's files may take (milliseconds).
+local TIMEOUT = 2000
+
+--- Files below a directory, relative to it: those that git knows or would take, else what is in the folder named.
+---@param directory string
+---@param lead string
+---@return string[]
+local function files(directory, lead)
+  -- Of a repository's own configuration nothing is run.
+  local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
+  vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
+  local ok, process = pcall(vim.system, git)
+  local result = ok and process:wait(TIMEOUT)
+  if result and result.code == 0 then
+    return vim.list_slice(vim.split(result.stdout, "\0", { trimempty = true }), 1, MAX_FILES)
+  end
+  local folder = lead:match("^(.*/)[^/]*$") or ""
+  local path = folder:find("^[/~]") and vim.fs.normalize(folder, { expand_env = false })
+    or vim.fs.joinpath(directory, folder)
+  local found = {}
+  for entry, kind in vim.fs.dir(path) do
+    found[#found + 1] = folder .. entry .. (kind == "directory" and "/" or "")
+  end
+  return found
+end
+
+---@param lead string
+---@return string[]
+local function words(lead)
+  local found = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype ~= "terminal" then
+      for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, 2000, false)) do
+        for word in line:gmatch("[%w_\128-\255]+") do
+          if #word > #lead and vim.startswith(word, lead) then
+            found[word] = true
+          end
+        end
+      end
+    end
+  end
+  local sorted = vim.tbl_keys(found)
+  table.sort(sorted)
+  return vim.list_slice(sorted, 1, MAX_MATCHES)
+end
+
+--- |complete-functions|.
+---@param findstart integer 1 or 0.
+---@param base string
+---@return integer|string[] # A column, 0-based, or what is offered.
+function M.omnifunc(findstart, base)
+  if findstart == 1 then
+    local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
+    -- A reference ends at a blank that has no backslash before it.
+    local masked = before:gsub("\\.", "__")
+    return (masked:find("@[^%s@]*$") or masked:find("[%w_\128-\255]*$")) - 1
+  elseif base:sub(1, 1) ~= "@" then
+    return words(base)
+  end
+  local lead = base:sub(2):gsub("\\(.)", "%1")
+  local directory = require("gemini-bridge.prompt.destination").directory()
+  local found = files(directory, lead)
+  if lead ~= "" then
+    found = vim.fn.matchfuzzy(found, lead, { limit = MAX_MATCHES })
+  end
+  local spelled = require("gemini-bridge.prompt.reference").spelled
+  return vim.tbl_map(function(path)
+    return "@" .. spelled(path)
+  end, vim.list_slice(found, 1, MAX_MATCHES))
+end
+
+return M

@@ -1,0 +1,150 @@
+--- `:GeminiPrompt`: a prompt written in a buffer. `:w` sends it, `:q` keeps it as a draft.
+local history = require("gemini-bridge.prompt.history")
+local notify = require("gemini-bridge.notify")
+local origin = require("gemini-bridge.editor.origin")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+local NAME = "gemini-bridge://prompt"
+local HEIGHT = 10
+--- So much of a prompt is shown where one of several is chosen (characters).
+local PREVIEW = 70
+
+---@type gemini_bridge.WriteWords
+local WORDS = {
+  stays = "This stays the prompt: :w sends it, :w {file} writes a copy.",
+  key = "This key does not send the prompt: use :w.",
+  whole = "A prompt is sent as a whole: :w, without lines.",
+}
+
+---@return string?
+local function text_of(buf)
+  local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+  return text:find("%S") and text or nil
+end
+
+---@param buf integer
+---@param text string
+local function fill(buf, text)
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, vim.split(text, "\n", { plain = true }))
+  vim.bo[buf].modified = text ~= ""
+end
+
+--- Sends what is written. The buffer is empty then; |u| brings the text back.
+---@param buf integer
+local function send(buf)
+  local text = text_of(buf)
+  if not text then
+    return notify("There is nothing to send.", "warn")
+  end
+  history.add(text)
+  require("gemini-bridge.prompt.send").send({ source = "nothing", text = vim.trim(text), submit = true })
+  fill(buf, "")
+end
+
+--- Makes the buffer.
+---@return integer
+local function create()
+  local buf = vim.api.nvim_create_buf(false, false)
+  vim.api.nvim_buf_set_name(buf, NAME)
+  local options = vim.bo[buf]
+  options.buftype, options.bufhidden, options.swapfile = "acwrite", "hide", false
+  options.filetype = "markdown"
+  options.omnifunc = "v:lua.require'gemini-bridge.prompt.completion'.omnifunc"
+  local group = vim.api.nvim_create_augroup("gemini-bridge.prompt", {})
+  local stop = require("gemini-bridge.review.write").watch(buf, group, function()
+    send(buf)
+    return true
+  end, WORDS)
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      stop()
+      vim.api.nvim_del_augroup_by_id(group)
+    end,
+  })
+  -- It leaves no command line by which a write is known for the user's.
+  vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
+  -- A draft must not keep Neovim from ending, nor be lost with it.
+  vim.api.nvim_create_autocmd("ExitPre", {
+    group = group,
+    callback = function()
+      history.add(text_of(buf) or "")
+      vim.bo[buf].modified = false
+    end,
+  })
+  return buf
+end
+
+--- Goes to the prompt's window, or opens it at the bottom.
+---@return integer buf
+local function show()
+  if vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    vim.cmd.normal({ "\27", bang = true }) -- or Visual mode would come along
+  end
+  local buf = vim.fn.bufnr("^" .. NAME .. "$")
+  buf = buf > 0 and buf or create()
+  local win = vim.fn.win_findbuf(buf)[1]
+  if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
+    -- Not beside the current window, which may be a float.
+    win = window.open(buf, { split = "below", win = -1, height = HEIGHT })
+    window.make_plain(win)
+  end
+  origin.go(win)
+  return buf
+end
+
+---@param buf integer
+---@param text string
+local function add(buf, text)
+  local draft = text_of(buf)
+  fill(buf, draft and vim.trim(draft) .. "\n" .. text or text)
+  local last = vim.api.nvim_buf_line_count(buf)
+  vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
+end
+
+--- Opens the prompt, with the draft that was left. Lines of the buffer that one comes from are referred to.
+---@param opts { text?: string, lines?: [integer, integer] } Lines first and last, 1-based.
+function M.open(opts)
+  local parts = {}
+  if opts.lines then
+    local items, problem = require("gemini-bridge.prompt.sources").items({ lines = opts.lines })
+    if not items or #items == 0 then
+      return notify(problem or "There is nothing to refer to.", "warn")
+    end
+    local cwd = require("gemini-bridge.prompt.destination").directory()
+    parts[1] = require("gemini-bridge.prompt.reference").prompt(items, cwd, "")
+  end
+  parts[#parts + 1] = opts.text
+  local buf = show()
+  if #parts > 0 then
+    add(buf, table.concat(parts, " "))
+  end
+end
+
+--- Lets the user choose one of the last prompts and opens it. A draft that was there is among them afterwards.
+function M.recall()
+  local prompts = history.list()
+  if #prompts == 0 then
+    return notify("There are no prompts yet.")
+  end
+  vim.ui.select(prompts, {
+    prompt = "Prompt",
+    kind = "gemini_prompt",
+    format_item = function(prompt)
+      local line = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, PREVIEW)
+      return ("%s  %s"):format(os.date("%d %b %H:%M", prompt.time), line)
+    end,
+  }, function(chosen)
+    if chosen then
+      local buf = show()
+      history.add(text_of(buf) or "")
+      fill(buf, "")
+      add(buf, chosen.text)
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,137 @@
+--- Prompts on their way into CLIs, in the order in which they came: none is lost.
+local delivery = require("gemini-bridge.prompt.delivery")
+local destination = require("gemini-bridge.prompt.destination")
+local history = require("gemini-bridge.prompt.history")
+local lane = require("gemini-bridge.prompt.lane")
+local notify = require("gemini-bridge.notify")
+local reference = require("gemini-bridge.prompt.reference")
+local task = require("gemini-bridge.prompt.task")
+
+local M = {}
+
+--- Prompts for which a CLI is looked for.
+---@type gemini_bridge.Prompt[]
+local homeless = {}
+
+--- By the target's key. They stay: what is known of a screen counts for the next prompt, too.
+---@type table<any, gemini_bridge.Lane>
+local lanes = {}
+
+---@param prompt gemini_bridge.Prompt
+---@param cwd? string The CLI's directory, where it is known.
+---@return string
+local function text_of(prompt, cwd)
+  return reference.prompt(prompt.items, cwd or vim.fn.getcwd(), prompt.text)
+end
+
+--- Keeps the texts of prompts that did not get there.
+---@param prompts gemini_bridge.Prompt[]
+---@param cwd? string
+---@param why string
+local function keep(prompts, cwd, why)
+  for _, prompt in ipairs(prompts) do
+    if not prompt.taken_back then
+      history.add(text_of(prompt, cwd))
+      notify(why .. " :GeminiPrompt! brings it back.", "warn")
+    end
+  end
+end
+
+--- Types what waits in a lane, within a task.
+---@param here gemini_bridge.Lane
+local function work(here)
+  while here.prompts[1] do
+    local prompt = here.prompts[1]
+    local ok, is_there, problem = pcall(delivery.deliver, here, prompt)
+    if not ok then
+      is_there, problem = false, tostring(is_there)
+    end
+    table.remove(here.prompts, 1)
+    if is_there and problem then
+      notify(problem, "warn")
+    elseif not is_there then
+      keep({ prompt }, here.target.cwd, problem or (here.target.name .. " is gone."))
+    end
+  end
+end
+
+---@param target gemini_bridge.Target
+---@param program string
+---@param prompts gemini_bridge.Prompt[]
+local function enqueue(target, program, prompts)
+  local here = lanes[target.key] or lane.new(target, program)
+  lanes[target.key] = here
+  local was_idle = #here.prompts == 0
+  for _, prompt in ipairs(prompts) do
+    prompt.waits = "those before it are there"
+  end
+  vim.list_extend(here.prompts, prompts)
+  if was_idle then
+    work(here)
+  end
+end
+
+--- Sends a prompt on its way.
+---@param prompt gemini_bridge.Prompt
+function M.add(prompt)
+  prompt.waits = "a CLI is found"
+  homeless[#homeless + 1] = prompt
+  if #homeless > 1 then
+    return
+  end
+  task.start(function()
+    local target, program = destination.find()
+    local found = homeless
+    homeless = {}
+    if not target then
+      return keep(found, nil, "There is no CLI to send to.")
+    end
+    if require("gemini-bridge.config").get().send.focus then
+      target.focus()
+    end
+    enqueue(target, program, found)
+  end)
+end
+
+---@param visit fun(prompt: gemini_bridge.Prompt, target?: gemini_bridge.Target)
+local function each(visit)
+  for _, here in pairs(lanes) do
+    for _, prompt in ipairs(here.prompts) do
+      visit(prompt, here.target)
+    end
+  end
+  for _, prompt in ipairs(homeless) do
+    visit(prompt)
+  end
+end
+
+--- Prompts that wait.
+---@return { text: string, name?: string, waits?: string }[] # The text, the CLI's name, and for what it waits.
+function M.list()
+  local waiting = {}
+  each(function(prompt, target)
+    waiting[#waiting + 1] = {
+      text = text_of(prompt, target and target.cwd),
+      name = target and target.name,
+      waits = prompt.waits,
+    }
+  end)
+  return waiting
+end
+
+--- Takes back all prompts that wait: their text goes into the unnamed register and among the last prompts.
+function M.cancel()
+  local texts = {}
+  each(function(prompt, target)
+    prompt.taken_back = true
+    texts[#texts + 1] = text_of(prompt, target and target.cwd)
+    history.add(texts[#texts])
+  end)
+  if #texts == 0 then
+    return notify("No prompt waits.")
+  end
+  vim.fn.setreg('"', table.concat(texts, "\n"))
+  notify(('%d %s taken back, into the register ".'):format(#texts, #texts == 1 and "prompt" or "prompts"))
+end
+
+return M

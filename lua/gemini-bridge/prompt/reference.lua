@@ -1,0 +1,100 @@
+--- References to files, as Gemini CLI reads them in a prompt: `@path`, then a space.
+local M = {}
+
+--- One thing to refer to: a file, or a text that is in none.
+---@class gemini_bridge.Item
+---@field excerpt? gemini_bridge.Excerpt
+---@field path string Absolute; of an excerpt "".
+---@field first? integer First line, 1-based.
+---@field last? integer Last line, 1-based.
+---@field note? string What there is to say about these lines.
+
+--- The path as the CLI takes it: with a backslash before what its shell-like escaping knows (`escapePath`, Gemini CLI
+--- 0.61.0), before a comma, which ends a reference (`parseAllAtCommands`), and before a dot at the end, which would be
+--- taken for the sentence's.
+---@param path string
+---@return string
+function M.spelled(path)
+  path = path:gsub("[ \t()%[%]{};|*?$`'\"#&<>!~\\,]", "\\%0"):gsub("%.$", "\\.")
+  return path
+end
+
+---@param path string Absolute.
+---@param cwd string The CLI's directory.
+---@return string # Relative to the directory, where it is below.
+local function shortened(path, cwd)
+  local root = cwd:gsub("/*$", "/")
+  return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
+end
+
+---@param item gemini_bridge.Item
+---@return string?
+local function lines_of(item)
+  if not item.first then
+    return
+  end
+  if not item.last or item.last == item.first then
+    return tostring(item.first)
+  end
+  return ("%d-%d"):format(item.first, item.last)
+end
+
+---@param ranges string[]
+---@return string
+local function in_words(ranges)
+  local several = #ranges > 1 or ranges[1]:find("-", 1, true)
+  return (several and "lines " or "line ") .. table.concat(ranges, ", ")
+end
+
+---@param group gemini_bridge.Item[] All of one file.
+---@param cwd string
+---@return string text
+---@return boolean has_notes
+local function describe(group, cwd)
+  if group[1].excerpt then
+    return require("gemini-bridge.prompt.excerpt").fenced(group[1].excerpt), true
+  end
+  local reference = "@" .. M.spelled(shortened(group[1].path, cwd))
+  local ranges, notes = {}, {}
+  for _, item in ipairs(group) do
+    local range = lines_of(item)
+    ranges[#ranges + 1] = range
+    if item.note then
+      notes[#notes + 1] = (range and in_words({ range }) .. ": " or "") .. item.note
+    end
+  end
+  if #notes > 0 then
+    return reference .. "\n" .. table.concat(notes, "\n"), true
+  elseif #ranges > 0 then
+    return ("%s (%s)"):format(reference, in_words(ranges)), false
+  end
+  return reference, false
+end
+
+--- A prompt that refers to each file once, in the order given.
+---@param items gemini_bridge.Item[]
+---@param cwd string The CLI's directory.
+---@param text string What the user says about them; may be empty.
+---@return string
+function M.prompt(items, cwd, text)
+  local groups, order = {}, {}
+  for _, item in ipairs(items) do
+    if not groups[item.path] then
+      groups[item.path] = {}
+      order[#order + 1] = item.path
+    end
+    table.insert(groups[item.path], item)
+  end
+  local parts, on_lines = {}, false
+  for _, path in ipairs(order) do
+    local part, has_notes = describe(groups[path], cwd)
+    parts[#parts + 1] = part
+    on_lines = on_lines or has_notes
+  end
+  if text ~= "" then
+    parts[#parts + 1] = text
+  end
+  return table.concat(parts, on_lines and "\n" or " ")
+end
+
+return M

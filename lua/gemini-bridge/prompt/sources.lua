@@ -1,0 +1,196 @@
+--- What a prompt can refer to.
+local disk = require("gemini-bridge.disk.path")
+
+local M = {}
+
+--- More than this says little and costs much.
+local MAX_NOTES = 100
+
+local SEVERITIES = { "error", "warning", "info", "hint" }
+
+---@param text string
+---@return string
+local function one_line(text)
+  return vim.trim((text:gsub("%s+", " ")))
+end
+
+--- The file of a buffer: a proposal stands for the file that it would change.
+---@param buf integer
+---@return string? path
+---@return string? problem
+local function file_of(buf)
+  local review = vim.b[buf].gemini_diff
+  if review then
+    return review.filePath
+  end
+  local path = vim.api.nvim_buf_get_name(buf)
+  if vim.bo[buf].buftype ~= "" or path == "" then
+    return nil, "This buffer has no file."
+  elseif not vim.uv.fs_stat(path) then
+    return nil, "This file is not written yet: the CLI could not read it."
+  end
+  if vim.bo[buf].modified then
+    require("gemini-bridge.notify")(
+      "The CLI reads the file on disk, without the changes that are not written.",
+      "warn"
+    )
+  end
+  return path
+end
+
+---@param items vim.quickfix.entry[]
+---@return gemini_bridge.Item[]
+local function from_list(items)
+  local found = {}
+  for _, entry in ipairs(items) do
+    local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
+    if path ~= "" and #found < MAX_NOTES then
+      local note = one_line(entry.text or "")
+      found[#found + 1] = {
+        path = path,
+        first = entry.lnum > 0 and entry.lnum or nil,
+        last = entry.end_lnum and entry.end_lnum > entry.lnum and entry.end_lnum or nil,
+        note = note ~= "" and note or nil,
+      }
+    end
+  end
+  return found
+end
+
+---@param lines? [integer, integer]
+---@return integer first
+---@return integer last
+local function lines_or_cursor(lines)
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  return lines and lines[1] or line, lines and lines[2] or line
+end
+
+--- The entries of a quickfix or location list window.
+---@param lines? [integer, integer]
+local function list_window(lines)
+  local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
+  local all = info.loclist == 1 and vim.fn.getloclist(0) or vim.fn.getqflist()
+  local first, last = lines_or_cursor(lines)
+  return from_list(vim.list_slice(all, first, last))
+end
+
+---@param excerpt? gemini_bridge.Excerpt
+---@return gemini_bridge.Item[]
+local function as_items(excerpt)
+  return excerpt and { { path = "", excerpt = excerpt } } or {}
+end
+
+--- The text of a buffer without a file; of a terminal its last output.
+---@param lines? [integer, integer]
+local function excerpt_here(lines)
+  local excerpt, buf = require("gemini-bridge.prompt.excerpt"), vim.api.nvim_get_current_buf()
+  if vim.b.gemini_terminal then
+    return nil
+  elseif vim.bo.buftype == "terminal" and not lines then
+    return as_items(excerpt.of_terminal(buf))
+  end
+  return as_items(excerpt.of_buffer(buf, lines))
+end
+
+local sources = {}
+
+---@param opts gemini_bridge.SendOptions
+function sources.here(opts)
+  if vim.bo.buftype == "quickfix" then
+    return list_window(opts.lines)
+  end
+  local entries = require("gemini-bridge.prompt.explorer").entries(lines_or_cursor(opts.lines))
+  if entries then
+    return vim.tbl_map(function(path)
+      return { path = path }
+    end, entries), "There is no file here."
+  end
+  local path, problem = file_of(0)
+  if path then
+    local lines = opts.lines or {}
+    return { { path = path, first = lines[1], last = lines[2] } }
+  elseif (opts.text or "") ~= "" and not opts.lines then
+    -- A text alone is a prompt too.
+    return {}
+  end
+  return excerpt_here(opts.lines), problem
+end
+
+function sources.output()
+  local excerpt = require("gemini-bridge.prompt.excerpt")
+  local buf = excerpt.last_terminal()
+  return as_items(buf and excerpt.of_terminal(buf)), "There is no output of a terminal."
+end
+
+---@param opts gemini_bridge.SendOptions
+function sources.diagnostics(opts)
+  local path, problem = file_of(0)
+  if not path then
+    return nil, problem
+  end
+  local items = {}
+  for _, diagnostic in ipairs(vim.diagnostic.get(0)) do
+    local first, last = diagnostic.lnum + 1, (diagnostic.end_lnum or diagnostic.lnum) + 1
+    local wanted = not opts.lines or (first <= opts.lines[2] and last >= opts.lines[1])
+    if wanted and #items < MAX_NOTES then
+      local origin = diagnostic.source and (" (%s)"):format(one_line(diagnostic.source)) or ""
+      local note = ("%s: %s%s"):format(SEVERITIES[diagnostic.severity], one_line(diagnostic.message), origin)
+      items[#items + 1] = { path = path, first = first, last = last, note = note }
+    end
+  end
+  table.sort(items, function(a, b)
+    return a.first < b.first
+  end)
+  if #items == 0 then
+    return nil, "There are no diagnostics here."
+  end
+  return items
+end
+
+function sources.quickfix()
+  local items = from_list(vim.fn.getqflist())
+  if #items == 0 then
+    return nil, "The quickfix list has no entries with files."
+  end
+  return items
+end
+
+function sources.nothing()
+  return {}
+end
+
+---@param names string[]
+local function files(names)
+  local items = {}
+  for _, name in ipairs(names) do
+    local path = vim.fs.normalize(vim.fn.fnamemodify(name, ":p"), { expand_env = false })
+    if not vim.uv.fs_stat(path) then
+      return nil, ("There is no file %s."):format(name)
+    end
+    items[#items + 1] = { path = path }
+  end
+  return items
+end
+
+--- What the options ask for.
+---@param opts gemini_bridge.SendOptions
+---@return gemini_bridge.Item[]? items
+---@return string? problem Why there are none.
+function M.items(opts)
+  local items, problem
+  if opts.files then
+    items, problem = files(opts.files)
+  else
+    items, problem = sources[opts.source or "here"](opts)
+  end
+  for _, item in ipairs(items or {}) do
+    if item.path:find("[\r\n]") then
+      return nil, ("The CLI cannot be told of a path with a line break: %q"):format(item.path)
+    elseif not disk.is_utf8(item.path) then
+      return nil, "The CLI cannot be told of a path that is not UTF-8: " .. disk.display(item.path, 24)
+    end
+  end
+  return items, problem
+end
+
+return M

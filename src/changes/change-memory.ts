@@ -1,0 +1,141 @@
+/** The changes of this Neovim, for the next host should this one crash: nothing of files that are not shared. */
+import { join } from "node:path";
+import * as z from "zod";
+import type { Log } from "../base/log.ts";
+import { createFiles } from "../sharing/files.ts";
+import type { FileChange } from "./file-change.ts";
+import { createKeptFiles, prune, touch } from "./kept-files.ts";
+import { splitLines } from "./lines.ts";
+import type { Turn } from "./prompts.ts";
+
+/** What other Neovims have left is removed after so long (milliseconds). */
+const MAX_AGE = 24 * 60 * 60 * 1_000;
+
+/** The files that agents are about to change, by their sessions. */
+type Awaited = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface Saved {
+  readonly changes: readonly FileChange[];
+  readonly awaited: Awaited;
+  /** By session. */
+  readonly turns: ReadonlyMap<string, Turn>;
+}
+
+export interface ChangeMemory {
+  save(change: FileChange): void;
+  forget(path: string): void;
+  await(files: Awaited): void;
+  /** The turn of a session; nothing: it is over. */
+  saveTurn(session: string, turn: Turn | undefined): void;
+  /** What the host before this one has saved. */
+  load(): Promise<Saved>;
+  /** Whether the text of a file may be kept: not of one that is excluded from sharing, nor of one that is unknown. */
+  mayKeep(path: string): boolean;
+  /** May run twice. */
+  close(): void;
+}
+
+const lines = z.string().transform(splitLines);
+const place = { id: z.number(), line: z.number(), count: z.number(), conflict: z.boolean() };
+
+/** Its lines are not those of one text: they come from several. */
+const SavedPiece = z.object({
+  lines: z.array(z.string()),
+  hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
+});
+
+/** Texts as they are in memory: a character for each byte. */
+const SavedChange = z.object({
+  path: z.string(),
+  existed: z.boolean(),
+  exists: z.boolean(),
+  mode: z.number().optional(),
+  version: z.string(),
+  fixed: z.string().optional(),
+  touched: z.boolean(),
+  cli: z.string(),
+  turn: z.number(),
+  prompt: z.string(),
+  text: z.object({
+    lines,
+    lastId: z.number(),
+    hunks: z.array(z.object({ ...place, old: lines, edited: SavedPiece.optional() })),
+  }),
+});
+
+const SavedTurn = z.object({
+  session: z.string(),
+  cli: z.string(),
+  turn: z.number(),
+  prompt: z.string(),
+  files: z.array(z.string()),
+});
+
+const SavedAwaited = z.object({ awaited: z.array(z.tuple([z.string(), z.array(z.string())])) });
+
+/** No path. */
+const AWAITED = "awaited";
+
+export interface ChangeMemoryOptions {
+  /** A directory for files that only the user may change. */
+  directory: string;
+  /** Names this Neovim among all that there ever were. */
+  instance: string;
+  /** Patterns of files that are not shared. */
+  exclude: readonly string[];
+  log: Log;
+}
+
+export function createChangeMemory({ directory, instance, exclude, log }: ChangeMemoryOptions): ChangeMemory {
+  const all = join(directory, "changes");
+  const own = join(all, instance);
+  const kept = createKeptFiles(own, log);
+  const files = createFiles();
+  /** Files that are gone are what they were. */
+  const verdicts = new Map<string, boolean>();
+
+  function mayKeep(path: string): boolean {
+    const verdict = files.look(exclude)(path);
+    if (verdict !== "absent") verdicts.set(path, verdict === "shared");
+    return verdicts.get(path) ?? false;
+  }
+
+  return {
+    save(change) {
+      if (!mayKeep(change.path)) return kept.remove(change.path);
+      const { lines, hunks, lastId } = change.text;
+      const joined = hunks.map((hunk) => ({ ...hunk, old: hunk.old.join("") }));
+      kept.save(change.path, { ...change, text: { lines: lines.join(""), hunks: joined, lastId } });
+    },
+    forget: kept.remove,
+    await(files) {
+      const awaited = [...files].flatMap(([session, paths]) =>
+        paths.size > 0 ? [[session, [...paths]]] : [],
+      );
+      if (awaited.length > 0) kept.save(AWAITED, { awaited });
+      else kept.remove(AWAITED);
+    },
+    saveTurn(session, turn) {
+      const key = `turn ${session}`; // no path
+      if (turn) kept.save(key, { session, ...turn, files: [...turn.files].filter(mayKeep) });
+      else kept.remove(key);
+    },
+    async load() {
+      await touch(own);
+      void prune(all, MAX_AGE);
+      const saved = await kept.load();
+      const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
+      return {
+        changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
+        awaited: new Map(awaited.map(([session, paths]) => [session, new Set(paths)])),
+        turns: new Map(
+          saved
+            .flatMap((value) => SavedTurn.safeParse(value).data ?? [])
+            .map(({ session, files, ...turn }) => [session, { ...turn, files: new Set(files) }]),
+        ),
+      };
+    },
+    mayKeep,
+    close: files.close,
+  };
+}

@@ -1,0 +1,25 @@
+/** Changes and history, with what they keep on disk. */
+import type { Log } from "../base/log.ts";
+import type { Boot } from "../contract/neovim.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import { createChangeMemory } from "./change-memory.ts";
+import { type Changes, createChanges } from "./changes.ts";
+import { createHistory, type History } from "./history.ts";
+import { createPrompts } from "./prompts.ts";
+
+export interface TrackingOptions {
+  bridge: Bridge;
+  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude">;
+  log: Log;
+}
+
+export function createTracking({ bridge, boot, log }: TrackingOptions): {
+  changes: Changes;
+  history: History;
+} {
+  const { stateDirectory: directory, instance, exclude } = boot;
+  const memory = createChangeMemory({ directory, instance, exclude, log });
+  const prompts = createPrompts(memory.saveTurn);
+  const history = createHistory({ directory, mayKeep: memory.mayKeep, authorOf: prompts.latest, log });
+  return { changes: createChanges({ bridge, memory, prompts, history, log }), history };
+}

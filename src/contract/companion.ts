@@ -1,0 +1,67 @@
+/**
+ * CONTRACT 2: what travels between the bridge and Gemini CLI.
+ *
+ * Names and shapes are those of the companion specification; the limits and the
+ * discovery details beyond it were read in Gemini CLI 0.61.0
+ * (`packages/core/src/ide`).
+ */
+import * as z from "zod";
+
+/** The CLI keeps this many open files of a context. */
+export const MAX_OPEN_FILES = 10;
+
+/** The CLI keeps this many UTF-16 units of a selection. */
+export const MAX_SELECTED_TEXT = 16_384;
+
+/** An open file: `timestamp` is Unix milliseconds of the last focus; the cursor is 1-based, in UTF-16 units. */
+export const File = z.strictObject({
+  path: z.string().min(1),
+  timestamp: z.number().nonnegative(),
+  isActive: z.boolean().optional(),
+  cursor: z
+    .strictObject({ line: z.number().int().positive(), character: z.number().int().positive() })
+    .optional(),
+  selectedText: z.string().max(MAX_SELECTED_TEXT).optional(),
+});
+export type File = z.infer<typeof File>;
+
+/** Parameters of `ide/contextUpdate`. One that the CLI's schema refuses disconnects its IDE mode for good. */
+export const IdeContext = z.strictObject({
+  workspaceState: z
+    .strictObject({
+      openFiles: z.array(File).max(MAX_OPEN_FILES).optional(),
+      isTrusted: z.boolean().optional(),
+    })
+    .optional(),
+});
+export type IdeContext = z.infer<typeof IdeContext>;
+
+/** Arguments of the `openDiff` tool. */
+export const OpenDiffRequest = z.object({
+  filePath: z.string().describe("Absolute path of the file to be diffed."),
+  newContent: z.string().describe("Proposed new content of the file."),
+});
+export type OpenDiffRequest = z.infer<typeof OpenDiffRequest>;
+
+/** Arguments of the `closeDiff` tool. A close by the CLI never notifies, so the flag changes nothing. */
+export const CloseDiffRequest = z.object({
+  filePath: z.string().describe("Absolute path of the file whose diff view should be closed."),
+  suppressNotification: z
+    .boolean()
+    .optional()
+    .describe("Accepted for older clients; closing never notifies."),
+});
+
+/** The notifications of the companion interface, by method. */
+export interface IdeNotifications {
+  "ide/contextUpdate": IdeContext;
+  /** `filePath` is spelled exactly as it came in `openDiff`. */
+  "ide/diffAccepted": { filePath: string; content: string };
+  "ide/diffRejected": { filePath: string };
+}
+
+/** What Gemini CLI and its kin call themselves, whatever they are: the name of a class of theirs (`IdeClient`). */
+export const CLI_NAME = "streamable-http-client";
+
+/** Both fields non-empty is what makes the CLI accept an editor other than VS Code. */
+export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;

@@ -1,0 +1,51 @@
+/** The editors that announce themselves on this machine. */
+import type { AnnouncedEditor } from "../profiles/announced-editors.ts";
+import { isLeftover } from "../profiles/leftover.ts";
+import { answerOf, isBridge } from "./answer.ts";
+import type { Section } from "./contract.ts";
+import { type Findings, section } from "./section.ts";
+
+/** The name and the place of an editor, for a user. */
+export function describeEditor({ content, pid, port }: AnnouncedEditor): string {
+  return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
+}
+
+/** What lies in the directory, where no Neovim tells which editor is its own. */
+export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
+  const findings = section("Editors");
+  if (editors.length === 0)
+    findings.warn(
+      `No editor announces itself in ${directory}`,
+      ":GeminiStart in Neovim, with the same TMPDIR",
+    );
+  const living = await withoutLeftovers(findings, editors);
+  for (const editor of living) {
+    const answer = await answerOf(editor.port);
+    const who = describeEditor(editor);
+    if (isBridge(answer)) findings.ok(`${who}: it answers`);
+    else if (editor.isAlive)
+      findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
+    else findings.info(`${who}: it cannot be seen from here, as in another container`);
+  }
+  return findings;
+}
+
+/** What lies in the directory beside an editor's own file. */
+export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
+  for (const { pid, port } of await withoutLeftovers(findings, others))
+    findings.info(`Another editor is announced: process ${pid}, port ${port}`);
+}
+
+/** Tells of what dead editors have left. @returns the others */
+async function withoutLeftovers(
+  findings: Findings,
+  editors: readonly AnnouncedEditor[],
+): Promise<AnnouncedEditor[]> {
+  const left = await Promise.all(editors.map(({ pid, port, date }) => isLeftover(pid, port, date)));
+  for (const { path, pid, isAlive } of editors.filter((_, index) => left[index]))
+    findings.warn(
+      `${path} is a leftover: process ${pid} is ${isAlive ? "another one by now" : "gone"}`,
+      `rm ${path}`,
+    );
+  return editors.filter((_, index) => !left[index]);
+}

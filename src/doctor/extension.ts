@@ -1,0 +1,35 @@
+/** Whether a CLI outside of Neovim's terminals has the model's server: the extension, as the CLI has recorded it. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { expand } from "../profiles/paths.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { readSmallFile } from "../system/small-file.ts";
+import type { Findings } from "./section.ts";
+
+const NAME = "gemini-bridge";
+const Link = z.object({ source: z.string(), type: z.string() });
+
+export function checkExtension(findings: Findings, profile: Profile): void {
+  const { name, label } = profile;
+  const install = `:GeminiExtension install${name === "gemini" ? "" : ` ${name}`}`;
+  const link = readLink(profile);
+  if (link === undefined)
+    findings.info(
+      `The extension is not installed in ${label}: outside of Neovim's terminals its model has no tools of the ` +
+        `editor, and its edits are not followed; ${install}`,
+    );
+  else if (link.type === "link" && !existsSync(link.source))
+    findings.warn(`The extension in ${label} leads to ${link.source}, which is gone`, install);
+  else findings.ok(`The extension is installed in ${label}, from ${link.source}`);
+}
+
+function readLink({ settings: { files, folder } }: Profile): z.infer<typeof Link> | undefined {
+  const home = dirname(expand(files[0] ?? ""));
+  try {
+    const path = join(home, "extensions", NAME, `${folder}-extension-install.json`);
+    return Link.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
+  } catch {
+    return undefined;
+  }
+}

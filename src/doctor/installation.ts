@@ -1,0 +1,74 @@
+/** What the plugin needs on this machine. */
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
+import packageJson from "../../package.json" with { type: "json" };
+import type { Profile } from "../profiles/profiles.ts";
+import { findProgram } from "../system/program.ts";
+import type { ProcessTable } from "../system/system.ts";
+import type { Facts, RemotePlugin, Section } from "./contract.ts";
+import { checkExtension } from "./extension.ts";
+import { type Findings, section } from "./section.ts";
+
+/** @param gemini the profile of Gemini CLI, unless it is switched off */
+export function checkInstallation(
+  facts: Facts | undefined,
+  table: ProcessTable,
+  gemini: Profile | undefined,
+): Section {
+  const findings = section("Installation");
+  if (facts) findings.ok(`Neovim ${facts.version}`);
+  checkNode(findings);
+  if (facts) checkNpm(findings);
+  if (facts?.isStale) findings.error("The Node part was updated, but not built again", ":GeminiBuild");
+  else findings.ok("The Node part is built");
+  if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
+  if (table.size === 0)
+    findings.warn("ps is missing: without it a CLI does not find its editor's process", "install procps");
+  if (gemini) checkExtension(findings, gemini);
+  return findings;
+}
+
+function checkNode(findings: Findings): void {
+  const oldest = Number.parseInt(packageJson.engines.node.replace(/^\D+/, ""), 10);
+  const version = process.versions.node;
+  if (Number.parseInt(version, 10) >= oldest) findings.ok(`Node ${version}`);
+  else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
+}
+
+/** As `npm_problem` of lua/gemini-bridge/host/build.lua, where Node runs. */
+function checkNpm(findings: Findings): void {
+  if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
+  findings.warn(
+    "npm is not on PATH: after an update the Node part cannot be built",
+    "install npm; it comes with Node, some systems package it as npm",
+  );
+}
+
+/** `:UpdateRemotePlugins` says nothing when it finds no host, and Neovim reads what it wrote when it starts. */
+function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
+  const option = 'host = "shared"';
+  const { host } = plugin;
+  if (plugin.isDisabled)
+    findings.error(`${option}, but g:loaded_node_provider is 0`, 'take that out, or set host = "private"');
+  else if (host === undefined)
+    findings.error(
+      `${option} needs the npm package neovim, which is not installed`,
+      "npm install -g neovim, then :UpdateRemotePlugins, then restart Neovim",
+    );
+  else if (!existsSync(host))
+    findings.error(
+      `${option}: there is no ${host}, which g:node_host_prog names`,
+      "npm install -g neovim, and take g:node_host_prog out",
+    );
+  else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
+  else if (plugin.isInManifest)
+    findings.error(
+      `${option}: the remote plugin is registered, but not in this Neovim yet`,
+      "restart Neovim",
+    );
+  else
+    findings.error(
+      `${option}, but the remote plugin is not registered`,
+      ":UpdateRemotePlugins, then restart Neovim",
+    );
+}

@@ -1,0 +1,68 @@
+/** All that the doctor finds, and how a shell shows it. */
+import { release } from "node:os";
+import { basename } from "node:path";
+import { announcedEditors } from "../profiles/announced-editors.ts";
+import { profilesOf } from "../profiles/profiles.ts";
+import { containerMark } from "../system/container.ts";
+import { here } from "../system/here.ts";
+import { findProgram } from "../system/program.ts";
+import type { ProcessTable } from "../system/system.ts";
+import { checkBridge } from "./bridge.ts";
+import type { Facts, Item, Report } from "./contract.ts";
+import { checkStartableDescendant } from "./descendant.ts";
+import { checkEditors } from "./editors.ts";
+import { checkInstallation } from "./installation.ts";
+import { checkMachine } from "./machine.ts";
+import { checkRunning, listRunning } from "./running.ts";
+import { checkStartable } from "./startable.ts";
+
+/** The names under which CLIs run. */
+export function programsOf(facts: Facts | undefined): string[] {
+  return [...new Set(profilesOf(facts?.clis).map(({ cmd: [program = ""] }) => basename(program)))];
+}
+
+/**
+ * @param facts of the Neovim that asks
+ * @param pid of the running CLI that is asked about
+ */
+export async function examine(
+  table: ProcessTable,
+  facts: Facts | undefined,
+  pid: number | undefined,
+): Promise<Report> {
+  const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
+  const profiles = profilesOf(facts?.clis);
+  const gemini = profiles.find(({ name }) => name === "gemini");
+  const asker = { bridge: facts?.bridge, command, profiles, terminals: facts?.terminals ?? [] };
+  const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
+  const temporary = here.temporaryDirectory(process.env);
+  const sections = [
+    ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
+    checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),
+    checkInstallation(facts, table, gemini),
+    facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
+    listRunning(table, programsOf(facts), asker),
+    gemini && checkStartable(gemini, facts, table),
+    ...profiles
+      .filter((profile) => profile !== gemini)
+      .map((profile) => checkStartableDescendant(profile, facts)),
+  ];
+  return { sections: (await Promise.all(sections)).filter((one) => one !== undefined) };
+}
+
+const MARKS: Record<Item["level"], string> = {
+  ok: "ok     ",
+  info: "       ",
+  warn: "WARNING",
+  error: "ERROR  ",
+};
+
+export function renderText({ sections }: Report): string {
+  const line = ({ level, text, advice }: Item) =>
+    `  ${MARKS[level]} ${text}${advice === undefined ? "" : `\n          -> ${advice}`}`;
+  return sections.map(({ title, items }) => [title, ...items.map(line)].join("\n")).join("\n\n");
+}
+
+export function hasErrors({ sections }: Report): boolean {
+  return sections.some(({ items }) => items.some(({ level }) => level === "error"));
+}

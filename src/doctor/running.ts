@@ -1,0 +1,126 @@
+/** The CLIs that run on this machine: a list, and one of them in detail. */
+import { basename } from "node:path";
+import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { releaseOfCommand } from "../profiles/release.ts";
+import { modeOnScreen } from "../profiles/screen.ts";
+import { readSettings } from "../profiles/settings.ts";
+import { here } from "../system/here.ts";
+import { familyOf, processesOf } from "../system/processes.ts";
+import type { ProcessTable, Variables } from "../system/system.ts";
+import { checkAsking } from "./asking.ts";
+import { checkConnection } from "./connection.ts";
+import type { Bridge, Facts, Section } from "./contract.ts";
+import { checkDescendant } from "./descendant.ts";
+import { describeEditor } from "./editors.ts";
+import { readFlags } from "./flags.ts";
+import { checkRelease } from "./release.ts";
+import { type Findings, section } from "./section.ts";
+
+/** Who asks: a Neovim about its own bridge, or a shell about any editor. */
+export interface Asker {
+  readonly bridge: Bridge | undefined;
+  /** The command that asks about one CLI, without its process id. */
+  readonly command: string;
+  readonly profiles: readonly Profile[];
+  /** What is to be seen of CLIs, by their processes or one above. */
+  readonly terminals: Facts["terminals"];
+}
+
+const UNSEEN =
+  'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says ' +
+  '"auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back';
+
+/** @param programs the CLIs' names */
+export async function listRunning(
+  table: ProcessTable,
+  programs: readonly string[],
+  asker: Asker,
+): Promise<Section> {
+  const findings = section("Running CLIs");
+  const running = programs.flatMap((program) => processesOf(table, program));
+  if (running.length === 0) findings.info("none");
+  for (const { pid, command } of running) {
+    const editor = await connectedTo(table, pid, process.env, asker);
+    const who = `process ${pid}: ${command}`;
+    if (editor) findings.ok(`${who}, connected to ${editor}`);
+    else
+      findings.info(
+        `${who}, not connected to ${asker.bridge ? "this Neovim" : "any editor"}; why: ${asker.command} ${pid}`,
+      );
+  }
+  return findings;
+}
+
+export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
+  const found = table.get(pid);
+  const other = asker.profiles.find(
+    ({ name, cmd }) =>
+      name !== "gemini" && processesOf(table, basename(cmd[0] ?? "")).some((each) => each.pid === pid),
+  );
+  const findings = section(`${other?.label ?? "Gemini CLI"}, process ${pid}`);
+  if (!found) {
+    findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
+    return findings;
+  }
+  findings.info(found.command);
+  const [env, cwd, words] = await Promise.all([here.environment(pid), here.directory(pid), here.words(pid)]);
+  if (!env || cwd === undefined) {
+    findings.error("Its environment cannot be read", "ask as the user who runs it");
+    return findings;
+  }
+  if (!other) checkRelease(findings, releaseOfCommand(words));
+  const editor = await connectedTo(table, pid, env, asker);
+  if (editor) findings.ok(`It is connected to ${editor}`);
+  else adviseToConnect(findings, table, found.seconds, asker);
+  if (other) {
+    const idePid = here.editorProcess(table, pid);
+    checkDescendant(findings, { profile: other, env, cwd, words, idePid }, asker.bridge);
+    return findings;
+  }
+  // The flag is no more than this variable.
+  const trusting = readFlags(words).trusts ? { ...env, GEMINI_CLI_TRUST_WORKSPACE: "true" } : env;
+  const settings = readSettings(trusting, cwd);
+  const subject = { env: trusting, cwd, words, idePid: idePidOf({ pid, env, cwd }, table) };
+  checkConnection(findings, subject, settings, asker.bridge);
+  const terminal = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid));
+  const shown = modeOnScreen(terminal?.lines ?? []);
+  checkAsking(findings, subject, settings, shown);
+  if (shown === undefined) findings.info(UNSEEN);
+  return findings;
+}
+
+/** The editor to which a CLI, or what it started, is connected: the one that asks, or any. */
+async function connectedTo(
+  table: ProcessTable,
+  pid: number,
+  env: Variables,
+  { bridge }: Asker,
+): Promise<string | undefined> {
+  const family = familyOf(table, pid);
+  if (bridge) {
+    const ports = bridge.state === "running" ? [bridge.port] : [];
+    return (await here.connections(family, ports)).length === 0 ? undefined : "this Neovim";
+  }
+  const editors = announcedEditors(here.temporaryDirectory(env));
+  const [connection] = await here.connections(
+    family,
+    editors.map((editor) => editor.port),
+  );
+  const editor = editors.find((each) => each.port === connection?.remote);
+  return editor && describeEditor(editor);
+}
+
+/** @param seconds for how long the CLI has been running */
+function adviseToConnect(findings: Findings, table: ProcessTable, seconds: number, { bridge }: Asker): void {
+  if (bridge && bridge.state !== "running") return;
+  const host = bridge && table.get(bridge.pid);
+  const isTooLate = host !== undefined && seconds > host.seconds;
+  findings.warn(
+    `It is not connected to ${bridge ? "this Neovim" : "any editor"}`,
+    // A CLI looks for its editor once, when it starts.
+    isTooLate
+      ? "it is older than the bridge: start it again; if it was connected before, `/ide enable` in it is enough"
+      : "when all below is well, type `/ide enable` in it",
+  );
+}

@@ -1,0 +1,78 @@
+/** Tells clients that what they may have seen reads differently now. */
+
+import type { EventPayload } from "../contract/neovim.ts";
+import { encodeMessage } from "../http/notification.ts";
+import type { Session } from "../http/sessions.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import { isAbout } from "./resources.ts";
+
+/** While the user types, what is told is told this seldom (milliseconds). */
+const PAUSE = 300;
+
+type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
+
+export interface News {
+  /** @param uris those that the client has subscribed to, as they change */
+  follow(session: Follower, uris: ReadonlySet<string>): void;
+  /** A client listens, or to something else, or has ceased to: without any, Neovim tells of no change. */
+  listeners(): void;
+  ended(session: Pick<Follower, "id">): void;
+  changed(payload: EventPayload<"model_changed">): void;
+  /** May run twice. */
+  close(): void;
+}
+
+export function createNews(bridge: Pick<Bridge, "tell">): News {
+  /** Each with what it has been told of and not taken yet: to a client that does not read it is not said again. */
+  const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
+  let what = new Set<EventPayload<"model_changed">["what"][number]>();
+  let due: NodeJS.Timeout | undefined;
+  let watching = { on: false, selection: false };
+
+  function tell(to: { session: Follower; untaken: Set<string> }, method: string, uri?: string): void {
+    const key = `${method} ${uri}`;
+    if (!to.session.isConnected || to.untaken.has(key)) return;
+    to.untaken.add(key);
+    const message = { jsonrpc: "2.0" as const, method, ...(uri !== undefined && { params: { uri } }) };
+    void to.session.deliver(encodeMessage(message)).then(() => to.untaken.delete(key));
+  }
+
+  function publish(): void {
+    const changed = [...what];
+    what = new Set();
+    due = undefined;
+    for (const follower of followers.values()) {
+      if (changed.includes("buffers")) tell(follower, "notifications/resources/list_changed");
+      for (const uri of follower.uris)
+        if (isAbout(uri, changed)) tell(follower, "notifications/resources/updated", uri);
+    }
+  }
+
+  function listeners(): void {
+    const listening = [...followers.values()].filter(({ session }) => session.isConnected);
+    const wanted = {
+      on: listening.length > 0,
+      selection: listening.some(({ uris }) => uris.has("nvim://selection")),
+    };
+    if (wanted.on === watching.on && wanted.selection === watching.selection) return;
+    watching = wanted;
+    bridge.tell("model_watch", wanted);
+  }
+
+  return {
+    follow: (session, uris) => void followers.set(session.id, { session, uris, untaken: new Set() }),
+    listeners,
+    ended({ id }) {
+      followers.delete(id);
+      listeners();
+    },
+    changed(payload) {
+      for (const each of payload.what) what.add(each);
+      due ??= setTimeout(publish, PAUSE);
+    },
+    close() {
+      clearTimeout(due);
+      followers.clear();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+/** What the server says of itself, for a program that answers in its place as long as there is no editor. */
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
+import { Refusal } from "../base/refusal.ts";
+import { prepare } from "../http/sessions.ts";
+import { EDITOR_OFFER, register } from "./register.ts";
+
+const LISTS = ["tools/list", "prompts/list", "resources/templates/list"] as const;
+
+/** A transport that asks one thing after the other. */
+class Questions implements Transport {
+  onmessage?: (message: JSONRPCMessage) => void;
+  #answer: (message: JSONRPCMessage) => void = () => {};
+
+  async start(): Promise<void> {}
+  async close(): Promise<void> {}
+  async send(message: JSONRPCMessage): Promise<void> {
+    this.#answer(message);
+  }
+
+  ask(id: number, method: string, params: Record<string, unknown>): Promise<unknown> {
+    return new Promise((resolve) => {
+      this.#answer = (message) => resolve("result" in message ? message.result : undefined);
+      this.onmessage?.({ jsonrpc: "2.0", id, method, params });
+    });
+  }
+}
+
+/** @returns the answer to `initialize`, and to what lists what does not change, each by its method */
+export async function describeOffer(version: string): Promise<Record<string, unknown>> {
+  const sdk = await prepare();
+  const { options, ...names } = EDITOR_OFFER;
+  const server = new sdk.McpServer({ ...names, version }, options);
+  register(server, sdk, { prompts: {} }, () => Promise.reject(new Refusal("there is no editor")));
+  const transport = new Questions();
+  await server.connect(transport);
+  const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "build", version } };
+  const offer: Record<string, unknown> = { initialize: await transport.ask(0, "initialize", params) };
+  for (const [index, method] of LISTS.entries()) offer[method] = await transport.ask(index + 1, method, {});
+  return offer;
+}

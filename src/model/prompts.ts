@@ -1,0 +1,62 @@
+/** Prompts that CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and the user's own. */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import * as z from "zod";
+import type { Boot } from "../contract/neovim.ts";
+import type { Read } from "./resources.ts";
+import type { Scene } from "./tool.ts";
+import { describeSelection } from "./tools/buffers.ts";
+import { describe, everywhere } from "./tools/diagnostics.ts";
+
+type Prompts = Boot["prompts"];
+
+/** Fills what a prompt names in braces. */
+const FILLINGS: Record<string, (path: string | undefined, scene: Scene) => Promise<string>> = {
+  diagnostics: async (path, scene) => {
+    const files =
+      path === undefined ? await everywhere(scene) : { paths: [await scene.workspace.file(path)] };
+    return (await describe(files, scene)).text;
+  },
+  selection: async (_, scene) => (await describeSelection(scene)).text,
+};
+
+const OWN: Prompts = {
+  fix: {
+    description: "Fix what the language servers complain of",
+    text: "Fix these problems. Afterwards call the tool diagnostics with settle, and go on until none is left.\n\n{diagnostics}",
+  },
+  explain: {
+    description: "Explain what is selected, or what the cursor is at",
+    text: "Explain this code: what it does, why it is so, and what to watch out for. Change nothing.\n\n{selection}",
+  },
+  review: {
+    description: "Review a file, or what is open",
+    text: "Review {path} as a careful colleague would: errors first, each with file and line, then what could be simpler. Change nothing; when you have findings, put them into the tool quickfix.\n\n{diagnostics}",
+  },
+  test: {
+    description: "Write tests for what is selected, or for a file",
+    text: "Write tests for {path}, in the way in which this project tests. Run them, and check them with the tool diagnostics.\n\n{selection}",
+  },
+};
+
+async function fill(text: string, path: string | undefined, scene: Scene): Promise<string> {
+  let filled = text.replaceAll("{path}", () => path ?? "what is shown here");
+  for (const [name, filling] of Object.entries(FILLINGS)) {
+    if (!filled.includes(`{${name}}`)) continue;
+    const content = await filling(path, scene);
+    filled = filled.replaceAll(`{${name}}`, () => content);
+  }
+  return filled;
+}
+
+/** @param own the user's, which take the place of ours with the same names */
+export function registerPrompts(server: McpServer, own: Prompts, read: Read): void {
+  const argsSchema = { path: z.string().optional().describe("A file; without it, what is open or selected") };
+  for (const [name, { description, text }] of Object.entries({ ...OWN, ...own })) {
+    server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }) =>
+      read(`prompt ${name}`, async (scene) => ({
+        // Of several messages CLIs take the first only.
+        messages: [{ role: "user", content: { type: "text", text: await fill(text, path, scene) } }],
+      })),
+    );
+  }
+}

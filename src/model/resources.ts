@@ -1,0 +1,128 @@
+/** What the user can put into a prompt, such as `@neovim:nvim://quickfix`. */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { EventPayload } from "../contract/neovim.ts";
+import type { Sdk } from "../http/sessions.ts";
+import { count } from "./format.ts";
+import type { Answer, Scene } from "./tool.ts";
+import { describeSelection, listBuffers, readBuffer } from "./tools/buffers.ts";
+import { describe, everywhere, openPaths } from "./tools/diagnostics.ts";
+import { describeQuickfix } from "./tools/view.ts";
+
+type Changed = EventPayload<"model_changed">["what"][number];
+
+interface Resource {
+  name: string;
+  title: string;
+  description: string;
+  read(scene: Scene): Promise<Answer>;
+}
+
+const RESOURCES: readonly Resource[] = [
+  {
+    name: "diagnostics",
+    title: "Diagnostics",
+    description: "Errors and warnings in all files that are open or that a language server knows of",
+    read: async (scene) => describe(await everywhere(scene), scene),
+  },
+  {
+    name: "quickfix",
+    title: "Quickfix list",
+    description: "The places in the user's quickfix list",
+    read: describeQuickfix,
+  },
+  { name: "buffers", title: "Open files", description: "The files that are open", read: listBuffers },
+  {
+    name: "selection",
+    title: "Selection",
+    description: "Where the user is, and what they have selected",
+    read: describeSelection,
+  },
+  {
+    name: "changes",
+    title: "Changes",
+    description: "The files that were changed without a review and that the user has not kept yet",
+    read: describeChanges,
+  },
+];
+
+async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
+  const { changes } = await ask("changes", {});
+  const shared = await workspace.shared(changes.map(({ path }) => path));
+  const shown = changes.filter(({ path }) => shared.has(path));
+  const lines = shown.map(
+    ({ path, status, added, removed }) => `${workspace.label(path)} ${status} +${added} -${removed}`,
+  );
+  return { text: [`${count(shown.length, "file")} changed and not kept yet`, ...lines].join("\n") };
+}
+
+const SCHEME = "nvim://";
+const BUFFER = `${SCHEME}buffer/`;
+
+/** Runs in a scene, and fails as MCP wants it. */
+export type Read = <T>(name: string, run: (scene: Scene) => Promise<T>) => Promise<T>;
+
+/** @returns the URIs to which a client has subscribed, as they change, which is told to `subscribed` */
+export function registerResources(
+  server: McpServer,
+  sdk: Sdk,
+  read: Read,
+  subscribed: () => void,
+): ReadonlySet<string> {
+  const mimeType = "text/plain";
+  for (const { name, title, description, read: describe } of RESOURCES) {
+    const uri = SCHEME + name;
+    server.registerResource(name, uri, { title, description, mimeType }, async () => {
+      const { text } = await read(uri, describe);
+      return { contents: [{ uri, mimeType, text }] };
+    });
+  }
+  const template = new sdk.ResourceTemplate(`${BUFFER}{+path}`, {
+    list: () =>
+      read("resources/list", async (scene) => ({
+        resources: (await openPaths(scene)).map((path) => {
+          const name = scene.workspace.name(path);
+          return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
+        }),
+        // While sharing is paused, too, a client may learn what there is to ask for.
+      })).catch(() => ({ resources: [] })),
+  });
+  const title = { title: "An open file", description: "Its text as it is in the editor", mimeType };
+  server.registerResource("buffer", template, title, async ({ href }) => {
+    const answer = await read(href, (scene) => readBuffer({ path: pathOf(href) }, scene));
+    return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
+  });
+  return followSubscriptions(server, sdk, subscribed);
+}
+
+/** @returns what stands behind the scheme, also when it cannot be decoded */
+function pathOf(uri: string): string {
+  const path = uri.slice(BUFFER.length);
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
+  }
+}
+
+/** More subscriptions than there are things to subscribe to are no use to anyone. */
+const MAX_SUBSCRIPTIONS = 1000;
+
+function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => void): ReadonlySet<string> {
+  const uris = new Set<string>();
+  server.setRequestHandler(sdk.SubscribeRequestSchema, ({ params: { uri } }) => {
+    if (uris.size < MAX_SUBSCRIPTIONS) uris.add(uri);
+    subscribed();
+    return {};
+  });
+  server.setRequestHandler(sdk.UnsubscribeRequestSchema, ({ params: { uri } }) => {
+    uris.delete(uri);
+    subscribed();
+    return {};
+  });
+  return uris;
+}
+
+/** @returns whether a resource may read differently after such a change */
+export function isAbout(uri: string, what: readonly Changed[]): boolean {
+  return what.some((each) => uri === SCHEME + each) || (uri.startsWith(BUFFER) && what.includes("text"));
+}

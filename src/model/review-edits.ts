@@ -1,0 +1,56 @@
+/** Edits that the user reviews before they are made: a review for each file, one shown after the other. */
+import { setTimeout as delay } from "node:timers/promises";
+import { Refusal } from "../base/refusal.ts";
+import type { ReviewOutcome } from "../base/review-outcome.ts";
+import type { FileEdits } from "../contract/questions.ts";
+import { count } from "./format.ts";
+import type { Answer, Scene } from "./tool.ts";
+
+/** A little less than CLIs wait for a tool (milliseconds): Gemini CLI and Qwen Code ten minutes. */
+const PATIENCE = 570_000;
+
+const SAID: Record<ReviewOutcome | "open", string> = {
+  accepted: "accepted",
+  edited: "accepted with edits of the user's, read it again",
+  rejected: "rejected, leave it as it is",
+  lost: "accepted, but it could not be written",
+  replaced: "not decided: a later call proposes something else",
+  closed: "not decided: the review was closed",
+  open: "not decided yet: the review stays open, and what the user accepts will be written. Do not make this edit in another way",
+};
+
+const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcome[];
+
+/** @param patience milliseconds for all decisions together */
+export async function reviewEdits(
+  files: readonly FileEdits[],
+  encoding: string,
+  { ask, editing, workspace }: Pick<Scene, "ask" | "editing" | "workspace">,
+  patience = PATIENCE,
+): Promise<Answer> {
+  const { texts } = await ask("preview_edits", { files, encoding });
+  const late = new AbortController();
+  const end = delay(patience, "open" as const, { signal: late.signal, ref: false }).catch(
+    () => "open" as const,
+  );
+  const results = await Promise.all(
+    texts.map(async ({ path, content }) => {
+      const name = workspace.name(path);
+      try {
+        const outcome = await Promise.race([editing.propose(path, content), end]);
+        return { path, name, outcome, said: SAID[outcome] };
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        return { path, name, outcome: "failed", said: `not changed: ${error.message}` };
+      }
+    }),
+  );
+  late.abort();
+  const changed = results.filter(({ outcome }) => CHANGED.includes(outcome));
+  const heading = `The user reviews every edit: ${changed.length} of ${count(files.length, "file")} changed and written.`;
+  return {
+    text: [heading, ...results.map(({ path, said }) => `${workspace.label(path)}: ${said}`)].join("\n"),
+    structured: { files: results.map(({ name, outcome }) => ({ path: name, outcome })) },
+    links: changed.map(({ path }) => path),
+  };
+}

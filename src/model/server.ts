@@ -1,0 +1,98 @@
+/** The MCP server `neovim`: what only the editor knows, for the model. */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import type { Boot } from "../contract/neovim.ts";
+import type { SessionInfo } from "../http/session.ts";
+import type { Sdk, Session, Sessions } from "../http/sessions.ts";
+import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import { createFiles } from "../sharing/files.ts";
+import { editsAs, type Following } from "./as-agent.ts";
+import { createAsking } from "./ask.ts";
+import { createNews } from "./news.ts";
+import { register } from "./register.ts";
+import type { Scene } from "./tool.ts";
+import { openWorkspace } from "./workspace.ts";
+
+export { EDITOR_OFFER } from "./register.ts";
+
+export interface EditorServer {
+  /** Offers it to all sessions from now on. */
+  follow(events: Sessions["events"]): void;
+  readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
+  /** May run twice. */
+  close(): void;
+}
+
+export interface EditorServerOptions {
+  bridge: Pick<Bridge, "call" | "tell">;
+  log: Log;
+  boot: Pick<Boot, "tools" | "prompts">;
+  following: Following;
+  /** Told of each call how many there have been. */
+  called: (calls: number) => void;
+}
+
+export function createEditorServer({
+  bridge,
+  log,
+  boot,
+  following,
+  called,
+}: EditorServerOptions): EditorServer {
+  const { limits } = boot.tools;
+  const asking = createAsking(bridge, limits.timeout);
+  const news = createNews(bridge);
+  const files = createFiles({
+    report: ({ file, reason }) => log.warn(`nothing below is shown to the model: ${file} ${reason}`),
+  });
+  let calls = 0;
+
+  /**
+   * Runs what a client has asked for.
+   * @throws {Refusal} and nothing else: what went wrong inside is the log's, not the model's
+   */
+  async function run<T>(what: string, info: SessionInfo, act: (scene: Scene) => Promise<T>): Promise<T> {
+    const from = `${info.credential} ${info.id.slice(0, 8)}`;
+    const started = performance.now();
+    calls += 1;
+    called(calls);
+    try {
+      const workspace = openWorkspace(await asking.consent(), files);
+      const result = await act({ ask: asking.ask, limits, workspace, editing: editsAs(info, following) });
+      log.info(`${what} for ${from}: ${Math.round(performance.now() - started)} ms`);
+      return result;
+    } catch (error) {
+      if (error instanceof Refusal) {
+        log.info(`${what} for ${from} was refused:`, error.message);
+        throw error;
+      }
+      log.error(`${what} for ${from} failed:`, error);
+      throw new Refusal("Neovim failed to answer; :GeminiLog in it has why");
+    }
+  }
+
+  function created(server: McpServer, session: Session, sdk: Sdk): void {
+    const choice = { offered: boot.tools.offered, prompts: boot.prompts };
+    news.follow(
+      session,
+      register(server, sdk, choice, (what, act) => run(what, session.info, act), news.listeners),
+    );
+  }
+
+  return {
+    follow(events) {
+      events
+        .on("created", created)
+        .on("connected", news.listeners)
+        .on("disconnected", news.listeners)
+        .on("ended", news.ended);
+    },
+    handlers: { answered: asking.answered, model_changed: news.changed },
+    close() {
+      asking.close();
+      news.close();
+      files.close();
+    },
+  };
+}

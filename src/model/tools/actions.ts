@@ -1,0 +1,120 @@
+/** Code actions: what language servers offer to do on a line. */
+import * as z from "zod";
+import { Refusal } from "../../base/refusal.ts";
+import type { Server } from "../../contract/questions.ts";
+import { count, oneLine } from "../format.ts";
+import { askServers } from "../servers.ts";
+import { defineTool } from "../tool.ts";
+import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
+import { EDITS, firstOf } from "./edit.ts";
+
+const METHOD = "textDocument/codeAction";
+
+/**
+ * A command would have the server do what nobody sees: only actions that say what they change are offered, and a command
+ * that belongs to one (typescript-language-server adds one to each) is not run.
+ */
+const Action = z
+  .looseObject({
+    title: z.string(),
+    kind: z.string().optional(),
+    edit: z.unknown().optional(),
+    data: z.unknown().optional(),
+    command: z.unknown().optional(),
+    disabled: z.null().optional(),
+  })
+  .refine(({ edit, command }) => isGiven(edit) || !isGiven(command));
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+interface Offered {
+  path: string;
+  tick: number;
+  server: Server;
+  action: z.infer<typeof Action>;
+}
+
+/** By the ids that models give back; the oldest go. */
+const offered = new Map<number, Offered>();
+const MAX_OFFERED = 500;
+let last = 0;
+
+function offer(one: Offered): number {
+  last += 1;
+  offered.set(last, one);
+  const [oldest] = offered.keys();
+  if (offered.size > MAX_OFFERED && oldest !== undefined) offered.delete(oldest);
+  return last;
+}
+
+export const codeActions = defineTool({
+  name: "code_actions",
+  title: "Code actions",
+  description:
+    "What the language servers offer to do on a line of a file, such as quick fixes. apply_code_action does one.",
+  input: {
+    path: z.string().describe("The file"),
+    line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
+  },
+  annotations: { readOnlyHint: true },
+  async run(args, scene) {
+    const { ask, workspace, limits } = scene;
+    const path = await workspace.file(args.path);
+    const question = { path, method: METHOD, line: args.line, timeout: limits.timeout };
+    const { servers, attached, text } = await ask("document", question);
+    const name = workspace.label(path);
+    if (text === undefined) throw new Refusal(`${name} has no line ${args.line}`);
+    const { tick, diagnostics } = await ask("edit_context", { path, line: args.line });
+    const line = args.line - 1;
+    const range = { start: { line, character: 0 }, end: { line, character: text.length } };
+    const params = () => ({ textDocument: {}, range, context: { diagnostics } });
+    const { answered, remarks } = await askServers(
+      servers,
+      { method: METHOD, path, params, isEdit: true },
+      scene,
+    );
+    const actions = answered.flatMap(({ server, result }) =>
+      (Array.isArray(result) ? result : []).slice(0, limits.items).flatMap((value) => {
+        const parsed = Action.safeParse(value);
+        if (!parsed.success) return [];
+        const { title, kind } = parsed.data;
+        return [{ id: offer({ path, tick, server, action: parsed.data }), title: oneLine(title), kind }];
+      }),
+    );
+    if (attached === 0) remarks.push(`No language server for ${name}.`);
+    const lines = actions.map(({ id, title, kind }) => `${id}: ${title}${kind ? ` [${oneLine(kind)}]` : ""}`);
+    return {
+      text: [count(actions.length, "code action"), ...lines, ...remarks].join("\n"),
+      structured: { actions },
+    };
+  },
+});
+
+export const applyCodeAction = defineTool({
+  name: "apply_code_action",
+  title: "Apply a code action",
+  description: "Does what code_actions has offered. Writes the files; the user can undo it.",
+  input: { id: z.number().int().describe("The number that code_actions gave it") },
+  annotations: EDITS,
+  async run({ id }, scene) {
+    const one = offered.get(id);
+    if (!one) throw new Refusal(`There is no code action ${id}: call code_actions`);
+    const { server, action, tick } = one;
+    const path = await scene.workspace.file(one.path);
+    const method = "codeAction/resolve";
+    const resolved = isGiven(action.edit)
+      ? action
+      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, scene))
+          .result;
+    const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(resolved);
+    if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
+    const files = await workspaceEdits(edit, scene);
+    return applyEdits(
+      files.map((file) => (file.path === path ? { ...file, tick } : file)),
+      server,
+      scene,
+    );
+  },
+});

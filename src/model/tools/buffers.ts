@@ -1,0 +1,139 @@
+/** What is open in the editor, and what the user looks at. */
+import { readFile, stat } from "node:fs/promises";
+import * as z from "zod";
+import { Refusal } from "../../base/refusal.ts";
+import { disk } from "../../system/disk.ts";
+import { beginning, count, cutOff } from "../format.ts";
+import { type Answer, defineTool, type Scene } from "../tool.ts";
+
+export async function listBuffers({ ask, workspace, limits }: Scene): Promise<Answer> {
+  const all = (await ask("buffers", {})).buffers;
+  const shared = await workspace.shared(all.map(({ path }) => path));
+  const buffers = all.filter(({ path }) => shared.has(path));
+  const shown = buffers.slice(0, limits.items);
+  const lines = shown.map(({ path, lines, modified, visible, filetype, servers }) =>
+    [
+      workspace.label(path),
+      count(lines, "line"),
+      ...(filetype ? [filetype] : []),
+      ...(modified ? ["has unsaved changes"] : []),
+      ...(visible ? ["visible"] : []),
+      ...(servers.length > 0 ? [`language servers: ${servers.join(", ")}`] : []),
+    ].join(", "),
+  );
+  const text = [
+    `${count(buffers.length, "file")} open`,
+    ...lines,
+    ...cutOff(shown.length, buffers.length, "the others cannot be listed"),
+  ].join("\n");
+  const named = shown.map((buffer) => ({ ...buffer, path: workspace.name(buffer.path) }));
+  return { text, structured: { total: buffers.length, buffers: named } };
+}
+
+export const buffers = defineTool({
+  name: "buffers",
+  title: "Open files",
+  description:
+    "The files that are open in the user's editor, with unsaved changes, visibility and language servers.",
+  input: {},
+  annotations: { readOnlyHint: true },
+  run: (_, scene) => listBuffers(scene),
+});
+
+const LineNumber = z.number().int().min(1).max(10_000_000);
+
+/** Larger files are not read (bytes). */
+const MAX_SIZE = 10 * 1024 * 1024;
+
+/**
+ * Lines of a file that is not open, whole ones, for as long as there is room: as the editor gives those of others.
+ * @throws {Refusal} when it cannot be read
+ */
+async function readDisk(
+  path: string,
+  { from, to, units }: { from: number; to: number; units: number },
+): Promise<{ lines: string[]; total: number }> {
+  const text = await disk.run(path, async () => {
+    const { size } = await stat(path);
+    if (size > MAX_SIZE)
+      throw new Refusal(`it is not open in Neovim, and too large to be read here: ${size} bytes`);
+    return readFile(path, "utf8");
+  });
+  const all = text
+    .replace(/^\uFEFF/, "")
+    .replace(/\r?\n$/, "")
+    .split(/\r?\n/);
+  const lines: string[] = [];
+  let room = units;
+  for (const line of all.slice(from - 1, to)) {
+    room -= line.length + 1;
+    if (room < 0 && lines.length > 0) break;
+    lines.push(room < 0 ? line.slice(0, units) : line);
+    if (room < 0) break;
+  }
+  return { lines, total: all.length };
+}
+
+/** A part of a file's text: as it is in the editor where it is open, else on disk. */
+export async function readBuffer(
+  { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
+  { ask, workspace, limits: { units } }: Scene,
+): Promise<Answer> {
+  const file = await workspace.file(path);
+  const name = workspace.name(file);
+  const open = await ask("read", { path: file, from, to: to ?? -1, units });
+  const { lines, total = 0 } = open.loaded
+    ? open
+    : await readDisk(file, { from, to: to ?? Number.POSITIVE_INFINITY, units });
+  const modified = open.modified ?? false;
+  const last = from + lines.length - 1;
+  const state = modified
+    ? "has unsaved changes"
+    : open.loaded
+      ? "is as on disk"
+      : "is not open in Neovim, this is what is on disk";
+  const range =
+    lines.length > 0 ? `lines ${from} to ${last} of ${total}` : `no such lines: there are ${total}`;
+  const rest =
+    last < Math.min(to ?? total, total) && lines.length > 0 ? [`go on with from: ${last + 1}`] : [];
+  return {
+    text: [`${workspace.label(file)} ${state}; ${range}`, ...rest].join("; "),
+    structured: { path: name, from, to: last, total, modified, open: open.loaded },
+    embedded: { path: file, text: lines.join("\n") },
+  };
+}
+
+export const readBufferTool = defineTool({
+  name: "read_buffer",
+  title: "Read a file as the editor has it",
+  description:
+    "The text of a file as it is in the editor, unsaved changes included; of one that is not open, as on disk.",
+  input: {
+    path: z.string().describe("The file"),
+    from: LineNumber.optional().describe("The first line, 1 by default"),
+    to: LineNumber.optional().describe("The last line, that of the file by default"),
+  },
+  annotations: { readOnlyHint: true },
+  run: readBuffer,
+});
+
+export async function describeSelection({ ask, workspace, limits }: Scene): Promise<Answer> {
+  const { path, line, character, text } = await ask("selection", { units: limits.units });
+  const isShared = path !== undefined && (await workspace.shared([path])).has(path);
+  if (!isShared || path === undefined)
+    return { text: "The user looks at no file that is shared.", structured: {} };
+  const name = workspace.name(path);
+  const cursor = `The cursor is at ${workspace.label(path)}:${line}:${character}`;
+  const structured = { path: name, line, character, text };
+  if (text === undefined) return { text: `${cursor}; nothing is selected.`, structured, links: [path] };
+  return { text: `${cursor}; selected:\n${beginning(text, limits.units)}`, structured, links: [path] };
+}
+
+export const selection = defineTool({
+  name: "selection",
+  title: "Selection",
+  description: "Where the user is in the file that they look at, and the text that they have selected.",
+  input: {},
+  annotations: { readOnlyHint: true },
+  run: (_, scene) => describeSelection(scene),
+});

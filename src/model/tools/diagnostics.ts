@@ -1,0 +1,126 @@
+/** What language servers and linters complain of. */
+import * as z from "zod";
+import type { AnswerTo, Diagnostic } from "../../contract/questions.ts";
+import { at, count, cutOff, oneLine, SEVERITIES, tally } from "../format.ts";
+import { type Answer, defineTool, type Scene } from "../tool.ts";
+
+const METHOD = "textDocument/publishDiagnostics";
+
+function line({ path, line, character, severity, message, code }: Diagnostic, scene: Scene): string {
+  const label = SEVERITIES[severity - 1] ?? "error";
+  const suffix = code === undefined ? "" : ` [${oneLine(String(code), 100)}]`;
+  return at(scene.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
+}
+
+/** @returns the files that are loaded and may be seen */
+export async function openPaths({ ask, workspace }: Scene): Promise<string[]> {
+  const { buffers } = await ask("buffers", {});
+  return [...(await workspace.shared(buffers.map(({ path }) => path)))];
+}
+
+export interface Diagnosed {
+  /** Files that are loaded. */
+  paths: readonly string[];
+  /** Others of which language servers have said something. */
+  unopened?: readonly string[];
+  severity?: number;
+  settled?: AnswerTo<"settle"> | undefined;
+  /** Said before anything else. */
+  remark?: string | undefined;
+  /** Why there may be more, a sentence each. */
+  remarks?: readonly string[];
+}
+
+/** All files that may be seen: those that are open, and those that language servers know of. */
+export async function everywhere(scene: Scene): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
+  const { ask, workspace, limits } = scene;
+  const [open, { paths, total, problems }] = await Promise.all([
+    openPaths(scene),
+    ask("unopened", { timeout: limits.timeout }),
+  ]);
+  const shared = await workspace.shared(paths);
+  const hidden = paths.length - shared.size;
+  const remarks = [
+    ...problems.map((problem) => `(${oneLine(problem)}.)`),
+    ...(hidden > 0
+      ? [`(${count(hidden, "file")} more, outside of the workspace or not shared by the user)`]
+      : []),
+    ...(total > paths.length ? [`(${count(total - paths.length, "file")} more are not looked at)`] : []),
+  ];
+  return { paths: open, unopened: [...shared], remarks };
+}
+
+/** What is to be known of diagnostics that are not surely those of the newest text. */
+function freshness(settled: Diagnosed["settled"]): string[] {
+  if (settled?.settled === false)
+    return ["Language servers are still at work on the last change: this may be old, ask again."];
+  return settled?.silent
+    ? ["(Language servers have read the last change, and have reported nothing new since.)"]
+    : [];
+}
+
+/** The diagnostics of files as an answer. */
+export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer> {
+  const { paths, unopened = [], severity = SEVERITIES.length, settled, remark, remarks = [] } = diagnosed;
+  const limit = scene.limits.items;
+  const question = { paths, unopened, severity, limit };
+  const { items, counts, files } = await scene.ask("diagnostics", question);
+  const wanted = counts.slice(0, severity);
+  const total = wanted.reduce((sum, each) => sum + each, 0);
+  const heading = `${tally(wanted)}${files > 0 ? ` in ${count(files, "file")}` : ""}`;
+  const text = [
+    ...(remark === undefined ? [] : [remark]),
+    ...freshness(settled),
+    heading,
+    ...items.map((item) => line(item, scene)),
+    ...cutOff(items.length, total, "name a path or a severity for the others"),
+    ...remarks,
+  ].join("\n");
+  const structured = {
+    total,
+    counts: Object.fromEntries(SEVERITIES.map((name, index) => [name, counts[index] ?? 0])),
+    settled: settled?.settled,
+    diagnostics: items.map((item) => ({
+      ...item,
+      path: scene.workspace.name(item.path),
+      severity: SEVERITIES[item.severity - 1],
+    })),
+  };
+  return { text, structured, links: items.map(({ path }) => path) };
+}
+
+export const diagnostics = defineTool({
+  name: "diagnostics",
+  title: "Diagnostics",
+  description:
+    "Errors and warnings of the language servers and linters that run in the user's editor, for one file, or for all " +
+    "that are open or that a server knows of. With settle, waits until they have caught up with the last write: use it " +
+    "to check an edit.",
+  input: {
+    path: z
+      .string()
+      .optional()
+      .describe("A file; without it, all files that are open or that a server knows of"),
+    severity: z.enum(SEVERITIES).optional().describe("This severity and graver ones; all by default"),
+    settle: z.boolean().optional().describe("Wait for the language servers first"),
+  },
+  annotations: { readOnlyHint: true },
+  async run(args, scene) {
+    const { ask, workspace, limits } = scene;
+    const severity = args.severity === undefined ? SEVERITIES.length : SEVERITIES.indexOf(args.severity) + 1;
+    const { timeout } = limits;
+    if (args.path === undefined) {
+      const settled = args.settle
+        ? await ask("settle", { paths: await openPaths(scene), timeout })
+        : undefined;
+      return describe({ ...(await everywhere(scene)), severity, settled }, scene);
+    }
+    const path = await workspace.file(args.path);
+    const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
+    // What has only just been opened nobody has looked at.
+    const waits = attached > 0 && (args.settle || isNew);
+    const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
+    const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;
+    return describe({ paths: [path], severity, remark, settled }, scene);
+  },
+});

@@ -1,0 +1,63 @@
+/** What language servers can do to the text. */
+import * as z from "zod";
+import { Refusal } from "../../base/refusal.ts";
+import type { Server } from "../../contract/questions.ts";
+import { askAboutSymbol, askServers, type Replies } from "../servers.ts";
+import { defineTool } from "../tool.ts";
+import { applyEdits, formatEdits, workspaceEdits } from "../workspace-edit.ts";
+import { symbolInput } from "./language.ts";
+
+export const EDITS = { readOnlyHint: false, destructiveHint: true };
+
+/** Of several language servers the first that has something to say. @throws {Refusal} when none has */
+export function firstOf({ answered, remarks }: Replies): { server: Server; result: unknown } {
+  const found = answered.find(({ result }) => result !== null && result !== undefined) ?? answered[0];
+  if (!found) throw new Refusal(remarks.join("\n"));
+  return found;
+}
+
+const NewName = z
+  .string()
+  .regex(/^[^\p{Cc}]{1,500}$/u, "must be one line of at most 500 characters")
+  .describe("Its new name");
+
+export const rename = defineTool({
+  name: "rename",
+  title: "Rename a symbol",
+  description:
+    "Renames the symbol that is named on a line of a file, everywhere in the workspace, as the language server knows " +
+    "it. Writes the files; the user can undo it.",
+  input: { ...symbolInput, new_name: NewName },
+  annotations: EDITS,
+  async run({ new_name: newName, ...args }, scene) {
+    const symbol = { ...args, path: await scene.workspace.file(args.path) };
+    const { server, result } = firstOf(
+      await askAboutSymbol("textDocument/rename", symbol, { newName }, scene, true),
+    );
+    return applyEdits(await workspaceEdits(result, scene), server, scene);
+  },
+});
+
+export const format = defineTool({
+  name: "format",
+  title: "Format a file",
+  description: "Formats a file with the language server's formatter. Writes the file; the user can undo it.",
+  input: { path: z.string().describe("The file") },
+  annotations: { ...EDITS, idempotentHint: true },
+  async run(args, scene) {
+    const { ask, workspace, limits } = scene;
+    const path = await workspace.file(args.path);
+    const method = "textDocument/formatting";
+    const { servers, attached } = await ask("document", { path, method, timeout: limits.timeout });
+    const [server] = servers;
+    if (!server) {
+      const reason = attached === 0 ? "No language server for" : "No language server can format";
+      return { text: `${reason} ${workspace.label(path)}.`, structured: { files: [] } };
+    }
+    const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
+    const params = () => ({ textDocument: {}, options: { tabSize, insertSpaces } });
+    const { result } = firstOf(await askServers([server], { method, path, params, isEdit: true }, scene));
+    const edits = formatEdits(result);
+    return applyEdits(edits.length > 0 ? [{ path, tick, edits }] : [], server, scene);
+  },
+});

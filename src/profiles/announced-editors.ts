@@ -1,0 +1,149 @@
+/**
+ * The editors that announce themselves to CLIs, and which of them a CLI takes (Gemini CLI 0.61.0,
+ * `getConnectionConfigFromFile`). What runs beside a CLI finds its editor here, too.
+ */
+import { readdirSync, realpathSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+import { here } from "../system/here.ts";
+import { isAlive } from "../system/processes.ts";
+import { readSmallFile, type SmallFile } from "../system/small-file.ts";
+import type { ProcessTable, System } from "../system/system.ts";
+import type { Cli } from "./cli.ts";
+import { expand, readFileName } from "./paths.ts";
+import { GEMINI, type Profile } from "./profiles.ts";
+
+/** A CLI takes any object for an announcement, and minds a wrong field when it needs it. */
+const Announcement = z.object({
+  port: z.union([z.number(), z.string()]).optional().catch(undefined),
+  workspacePath: z.string().optional().catch(undefined),
+  authToken: z.string().optional().catch(undefined),
+  /** Of Qwen Code's, whose files have no process in their names. */
+  ppid: z.number().optional().catch(undefined),
+  ideInfo: z.object({ name: z.string(), displayName: z.string() }).optional().catch(undefined),
+});
+
+/** A discovery file. Process and port are those of its name. */
+export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
+  readonly path: string;
+  readonly pid: number;
+  readonly port: number;
+  /** Whether that process exists. */
+  readonly isAlive: boolean;
+  /** Nothing for a file that no CLI can read. */
+  readonly content: z.infer<typeof Announcement> | undefined;
+}
+
+/** All discovery files for a kind of CLI, in no order. @param temporary the temporary directory */
+export function announcedEditors(
+  temporary: string,
+  profile: Pick<Profile, "directory" | "file"> = GEMINI,
+): AnnouncedEditor[] {
+  const directory = expand(profile.directory.replace("{tmp}", () => temporary));
+  return list(directory).flatMap((name) => {
+    const { pid: named, port } = readFileName(profile, name) ?? {};
+    if (port === undefined) return [];
+    const path = join(directory, name);
+    const file = readIfPossible(path);
+    if (!file) return [];
+    const { text, ...facts } = file;
+    const content = parse(text);
+    const pid = named ?? content?.ppid;
+    return pid === undefined ? [] : { path, pid, isAlive: isAlive(pid), port, ...facts, content };
+  });
+}
+
+/**
+ * The editor that a CLI takes, or of which it complains.
+ * @param cli `idePid` is the process that it takes for its editor, `port` what its environment says
+ */
+export function chooseEditor(
+  editors: readonly AnnouncedEditor[],
+  { idePid, cwd, port }: { idePid: number; cwd: string; port?: string | undefined },
+): AnnouncedEditor | undefined {
+  const readable = editors.filter(({ content, uid }) => content && here.isOwn(uid));
+  const rank = (editor: AnnouncedEditor) =>
+    editor.pid === idePid ? 2 : editor.isAlive || !here.asksForLife ? 1 : 0;
+  readable.sort((a, b) => rank(b) - rank(a) || b.pid - a.pid);
+  const matching = readable.filter(({ content }) => contains(content?.workspacePath, cwd));
+  const candidates = matching.length > 0 ? matching : readable;
+  const named = candidates.find(({ content }) => port && String(content?.port) === port);
+  return named ?? candidates[0];
+}
+
+/** Finds the editor that a CLI takes. @param idePid see {@link idePidOf} */
+export function findEditor(
+  { env, cwd }: Pick<Cli, "env" | "cwd">,
+  idePid: number,
+): AnnouncedEditor | undefined {
+  const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
+  return chooseEditor(announcedEditors(here.temporaryDirectory(env)), { idePid, cwd, port });
+}
+
+/** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */
+export function idePidOf({ pid, env }: Cli, table: ProcessTable): number {
+  const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
+  return named > 0 ? named : here.editorProcess(table, pid);
+}
+
+/** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
+export function contains(
+  workspacePath: string | undefined,
+  directory: string,
+  system: System = here,
+): boolean {
+  return isWithin(workspacePath ? workspacePath.split(system.path.delimiter) : [], directory, system);
+}
+
+/** Whether a directory lies in one of these, as a CLI sees it. */
+export function isWithin(roots: readonly string[], directory: string, system: System = here): boolean {
+  const inner = realPath(directory, system);
+  const { resolve } = system.path;
+  return roots.some((root) => system.isWithin(realPath(resolve(directory, root), system), inner));
+}
+
+/** Decoded and resolved as far as it exists. */
+function realPath(path: string, system: System): string {
+  try {
+    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path), system);
+  } catch {
+    return realExisting(path, system); // no valid URI
+  }
+}
+
+/** The path without symbolic links, as far as it exists. */
+export function realExisting(path: string, system: System = here): string {
+  const { basename, dirname, join } = system.path;
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = dirname(path);
+    return parent === path ? path : join(realExisting(parent, system), basename(path));
+  }
+}
+
+/** The names in a directory. */
+export function list(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return []; // no editor has made it yet
+  }
+}
+
+function readIfPossible(path: string): SmallFile | undefined {
+  try {
+    return readSmallFile(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): AnnouncedEditor["content"] {
+  try {
+    return Announcement.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+/** Which release of Gemini CLI a program is. */
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { run } from "../system/run.ts";
+import { readSmallFile } from "../system/small-file.ts";
+
+/** The releases between which test/compat ran, both included. */
+export const OLDEST = "0.7.0";
+export const NEWEST = "0.61.0";
+
+/** A CLI that takes longer to say its release hangs (milliseconds). */
+const TIMEOUT = 10_000;
+
+const Package = z.object({ name: z.literal("@google/gemini-cli"), version: z.string() });
+
+/** What the tests say of a release. */
+export function judge(version: string): "tested" | "older" | "newer" {
+  if (compare(version, OLDEST) < 0) return "older";
+  return compare(version, NEWEST) > 0 ? "newer" : "tested";
+}
+
+/** The release of the CLI that a command line runs. */
+export function releaseOfCommand(words: readonly string[]): string | undefined {
+  return words
+    .filter((word) => word.includes("/"))
+    .map(packageVersion)
+    .find((version) => version !== undefined);
+}
+
+/** The release that a program is, asked of its package, or else of itself. */
+export async function releaseOfProgram(path: string): Promise<string | undefined> {
+  return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT))?.[0];
+}
+
+/** The release of the package that a file belongs to; nothing when that is no release of Gemini CLI. */
+function packageVersion(path: string): string | undefined {
+  try {
+    for (let directory = dirname(realpathSync(path)); ; directory = dirname(directory)) {
+      const file = readSmallFile(join(directory, "package.json"));
+      if (file) return Package.parse(JSON.parse(file.text)).version;
+      if (directory === dirname(directory)) return undefined;
+    }
+  } catch {
+    return undefined; // another package, or none
+  }
+}
+
+function compare(version: string, other: string): number {
+  const [a, b] = [version, other].map((text) => text.split(/[.-]/).slice(0, 3).map(Number));
+  const differences = (a ?? []).map((part, index) => part - (b?.[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
+}

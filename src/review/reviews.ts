@@ -1,0 +1,272 @@
+/** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
+import { writeFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import type { ReviewOutcome } from "../base/review-outcome.ts";
+import { encodeDecision } from "../http/notification.ts";
+import type { Session, Sessions } from "../http/sessions.ts";
+import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import { disk } from "../system/disk.ts";
+import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
+import { areDropped } from "./dropped-edits.ts";
+import { createReviewOutcomes } from "./outcomes.ts";
+import { createProposedTexts } from "./proposed-texts.ts";
+import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
+import { createStaleness } from "./staleness.ts";
+import type { DiffTools } from "./tools.ts";
+
+/** The session of reviews that this bridge opens by itself. */
+const OWN = "";
+
+/** So long an answer waits for what the disk holds; a disk that hangs must not hold it up (milliseconds). */
+const DISK_PATIENCE = 1_000;
+
+export interface Reviews {
+  /** What the tools do for this session. */
+  tools(session: Session): DiffTools;
+  /**
+   * Opens a review for which no CLI waits: what the user accepts is written here.
+   * @returns its outcome, as soon as there is one
+   * @throws {Refusal} when it cannot be shown
+   */
+  propose(cli: string, filePath: string, newContent: string): Promise<ReviewOutcome>;
+  /** Closes the reviews of a session that is gone. */
+  abandon(session: Session): void;
+  /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
+  resume(): void;
+  /** Stops looking at the disk. May run twice. */
+  close(): void;
+  readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
+}
+
+/** What messages call a client, and its CLI. */
+interface Names {
+  client: string;
+  label: string;
+}
+
+/** What the history keeps of a review. */
+export interface ReviewHistory {
+  /** A review shows a proposal. @param original the file on disk at that moment */
+  proposed(
+    id: number,
+    cli: string,
+    filePath: string,
+    newContent: string,
+    original: Promise<Pick<DiskText, "bytes">>,
+  ): Promise<void>;
+  /** The user has decided. @param content absent for a rejection */
+  decided(id: number, content: string | undefined): void;
+  /** The review ended without a decision. */
+  closed(id: number): void;
+}
+
+/** In an object, as one who waits for the review to be shown would wait for its outcome, too. */
+type Shown = { outcome: Promise<ReviewOutcome> };
+
+export interface ReviewsOptions {
+  bridge: Bridge;
+  log: Log;
+  sessions: Pick<Sessions, "get">;
+  clients: {
+    nameOf(session: Pick<Session, "id" | "info">): Names;
+    /** @param cli the name of a profile */
+    labelOf(cli: string): string;
+  };
+  /** The highest review id that is taken. */
+  lastId: number;
+  /** Reviews of a host before this one. */
+  earlier: readonly ReviewInfo[];
+  /** The user has decided on a review of this session's. */
+  decided: (sessionId: string, accepted: boolean) => void;
+  /** Told of the reviews that have not ended, for a later host, whenever they are others. */
+  remember: (reviews: ReviewInfo[]) => void;
+  /**
+   * Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain
+   * texts.
+   */
+  agreed: (filePath: string, hashes: readonly string[]) => void;
+  history: ReviewHistory;
+}
+
+export function createReviews(options: ReviewsOptions): Reviews {
+  const { bridge, log, sessions } = options;
+  const closing = new AbortController();
+  const records = createReviewRecords(options.lastId, options.earlier);
+  const outcomes = createReviewOutcomes();
+  const texts = createProposedTexts(bridge);
+  const staleness = createStaleness({
+    bridge,
+    log,
+    noted(review, baseline) {
+      records.note(review, baseline);
+      remember();
+    },
+    written: async (review) => void recover(review, await close(review, "written")),
+  });
+
+  let remembered = records.all();
+  /** Each time costs the editor a message. */
+  function remember(): void {
+    const all = records.all();
+    if (!isDeepStrictEqual(all, remembered)) options.remember(all);
+    remembered = all;
+  }
+
+  function move(review: Review, state: ReviewState): void {
+    log.debug(`review ${review.id} is ${state}:`, review.filePath);
+    records.move(review, state);
+    if (state !== "open" && state !== "closing") staleness.end(review);
+    remember();
+  }
+
+  /** Takes the user's decision to the session that asked, or carries it out. @param accepted nothing for a rejection */
+  async function decide(id: number, accepted?: (review: Review) => Promise<string>): Promise<void> {
+    const review = records.get(id);
+    if (!review) {
+      log.info(`review ${id} was decided, but had ended already`);
+      return settle(id, true, "");
+    }
+    move(review, "decided");
+    const content = await accepted?.(review);
+    const { filePath, sessionId } = review;
+    const session = sessions.get(sessionId);
+    if (session) move(review, "sent");
+    const isOwn = sessionId === OWN;
+    const delivery = isOwn ? write(filePath, content) : session?.deliver(encodeDecision(filePath, content));
+    // While it leaves, and before anything can come that it leads to.
+    options.decided(sessionId, content !== undefined);
+    options.history.decided(id, content);
+    if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
+    const delivered = (await delivery) ?? false;
+    move(review, delivered ? "delivered" : "lost");
+    outcomes.decided(id, content, delivered);
+    log.info(`the decision on review ${id} was ${review.state}`);
+    settle(id, delivered, filePath);
+  }
+
+  /** What the user accepted of a review of ours, which no CLI waits for. */
+  async function write(filePath: string, content: string | undefined): Promise<boolean> {
+    try {
+      if (content !== undefined) await disk.run(filePath, () => writeFile(filePath, content));
+      return true;
+    } catch (error) {
+      log.error(`${filePath} was not written:`, error);
+      return false;
+    }
+  }
+
+  /** Shows the user's edits as a change of their own when the CLI has written the proposal without them. */
+  async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
+    if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
+      return;
+    log.warn(`${label} wrote a proposal without the edits:`, filePath);
+    const text = `${label} wrote ${basename(filePath)} without your edits: they are open as a review.`;
+    bridge.tell("message", { level: "warn", text });
+    await show(OWN, filePath, content, { client: label, label }).catch((error: unknown) =>
+      log.error(`the edits of ${filePath} could not be shown:`, error),
+    );
+  }
+
+  function settle(id: number, delivered: boolean, filePath: string): void {
+    bridge.tell("decision_settled", { id, delivered, filePath });
+  }
+
+  /**
+   * Closes a review without an outcome. A decision of the user's that is on its way comes before Lua's refusal to close,
+   * and takes the review over.
+   */
+  async function close(review: Review, reason: "cli" | "disconnected" | "written"): Promise<string> {
+    move(review, "closing");
+    try {
+      const { content } = await bridge.call("diff_close", { id: review.id, reason });
+      move(review, "closed");
+      options.history.closed(review.id);
+      outcomes.closed(review.id, reason === "written");
+      return content;
+    } catch (error) {
+      if (review.state === "closing") move(review, reason === "disconnected" ? "closed" : "open");
+      throw error;
+    }
+  }
+
+  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
+    const earlier = records.find(sessionId, filePath);
+    const review = earlier ?? records.add(sessionId, filePath, names.label);
+    const outcome = outcomes.expect(review.id, newContent);
+    // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
+    if (!earlier) move(review, "open");
+    const textId = texts.add(review, newContent);
+    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
+    const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
+    const cli = sessions.get(sessionId)?.info.credential ?? names.label;
+    const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
+    try {
+      await shown;
+      // What the client does to the file after its answer is a change.
+      await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
+    } catch (error) {
+      // The user was quicker, and decided on the earlier text.
+      if (earlier && review.state !== "open" && (sessionId === OWN || sessions.get(sessionId)))
+        return show(sessionId, filePath, newContent, names);
+      // A text that could not be replaced leaves the review as it was.
+      if (!earlier) move(review, "closed");
+      outcomes.closed(review.id, false);
+      throw error;
+    }
+    if (review.state === "open") void staleness.begin(review, original, newContent);
+    return { outcome };
+  }
+
+  return {
+    tools: (session) => ({
+      async openDiff({ filePath, newContent }) {
+        await show(session.id, filePath, newContent, options.clients.nameOf(session));
+      },
+      async closeDiff(filePath) {
+        const review = records.find(session.id, filePath);
+        if (!review) throw new Refusal(`no diff is open for ${filePath}`);
+        const content = await close(review, "cli");
+        // Or dropped, when nobody writes it. A CLI may pass over the edits.
+        const proposed = review.baseline ? [review.baseline.proposed] : [];
+        options.agreed(filePath, [hashOfPlain(content), ...proposed]);
+        void recover(review, content);
+        return content;
+      },
+    }),
+    async propose(cli, filePath, newContent) {
+      const label = options.clients.labelOf(cli);
+      return (await show(OWN, filePath, newContent, { client: label, label })).outcome;
+    },
+    abandon(session) {
+      for (const review of records.ofSession(session.id)) {
+        if (review.state !== "open") continue;
+        close(review, "disconnected").catch((error: unknown) =>
+          log.info(`review ${review.id} was not closed:`, error),
+        );
+      }
+    },
+    resume() {
+      for (const { id, baseline } of records.all()) {
+        const review = records.get(id);
+        if (review?.state === "open" && baseline) staleness.resume(review, baseline);
+      }
+    },
+    close() {
+      closing.abort();
+      staleness.close();
+      outcomes.close();
+    },
+    handlers: {
+      diff_accepted: (event) => decide(event.id, (review) => texts.accepted(review, event)),
+      diff_rejected: ({ id }) => decide(id),
+      original_changed({ id, edited }) {
+        const review = records.get(id);
+        if (review) staleness.edited(review, edited);
+      },
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** The MCP tools: openDiff and closeDiff. */
+import { isAbsolute } from "node:path";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
+import { MAX_PATH } from "../http/limits.ts";
+import { disk } from "../system/disk.ts";
+
+export interface DiffTools {
+  /** Shows the proposal. @throws {Refusal} when it cannot be shown. */
+  openDiff(request: OpenDiffRequest): Promise<void>;
+  /** Closes the view. @returns what the proposal held. @throws {Refusal} when there is none. */
+  closeDiff(filePath: string): Promise<string>;
+}
+
+export function registerTools(server: McpServer, diffs: DiffTools, log: Log): void {
+  async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
+    try {
+      return { content: await run() };
+    } catch (error) {
+      // What went wrong inside is the log's, not the client's.
+      if (error instanceof Refusal) log.info("a tool was refused:", error.message);
+      else log.error("a tool failed:", error);
+      const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
+      return { isError: true, content: [{ type: "text", text }] };
+    }
+  }
+
+  server.registerTool(
+    "openDiff",
+    {
+      description: "Opens a modifiable diff view for a file. The outcome comes as a notification.",
+      inputSchema: OpenDiffRequest.shape,
+    },
+    (request) =>
+      answer(async () => {
+        await checkFile(request.filePath);
+        await diffs.openDiff(request);
+        return [];
+      }),
+  );
+  server.registerTool(
+    "closeDiff",
+    {
+      description: "Closes the diff view of a file and answers its final content.",
+      inputSchema: CloseDiffRequest.shape,
+    },
+    ({ filePath }) =>
+      answer(async () => {
+        checkLength(filePath);
+        // The CLI reads a JSON text; the bare content of the specification is ignored by it.
+        const content = await diffs.closeDiff(filePath);
+        return [{ type: "text", text: JSON.stringify({ content }) }];
+      }),
+  );
+}
+
+/**
+ * Refuses what cannot be shown as a file.
+ * @throws {Refusal} by its promise, also when the file is on a network that does not answer
+ */
+async function checkFile(filePath: string): Promise<void> {
+  checkLength(filePath);
+  if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
+  if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
+  const problem = await disk.moment().ask((disk) => {
+    const found = disk.stat(filePath);
+    if (found.error === "ENOENT") return undefined;
+    if (found.value?.isDirectory()) return "is a directory";
+    if (found.value && !found.value.isFile()) return "is not a regular file";
+    const { error } = found.value ? disk.access(filePath) : found;
+    return error && `cannot be read (${error})`;
+  });
+  if (problem) throw new Refusal(`${problem}: ${filePath}`);
+}
+
+/** @throws {Refusal} that does not repeat what is too long */
+function checkLength(filePath: string): void {
+  if (filePath.length > MAX_PATH) throw new Refusal("filePath is too long to be one");
+}

@@ -1,0 +1,93 @@
+/** Tells when files come, go or change on disk. */
+import { type FSWatcher, watch } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { disk } from "./disk.ts";
+
+/** Several things happen to a folder at once: a file that is saved may go for a moment (milliseconds). */
+const SETTLE = 50;
+
+export interface FileWatch {
+  /** Watches the folders of these files, absolute paths, and no others. */
+  set(paths: Iterable<string>): void;
+  /** May run twice; a `set` after it watches again. */
+  close(): void;
+}
+
+/** A folder of files that are watched. */
+interface Folder {
+  names: Set<string>;
+  /** None while a network is asked whether it answers: to watch waits for it. */
+  watcher: FSWatcher | undefined;
+}
+
+/** @param changed these files may be others, or gone. */
+export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): FileWatch {
+  const folders = new Map<string, Folder>();
+  let timer: NodeJS.Timeout | undefined;
+  let due = new Set<string>();
+
+  function drop(folder: string): void {
+    folders.get(folder)?.watcher?.close();
+    folders.delete(folder);
+  }
+
+  function add(folder: string, names: Set<string>): void {
+    const one: Folder = { names, watcher: undefined };
+    folders.set(folder, one);
+    const begin = () => {
+      if (folders.get(folder) !== one) return;
+      one.watcher = begun(folder);
+      if (!one.watcher) folders.delete(folder);
+    };
+    const moment = disk.moment();
+    if (moment.isOnNetwork(folder))
+      Promise.resolve(moment.ask((disk) => disk.stat(folder))).then(begin, () => drop(folder));
+    else begin();
+  }
+
+  /** @returns nothing when there is no such folder, or no watch is left: the next snapshot looks again */
+  function begun(folder: string): FSWatcher | undefined {
+    try {
+      const watcher = watch(folder, { persistent: false }, (event, name) => {
+        const known = folders.get(folder)?.names;
+        if (!known || (name && name !== basename(folder) && !known.has(name))) return;
+        if (event === "rename") {
+          // The folder itself may be another one by now.
+          drop(folder);
+          add(folder, known);
+        }
+        for (const one of name && known.has(name) ? [name] : known) due.add(join(folder, one));
+        timer ??= setTimeout(() => {
+          timer = undefined;
+          const paths = due;
+          due = new Set();
+          changed(paths);
+        }, SETTLE);
+      });
+      return watcher.on("error", () => drop(folder));
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    set(paths) {
+      const wanted = new Map<string, Set<string>>();
+      for (const path of paths) {
+        const names = wanted.get(dirname(path)) ?? new Set();
+        wanted.set(dirname(path), names.add(basename(path)));
+      }
+      for (const folder of folders.keys()) if (!wanted.has(folder)) drop(folder);
+      for (const [folder, names] of wanted) {
+        const known = folders.get(folder);
+        if (known) known.names = names;
+        else add(folder, names);
+      }
+    },
+    close() {
+      clearTimeout(timer);
+      timer = undefined;
+      for (const folder of [...folders.keys()]) drop(folder);
+    },
+  };
+}

@@ -1,0 +1,85 @@
+/** The connected CLIs as the user sees them: which each is, where it runs, what its agent does. */
+
+import { CLI_NAME } from "../contract/companion.ts";
+import type { Status } from "../contract/neovim.ts";
+import type { SessionInfo } from "../http/session.ts";
+import type { Session, Sessions } from "../http/sessions.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { type ClientActivity, createActivity } from "./activity.ts";
+import { type AgentClients, createAgentClients } from "./agent-clients.ts";
+import { createTerminals, type Terminals } from "./terminals.ts";
+
+/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 follow a host that is another, but ask for nothing and say so. */
+const LOST = 'A CLI that says "Disconnected" is connected again by /ide enable.';
+
+export interface Clients {
+  readonly terminals: Terminals;
+  readonly agents: AgentClients;
+  readonly activity: ClientActivity;
+  /** What the user knows a CLI as. */
+  labelOf(cli: string): string;
+  /** What messages call the client of a session. */
+  nameOf(session: Pick<Session, "id" | "info">): { client: string; label: string };
+  /** Tells Lua of all that are connected. */
+  report(): void;
+}
+
+export interface ClientsOptions {
+  bridge: Bridge;
+  sessions: Pick<Sessions, "connected">;
+  profiles: readonly Profile[];
+  /** Sessions of a host before this one. */
+  earlier: readonly Pick<SessionInfo, "id">[];
+  /** Whether a CLI that was connected to it is to be connected again. */
+  reconnect: boolean;
+  report: (change: Partial<Status>) => void;
+}
+
+export function createClients({
+  bridge,
+  sessions,
+  profiles,
+  reconnect,
+  ...options
+}: ClientsOptions): Clients {
+  const earlier = new Set(options.earlier.map(({ id }) => id));
+  const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
+  const report = () => options.report({ clients: sessions.connected().map(({ info }) => describe(info)) });
+  const terminals = createTerminals({
+    sessions,
+    found: report,
+    lost: (terminal) =>
+      bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST }),
+  });
+  const agents = createAgentClients(sessions);
+  const activity = createActivity({
+    clients: agents,
+    terminalOf: terminals.nameOf,
+    changed: report,
+    tell: (turn) => bridge.tell("turn", turn),
+  });
+  const describe = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
+    id,
+    cli,
+    label: labelOf(cli),
+    name,
+    version,
+    connectedAt,
+    interrupted: earlier.has(id) && name === CLI_NAME,
+    activity: activity.of(id),
+    terminal: terminals.nameOf(id),
+  });
+
+  return {
+    terminals,
+    agents,
+    activity,
+    labelOf,
+    nameOf: ({ id, info }) => ({
+      client: terminals.nameOf(id) ?? info.name,
+      label: labelOf(info.credential),
+    }),
+    report,
+  };
+}

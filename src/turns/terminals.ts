@@ -1,0 +1,58 @@
+/**
+ * Which of Neovim's terminals each CLI runs in. All clients give themselves the same name, but the system knows whose
+ * process is at the other end of a connection.
+ */
+
+import type { EventPayload } from "../contract/neovim.ts";
+import type { Session, Sessions } from "../http/sessions.ts";
+import type { EventHandlers } from "../neovim/bridge.ts";
+import { here } from "../system/here.ts";
+import { familyOf } from "../system/processes.ts";
+
+type Terminal = EventPayload<"terminals">["terminals"][number];
+
+export interface Terminals {
+  /** The name of the terminal in which a session's client runs, as far as known. */
+  nameOf(sessionId: string): string | undefined;
+  /** Looks for the terminal of a client whose event stream has opened. */
+  find(session: Session): Promise<void>;
+  forget(session: Session): void;
+  readonly handlers: Pick<EventHandlers, "terminals">;
+}
+
+export interface TerminalsOptions {
+  sessions: Pick<Sessions, "connected">;
+  /** The terminal of a client has been found. */
+  found: () => void;
+  /** The CLI in this terminal was connected to a host before this one. */
+  lost: (terminal: string) => void;
+}
+
+export function createTerminals({ sessions, found, lost }: TerminalsOptions): Terminals {
+  let terminals: readonly Terminal[] = [];
+  const names = new Map<string, string>();
+
+  async function find({ id, ports }: Session): Promise<void> {
+    if (!ports || names.has(id) || terminals.length === 0) return;
+    const table = await here.processes();
+    for (const { name, pid } of terminals) {
+      const connections = await here.connections(familyOf(table, pid), [ports.own]);
+      if (!connections.some(({ own }) => own === ports.client)) continue;
+      names.set(id, name);
+      return found();
+    }
+  }
+
+  return {
+    nameOf: (sessionId) => names.get(sessionId),
+    find,
+    forget: ({ id }) => void names.delete(id),
+    handlers: {
+      async terminals(event) {
+        terminals = event.terminals;
+        for (const { name } of terminals.filter((terminal) => terminal.lost)) lost(name);
+        for (const session of sessions.connected()) await find(session);
+      },
+    },
+  };
+}
