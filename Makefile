@@ -7,6 +7,8 @@ export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 LUA := $(wildcard build.lua plugin lua scripts/*.lua)
 # Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
 RUN_TS = node --import ./scripts/typescript.mjs
+# The same as an ordinary user, for what starts a real Neovim with a real CLI.
+RUN_AS_USER = node scripts/as-user.mjs
 
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
@@ -77,16 +79,16 @@ platform: deps ## test what differs from system to system, without Neovim
 	$(RUN_TS) test/unit/platform.test.ts
 
 compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with CLIs, old, new and others
-	tap --reporter=tap test/compat/compat.test.ts test/compat/clis.test.ts
+	@node scripts/test.mjs test/compat/compat.test.ts test/compat/clis.test.ts
 
 demo: build ## show the main job once, on a real Neovim with a real MCP client
-	$(RUN_TS) scripts/demo.ts
+	$(RUN_AS_USER) scripts/demo.ts
 
 try: build ## open Neovim with the plugin started on a sample project
-	$(RUN_TS) scripts/try.ts
+	$(RUN_AS_USER) scripts/try.ts
 
 screenshot: build ## make the README's pictures anew, from real runs
-	$(RUN_TS) scripts/screenshot.ts
+	$(RUN_AS_USER) --keep doc scripts/screenshot.ts
 
 bench: build ## measure
 	$(RUN_TS) bench/index.ts

@@ -5,6 +5,8 @@
 # NVIM_RELEASES where that is set. Else a Neovim >= 0.10 on PATH is used. Where there is none, and always when CI=true,
 # those of two Debian releases are fetched into .nvim/ without being installed: apt keeps its state in there,
 # the packages are unpacked with all their libraries, and the binary is told to use those.
+# usage: scripts/nvim.sh
+#        scripts/nvim.sh relink    after the checkout was copied: the binaries use the libraries of the copy
 set -eu
 
 releases="trixie forky" # Neovim 0.10 and 0.12
@@ -104,6 +106,20 @@ download() {
   done
 }
 
+# Makes the binary of the tree $1 use the libraries that are, or will be, in $2. It is replaced and not written to, as it
+# may be a hard link.
+link_libraries() {
+  binary=$1/usr/bin/nvim
+  loader=$(cd "$1" && find . -name 'ld-linux*.so*' | head -n 1)
+  [ -n "$loader" ] && [ -x "$binary" ] || fail "$1 holds no Neovim with its libraries"
+  libraries=$(cd "$1" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
+    sed "s,^\.,$2," | paste -s -d : -)
+  "$root/scripts/need.sh" patchelf patchelf
+  # Unlike a RUNPATH, an RPATH serves the libraries' libraries too.
+  patchelf --set-interpreter "$2${loader#.}" --force-rpath --set-rpath "$libraries" --output "$binary.new" "$binary"
+  mv "$binary.new" "$binary"
+}
+
 # Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or
 # nothing. Only the holder of the lock calls this.
 install_release() {
@@ -115,18 +131,18 @@ install_release() {
   for package in "$build"/apt/cache/archives/*.deb; do
     dpkg -x "$package" "$build/tree"
   done
-  tree=$build/tree
-  loader=$(cd "$tree" && find . -name 'ld-linux*.so*' | head -n 1)
-  [ -n "$loader" ] && [ -x "$tree/usr/bin/nvim" ] || fail "the packages of Debian $1 hold no Neovim"
-  # The paths are those after the renaming. Unlike a RUNPATH, an RPATH serves the libraries' libraries too.
-  libraries=$(cd "$tree" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
-    sed "s,^\.,$home," | paste -s -d : -)
-  patchelf --set-interpreter "$home${loader#.}" --force-rpath --set-rpath "$libraries" "$tree/usr/bin/nvim"
+  link_libraries "$build/tree" "$home"
   rm -rf "$home"
-  mv "$tree" "$home"
+  mv "$build/tree" "$home"
   rm -rf "$build"
 }
 
+if [ "${1:-}" = relink ]; then
+  for release in $releases; do
+    [ ! -d "$store/$release" ] || link_libraries "$store/$release" "$store/$release"
+  done
+  exit
+fi
 if [ -n "${NVIM_BIN:-}" ]; then
   is_usable "$NVIM_BIN" || fail "NVIM_BIN=$NVIM_BIN is not a Neovim >= 0.10"
   echo "$NVIM_BIN"
@@ -143,18 +159,17 @@ fi
 
 command -v apt-get >/dev/null && command -v dpkg >/dev/null ||
   fail "no Neovim >= 0.10 on PATH: install one or set NVIM_BIN"
-mkdir -p "$store"
-exec 9>"$store/lock"
 for release in $releases; do
   nvim=$store/$release/usr/bin/nvim
   if ! is_usable "$nvim"; then
+    mkdir -p "$store"
+    exec 9>"$store/lock"
     flock 9 # one process builds, the others wait and find the result
     if ! is_usable "$nvim"; then
-      "$root/scripts/need.sh" patchelf patchelf
       install_release "$release"
       is_usable "$nvim" || fail "$nvim does not run"
     fi
-    flock -u 9
+    exec 9>&-
   fi
   echo "$nvim"
 done

@@ -1,5 +1,5 @@
 // Bundles the tests for a run of theirs: a file that has its libraries in it starts in a third of the time.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
@@ -29,6 +29,7 @@ const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"))
 export async function bundleTests(root, files) {
   mkdirSync(join(root, ".tap"), { recursive: true });
   const outdir = mkdtempSync(join(root, ".tap", "tests-"));
+  chmodSync(outdir, 0o755); // another user may run them
   const remove = () => rmSync(outdir, { recursive: true, force: true });
   try {
     await build({

@@ -14,12 +14,12 @@ const LIMIT = 600_000;
 /**
  * Runs a file and keeps all that it says of failures. The counts are tap's own; whatever else went wrong (an exit
  * code, no counts, a test that was skipped) counts as one failure at least.
- * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv }} file
+ * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv, ids: { uid?: number, gid?: number } }} file
  * @returns {Promise<{ pass: number, fail: number, failures: string[], milliseconds: number }>}
  */
-export async function runFile({ node, path, cwd, env }) {
+export async function runFile({ node, path, cwd, env, ids }) {
   const start = performance.now();
-  const child = spawn(node, [path], { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(node, [path], { cwd, env, stdio: ["ignore", "pipe", "pipe"], ...ids });
   const late = setTimeout(() => child.kill("SIGKILL"), LIMIT);
   const exit = new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };

@@ -1,22 +1,28 @@
-// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, those in test/outside on one
-// of them in turn, all others once. When no file is named, those of the host run again, on the Nodes that `make` has put
-// into .nodes in turn.
+// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, those in test/outside and
+// test/root on one of them in turn, all others once. When no file is named, those of the host run again, on the Nodes that
+// `make` has put into .nodes in turn.
+// All run as an ordinary user, whoever starts this; those in test/root run as root, and only if root starts this.
 // The last line printed is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { ordinaryPlace, ownPlace } from "./ordinary-user.mjs";
 import { bundleTests } from "./test-bundle.mjs";
 import { runFile } from "./test-file.mjs";
 import { keepBusy } from "./test-queue.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const named = process.argv.slice(2).map((file) => relative(root, resolve(file)));
-const files = named.length > 0 ? named : allTests();
+const isRoot = process.getuid?.() === 0;
+const ofRoot = (file) => file.startsWith("test/root/");
+const wanted = named.length > 0 ? named : allTests();
+const files = wanted.filter((file) => isRoot || !ofRoot(file));
+if (files.length < wanted.length) console.log("test/root is left out: only root can run it");
 const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 /** About what is not Neovim's: another release of it proves nothing twice. */
-const outside = files.filter((file) => file.startsWith("test/outside/"));
+const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));
 const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
 /** About Node itself, beside one session with a real Neovim. */
@@ -27,39 +33,51 @@ const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !
 /** The share of one of several, by its place among them. */
 const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
-/** Files, each with what it runs on. @type {{ file: string, on: string, node: string, env: Record<string, string> }[]} */
-const runs = [];
-function add(on, names, node, env) {
-  for (const file of names) runs.push({ file, on, node, env });
-}
-add("", others, process.execPath, {});
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
-for (const [index, bin] of bins.entries()) {
-  const version = execFileSync(bin, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
-  const names = [...needsNeovim, ...inTurn(outside, bins, index)];
-  add(`, ${version}`, names, process.execPath, { NVIM_BIN: bin });
-}
 const nodes = named.length > 0 ? [] : otherNodes();
+
+/**
+ * Files, each with what it runs on.
+ * @type {{ file: string, on: string, node?: string, bin?: string, env?: Record<string, string> }[]}
+ */
+const runs = others.map((file) => ({ file, on: "" }));
+for (const [index, bin] of bins.entries()) {
+  const on = `, ${versionOf(bin)}`;
+  for (const file of [...needsNeovim, ...inTurn(outside, bins, index)]) runs.push({ file, on, bin });
+}
 for (const [index, node] of nodes.entries()) {
-  const version = execFileSync(node, ["--version"], { encoding: "utf8" }).trim();
+  const on = `, Node ${versionOf(node)}`;
   // What differs is Node, not our own functions: a tenth of the random cases is enough for that.
-  const env = { FUZZ: "0.1", NVIM_BIN: bins[0] };
-  add(`, Node ${version}`, [...ofNode, ...inTurn(ofTheHost, nodes, index)], node, env);
+  const env = { FUZZ: "0.1" };
+  for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
+    runs.push({ file, on, node, bin: bins[0], env });
 }
 
-/** Node 20 parses the certificates that are named there at each of its starts, which takes longer than all else. */
-const { NODE_EXTRA_CA_CERTS: _, ...ownEnv } = process.env;
+/** Files of one user, the place where they run, and their bundle. */
+const parts = [];
+function partOf(file) {
+  return parts.find(({ files }) => files.includes(file));
+}
 
 const total = { pass: 0, fail: 0 };
-const bundle = await bundleTests(root, files);
-async function run({ file, on, node, env }, number) {
-  // Neovim starts the host with the Node that it finds on PATH.
-  const PATH = dirname(node) + delimiter + process.env.PATH;
+async function run({ file, on, node, bin, env }, number) {
+  const { place, bundle } = partOf(file);
+  const program = node === undefined ? place.node : place.path(node);
   const result = await runFile({
-    node,
+    node: program,
     path: bundle.path(file),
-    cwd: root,
-    env: { ...ownEnv, TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180", PATH, ...env },
+    cwd: place.root,
+    ids: place.ids,
+    env: {
+      ...place.env,
+      TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
+      // Neovim starts the host with the Node that it finds on PATH.
+      PATH: dirname(program) + delimiter + process.env.PATH,
+      // Node 20 parses these certificates at each of its starts, which takes longer than all else.
+      NODE_EXTRA_CA_CERTS: undefined,
+      ...(bin && { NVIM_BIN: place.path(bin) }),
+      ...env,
+    },
   });
   total.pass += result.pass;
   total.fail += result.fail;
@@ -68,9 +86,21 @@ async function run({ file, on, node, env }, number) {
   for (const line of result.failures) console.log(`    ${line}`);
 }
 try {
+  for (const [ofPart, enter] of [
+    [files.filter((file) => !ofRoot(file)), ordinaryPlace],
+    [files.filter(ofRoot), ownPlace],
+  ]) {
+    if (ofPart.length === 0) continue;
+    const part = { files: ofPart, place: enter(root) };
+    parts.push(part);
+    part.bundle = await bundleTests(part.place.root, ofPart);
+  }
   await keepBusy(mixed(runs).map((each, index) => () => run(each, index + 1)));
 } finally {
-  bundle.remove();
+  for (const { bundle, place } of parts) {
+    bundle?.remove();
+    place.close();
+  }
 }
 if (total.pass + total.fail === 0) {
   console.log("no test ran");
@@ -93,6 +123,11 @@ function mixed(runs) {
 /** @returns {string[]} */
 function neovims() {
   return execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
+}
+
+/** @returns {string} what it says of itself first */
+function versionOf(program) {
+  return execFileSync(program, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
 }
 
 /** Those of other major versions than the one that runs this. */

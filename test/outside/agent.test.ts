@@ -4,11 +4,11 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/profiles/hooks.ts";
-import { type Cli, SETTINGS, startCliInNvim } from "../support/cli.ts";
+import { type Cli, startCliInNvim } from "../support/cli.ts";
+import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const EVENTS = `
 _G.told = {}
@@ -19,9 +19,6 @@ vim.api.nvim_create_autocmd('User', {
     table.insert(_G.told, event.match:sub(#'Gemini' + 1) .. (prompt and ': ' .. prompt or ''))
   end,
 })`;
-
-/** As the extension has them, beside those of Neovim's terminals: all is told twice where the CLI takes both. */
-const settings = JSON.parse(JSON.stringify(geminiHooks(`"${root}/extension/hooks/hook.sh"`)));
 
 const isDoing = (nvim: Nvim, activity: string) =>
   nvim.waitFor(
@@ -46,7 +43,8 @@ async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model;
   const model = await startModel(t);
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const cli = await startCliInNvim(t, nvim, { model, args, settings });
+  linkExtension(nvim.dirs.home);
+  const cli = await startCliInNvim(t, nvim, { model, args });
   await isDoing(nvim, "idle");
   return { nvim, model, cli };
 }
@@ -130,11 +128,8 @@ t.test("auto-edit", async (t) => {
 });
 
 t.test("Esc in the terminal of :Gemini", async (t) => {
-  const files = {
-    "a.txt": "one\n",
-    "../home/.gemini/settings.json": JSON.stringify({ ...SETTINGS, ...settings }),
-  };
-  const { nvim, model } = await startWithGemini(t, { files, init: EVENTS });
+  const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init: EVENTS });
+  linkExtension(nvim.dirs.home);
   await nvim.command("Gemini");
   const cli = await geminiIn(nvim);
   await cli.waitForScreen(/Type your message/, 30_000);

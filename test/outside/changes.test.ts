@@ -3,12 +3,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/profiles/hooks.ts";
 import { startCliInNvim } from "../support/cli.ts";
+import { linkExtension } from "../support/extension.ts";
 import { startModel, type Turn } from "../support/model.ts";
-import { root, startNvim } from "../support/nvim.ts";
-
-const settings = JSON.parse(JSON.stringify(geminiHooks(`"${root}/extension/hooks/hook.sh"`)));
+import { startNvim } from "../support/nvim.ts";
 
 const FILES = {
   "crlf.txt": Buffer.from("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\n"),
@@ -29,7 +27,8 @@ async function start(t: Test, args: string) {
   const model = await startModel(t);
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const cli = await startCliInNvim(t, nvim, { model, args, settings });
+  linkExtension(nvim.dirs.home);
+  const cli = await startCliInNvim(t, nvim, { model, args });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
   const write = (name: string, content: string): Turn => [
     { functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } } },

@@ -2,12 +2,11 @@
 import { readFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
-import { geminiHooks } from "../../src/profiles/hooks.ts";
 import { startCliInNvim } from "../support/cli.ts";
+import { linkExtension } from "../support/extension.ts";
 import { startModel } from "../support/model.ts";
-import { root, startNvim } from "../support/nvim.ts";
+import { startNvim } from "../support/nvim.ts";
 
-const settings = JSON.parse(JSON.stringify(geminiHooks(`"${root}/extension/hooks/hook.sh"`)));
 const Paths = z.array(z.object({ filePath: z.string() }));
 
 t.test("each edit of an answer is a review of its own", async (t) => {
@@ -17,7 +16,8 @@ t.test("each edit of an answer is a review of its own", async (t) => {
   await nvim.command("GeminiGate on");
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
-  const cli = await startCliInNvim(t, nvim, { model, args: "--yolo", settings });
+  linkExtension(nvim.dirs.home);
+  const cli = await startCliInNvim(t, nvim, { model, args: "--yolo" });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
   const call = (name: string, file: string, args: object) => ({
     functionCall: { name, args: { file_path: nvim.path(file), ...args } },

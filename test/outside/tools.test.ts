@@ -1,4 +1,4 @@
-/** The real CLI asks Neovim: by a tool, a resource and a prompt, in a home in which nothing was installed. */
+/** The real CLI asks Neovim: by a tool, a resource and a prompt of the extension. */
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,9 @@ import { INSTRUCTIONS } from "../../src/model/instructions.ts";
 import { startBridge } from "../support/bridge.ts";
 import { startCliInNvim } from "../support/cli.ts";
 import { languageServer } from "../support/editor-client.ts";
+import { linkExtension } from "../support/extension.ts";
 import { startModel } from "../support/model.ts";
+import { root } from "../support/nvim.ts";
 
 const below = join(homedir(), ".cache");
 mkdirSync(below, { recursive: true });
@@ -17,10 +19,12 @@ t.test("Gemini CLI in Neovim's terminal", async (t) => {
     below,
     files: { "main.js": "const x = BAD;\n" },
     args: ["main.js"],
-    init: `require('gemini-bridge').setup({ tools = { trust = true } })\n${languageServer()}`,
+    init: languageServer(),
   });
+  linkExtension(nvim.dirs.home);
   const model = await startModel(t);
-  const cli = await startCliInNvim(t, nvim, { model });
+  const settings = { policyPaths: [join(root, "extension/read-only.toml")] };
+  const cli = await startCliInNvim(t, nvim, { model, settings });
   // What the server says of itself, and its prompts, the CLI takes only when it has answered before the CLI is up.
   await cli.slash("/mcp reload");
   await cli.waitForScreen(/neovim .*Ready/, 20_000);
@@ -69,6 +73,7 @@ t.test("Gemini CLI in Neovim's terminal", async (t) => {
 
 t.test("what the server says of itself reaches the model", async (t) => {
   const { nvim } = await startBridge(t, { below, files: { "main.js": "1;\n" }, args: ["main.js"] });
+  linkExtension(nvim.dirs.home);
   const model = await startModel(t, [[{ text: "It is said." }]]);
   // Without a screen the CLI waits for its servers before it asks the model; with one, a slow server comes too late.
   await startCliInNvim(t, nvim, { model, args: "-p 'Say it.'", shows: /^It is said\./m });

@@ -3,7 +3,6 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
-  copyFileSync,
   cpSync,
   existsSync,
   mkdtempSync,
@@ -24,8 +23,6 @@ import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
-const NOBODY = 65_534;
-
 /** How often the cache of each kind is damaged, every time at other places. */
 const RUNS = 6;
 
@@ -36,11 +33,9 @@ async function copyBuilt(t: Test) {
   for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   const dist = join(dir, "dist");
-  let node = process.execPath;
-  let user = {};
   const start = (...args: string[]) => {
-    const [file = "", ...words] = withEnv({}, [node, ...args]);
-    return spawn(file, words, { ...user, cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
+    const [file = "", ...words] = withEnv({}, [process.execPath, ...args]);
+    return spawn(file, words, { cwd: dir, stdio: ["pipe", "pipe", "pipe"] });
   };
   const make = () => once(start("-e", KEEP_CODE_CACHE), "exit");
   const [code] = await make();
@@ -56,16 +51,8 @@ async function copyBuilt(t: Test) {
     caches,
     make,
     start,
-    /** Nobody who starts it from now on may write there. */
-    protect() {
-      chmodSync(dir, 0o755);
-      chmodSync(dist, 0o555);
-      if (process.getuid?.() !== 0) return;
-      user = { uid: NOBODY, gid: NOBODY };
-      // The folder that it is in may be its owner's alone.
-      node = join(dir, "node");
-      copyFileSync(process.execPath, node);
-    },
+    /** Nobody may write there from now on. */
+    protect: () => chmodSync(dist, 0o555),
     cache: join(dist, name),
     /** Starts the entry, as Neovim does, until it attaches. @returns how it ended, and what it said. */
     async run(alive: (errors: () => string) => unknown = () => true) {

@@ -211,7 +211,8 @@ return {
   experimental(
     "tools.trust",
     false,
-    "Have Gemini CLI call the tools that only read without asking, in Neovim's terminals.",
+    "Have Gemini CLI call the tools that only read without asking, in Neovim's terminals. Takes effect for root alone; "
+      .. "other users add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`.",
     a("boolean")
   ),
   experimental(

@@ -64,7 +64,7 @@
 
 ---@class gemini_bridge.Config.tools
 ---@field offered? string[] Which tools Neovim offers to the model, by their names. Without it all, see gemini-bridge-tools. Experimental.
----@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals. Experimental.
+---@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals. Takes effect for root alone; other users add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
 ---@field max_items? integer How many diagnostics, places or symbols the model is told of at once. Experimental.
 ---@field max_text? integer How much text the model is told at once (UTF-16 units). Experimental.
 ---@field timeout? integer How long language servers may take to answer the model (milliseconds). Experimental.

@@ -1,0 +1,23 @@
+// Runs a program of this folder as an ordinary user, also when root starts it.
+// usage: node scripts/as-user.mjs [--keep <folder>] <file.ts> [argument ...]
+//        --keep  a folder of the checkout, whose files the program changes
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { ordinaryPlace } from "./ordinary-user.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const { values, positionals } = parseArgs({ options: { keep: { type: "string" } }, allowPositionals: true });
+// Only root may be able to fetch it.
+execFileSync(join(root, "scripts/nvim.sh"), { stdio: ["ignore", "ignore", "inherit"] });
+const { root: cwd, node, env, ids, close } = ordinaryPlace(root);
+try {
+  const words = ["--import", "./scripts/typescript.mjs", ...positionals];
+  process.exitCode = spawnSync(node, words, { cwd, env, stdio: "inherit", ...ids }).status ?? 1;
+  if (values.keep !== undefined && cwd !== root)
+    cpSync(join(cwd, values.keep), join(root, values.keep), { recursive: true });
+} finally {
+  close();
+}

@@ -1,0 +1,163 @@
+// An ordinary user for a run that root starts. Gemini CLI treats root differently, and so do file permissions.
+// The user works in a copy of the checkout: the checkout itself keeps its owners and modes, and may lie below a folder
+// that only root can enter.
+import { execFileSync, spawnSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+
+const NAME = "gemini-bridge-test";
+
+/** Folders of installed files. They are only read, so that hard links are enough for them. */
+const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
+
+/** Folders that running tests change. */
+const LEFT_OUT = [".git", ".tap", "package"];
+
+/** Variables that the tests, a terminal and a CLI read. */
+const KEPT =
+  /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|(GEMINI|GOOGLE)_\w+)$/;
+
+/** Commands that tests use, with their Debian packages. An ordinary user could not install them. */
+const COMMANDS = [
+  ["tmux", "tmux"],
+  ["ps", "procps"],
+];
+
+/**
+ * Where and as whom a program runs that must not run as root.
+ * @typedef {object} Place
+ * @property {string} root of the checkout
+ * @property {string} node its path
+ * @property {NodeJS.ProcessEnv} env
+ * @property {{ uid?: number, gid?: number }} ids for `spawn`
+ * @property {(path: string) => string} path of a file of the checkout, in the place
+ * @property {() => void} close removes the place; may run twice
+ */
+
+/**
+ * @param {string} root of the checkout
+ * @returns {Place} the checkout itself, as whoever runs this
+ */
+export function ownPlace(root) {
+  return { root, node: process.execPath, env: process.env, ids: {}, path: (path) => path, close() {} };
+}
+
+/**
+ * @param {string} root of the checkout
+ * @returns {Place} a copy of the checkout, if root runs this
+ */
+export function ordinaryPlace(root) {
+  if (process.getuid?.() !== 0) return ownPlace(root);
+  // Some files are made here for the user to read.
+  process.umask(0o022);
+  for (const words of COMMANDS) execFileSync(join(root, "scripts/need.sh"), words, { stdio: "inherit" });
+  const user = findUser() ?? createUser();
+  const { uid, gid, home } = user;
+  const copy = mkdtempSync(join(parentFor(root, home), "checkout-"));
+  const close = () => rmSync(copy, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  for (const signal of ["SIGINT", "SIGTERM"])
+    process.once(signal, () => {
+      close();
+      process.exit(1);
+    });
+  try {
+    copyCheckout(root, copy, user);
+    const node = findNode(copy, user);
+    const { NVIM_BIN } = process.env;
+    const path = (path) => (path.startsWith(`${root}/`) ? join(copy, path.slice(root.length)) : path);
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => KEPT.test(name)));
+    Object.assign(env, { HOME: home, USER: NAME, LOGNAME: NAME, SHELL: "/bin/sh" });
+    if (NVIM_BIN) env["NVIM_BIN"] = path(NVIM_BIN);
+    return { root: copy, node, env, ids: { uid, gid }, path, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function findUser() {
+  const { stdout } = spawnSync("getent", ["passwd", NAME], { encoding: "utf8" });
+  if (!stdout) return undefined;
+  const [, , uid, gid, , home = ""] = stdout.split(":");
+  return { uid: Number(uid), gid: Number(gid), home };
+}
+
+function createUser() {
+  const { error, stderr } = spawnSync("useradd", ["--create-home", "--user-group", NAME], {
+    encoding: "utf8",
+  });
+  // Another run may have been faster.
+  const user = findUser();
+  if (user) return user;
+  throw new Error(
+    `The tests do not run as root, and the user ${NAME} cannot be created (${error?.message ?? stderr.trim()}). ` +
+      "Start them as an ordinary user.",
+  );
+}
+
+/** A folder on the file system of the checkout, where hard links are possible, else the user's home. */
+function parentFor(root, home) {
+  const { dev } = statSync(root);
+  return [home, "/var/tmp", "/tmp"].find((folder) => statSync(folder).dev === dev) ?? home;
+}
+
+/** Copies a checkout for a user, with all that is installed in it. */
+function copyCheckout(root, copy, user) {
+  const { uid, gid } = user;
+  const sources = readdirSync(root).filter((name) => !INSTALLED.includes(name) && !LEFT_OUT.includes(name));
+  execFileSync("cp", ["--archive", "--target-directory", copy, ...sources.map((name) => join(root, name))]);
+  copyRepository(root, copy);
+  mkdirSync(join(copy, ".tap"));
+  execFileSync("chown", ["--recursive", "--no-dereference", `${uid}:${gid}`, copy]);
+  for (const name of INSTALLED.filter((name) => existsSync(join(root, name))))
+    lend(join(root, name), join(copy, name), user);
+  if (existsSync(join(copy, ".nvim")))
+    execFileSync(join(copy, "scripts/nvim.sh"), ["relink"], { stdio: "inherit" });
+}
+
+/** Git refuses the repository of another user. That of a worktree is somewhere else. */
+function copyRepository(root, copy) {
+  const from = join(root, ".git");
+  const to = join(copy, ".git");
+  if (lstatSync(from).isDirectory()) return execFileSync("cp", ["--archive", from, to]);
+  execFileSync("git", ["clone", "--quiet", "--bare", root, to]);
+  execFileSync("git", ["config", "core.bare", "false"], { cwd: copy });
+}
+
+/** Gives a user a folder to read: by hard links, or as a copy where links are impossible or of no use to the user. */
+function lend(from, to, { uid, gid }) {
+  const owner = `${uid}:${gid}`;
+  const unreadable = execFileSync("find", [from, "!", "-type", "l", "!", "-perm", "-o=r", "-print", "-quit"]);
+  if (unreadable.length === 0 && spawnSync("cp", ["--archive", "--link", from, to]).status === 0) {
+    execFileSync("find", [to, "-type", "d", "-exec", "chown", owner, "{}", "+"]);
+    return;
+  }
+  rmSync(to, { recursive: true, force: true });
+  execFileSync("cp", ["--archive", "--reflink=auto", from, to]);
+  execFileSync("chown", ["--recursive", "--no-dereference", owner, to]);
+}
+
+/** The Node that runs this, with its npm: copied where the user cannot reach it, as below root's home. */
+function findNode(copy, user) {
+  const { uid, gid } = user;
+  const { status } = spawnSync(process.execPath, ["--version"], { uid, gid, cwd: "/" });
+  if (status === 0) return process.execPath;
+  const prefix = dirname(dirname(realpathSync(process.execPath)));
+  const own = join(copy, ".tap/node");
+  for (const name of ["bin/node", "bin/npm", "bin/npx", "lib/node_modules/npm"].filter((name) =>
+    existsSync(join(prefix, name)),
+  )) {
+    mkdirSync(dirname(join(own, name)), { recursive: true });
+    lend(join(prefix, name), join(own, name), user);
+  }
+  return join(own, "bin/node");
+}
