@@ -1,110 +1,20 @@
-/** Which settings the CLIs in Neovim's terminals are given beside their own. */
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+/** Without settings from Neovim, as an ordinary user's CLI takes none. Those of root are in test/root/connect.test.ts. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { examine } from "../support/doctor.ts";
-import { type NvimOptions, root } from "../support/nvim.ts";
 
-/** The CLI believes root alone. */
-const isRoot = process.getuid?.() === 0;
+const variable = ({ nvim }: RunningBridge) => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
+const obstacle = ({ nvim }: RunningBridge) =>
+  nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
+const directory = ({ nvim }: RunningBridge) => join(nvim.dirs.state, "nvim/gemini-bridge");
 
-/** Below the user's own home, where nobody else can write. */
-const below = join(homedir(), ".cache");
-
-async function start(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
-  mkdirSync(below, { recursive: true });
-  return startBridge(t, { below, ...options });
-}
-
-const variable = (bridge: RunningBridge) => bridge.nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
-const obstacle = (bridge: RunningBridge) =>
-  bridge.nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
-const directory = (bridge: RunningBridge) => join(bridge.nvim.dirs.state, "nvim/gemini-bridge");
-const settingsOf = async (bridge: RunningBridge) =>
-  JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
-/** What it says of connecting. */
-const contentOf = async (bridge: RunningBridge) => {
-  const { hooks: _, mcpServers: __, ...content } = await settingsOf(bridge);
-  return content;
-};
-
-async function stop(bridge: RunningBridge): Promise<void> {
-  await bridge.nvim.command("GeminiStop");
-  await bridge.is("stopped");
-}
-
-t.test("a home of the user's own", async (t) => {
-  const bridge = await start(t);
-  if (!isRoot) return t.match(await obstacle(bridge), /does not belong to root/);
-  t.equal(await obstacle(bridge), null);
-  t.same(await contentOf(bridge), { ide: { enabled: true, hasSeenNudge: true } });
-  t.match(
-    (await settingsOf(bridge)).hooks.BeforeTool[0].hooks[0].command,
-    `. '${root}/extension/hooks/hook.sh' GEMINI_CLI_IDE`,
-    "its hooks tell the bridge",
-  );
-  t.match(
-    (await examine(bridge.nvim))["A CLI started in"],
-    /OK IDE mode is on in \S+\/gemini-bridge\/system-defaults/,
-  );
-
-  const other = await start(t);
-  const path = String(await variable(other));
-  await stop(bridge);
-  t.equal(await variable(bridge), null);
-  t.same(readdirSync(directory(bridge)), []);
-  t.ok(existsSync(path), "that of another Neovim stays");
-
-  const host = await other.host();
-  process.kill(host, "SIGKILL");
-  await other.nextHost(host);
-  t.equal(readdirSync(directory(other)).length, 1, "that of a killed host goes");
-  t.match(await contentOf(other), { ide: { enabled: true } });
-  await other.nvim.close();
-  t.notOk(existsSync(path));
-});
-
-t.test("a variable that is set keeps its force", async (t) => {
-  const file = "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'";
-
-  await t.test("over ours", async (t) => {
-    const bridge = await start(t, {
-      files: { "../home/theirs.json": '{ "ide": { "enabled": false }, "ui": { "theme": "GitHub" } }' },
-      init: file,
-    });
-    if (!isRoot) return t.match(await obstacle(bridge), /does not belong to root/);
-    t.same(await contentOf(bridge), {
-      ide: { enabled: false, hasSeenNudge: true },
-      ui: { theme: "GitHub" },
-    });
-    await stop(bridge);
-    t.equal(await variable(bridge), join(bridge.nvim.dirs.home, "theirs.json"), "and comes back");
-  });
-
-  await t.test("alone where it cannot be read, which the doctor says", async (t) => {
-    const bridge = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
-    const theirs = join(bridge.nvim.dirs.home, "theirs.json");
-    t.equal(await variable(bridge), theirs);
-    t.match(await obstacle(bridge), isRoot ? `${theirs} is no JSON object` : /does not belong to root/);
-    t.match(
-      (await examine(bridge.nvim))["A CLI started in"],
-      /is not made to connect without a question: .*theirs\.json/,
-    );
-  });
-});
-
-t.test("a directory above that others can write to", async (t) => {
-  const bridge = await start(t);
-  await stop(bridge);
-  await bridge.nvim.command("messages clear");
-  chmodSync(bridge.nvim.dirs.base, 0o775);
-  await bridge.nvim.command("GeminiStart");
-  await bridge.is("running");
+t.test("a file of an ordinary user is not written", async (t) => {
+  const bridge = await startBridge(t);
   t.equal(await variable(bridge), null, "the variable is left out");
   t.same(readdirSync(directory(bridge)), []);
-  t.match(await obstacle(bridge), isRoot ? /is writable by others than root/ : /does not belong to root/);
+  t.match(await obstacle(bridge), /does not belong to root/);
   t.match(
     (await bridge.nvim.messages()).trim(),
     /^gemini-bridge: The bridge runs on port \d+$/,
@@ -115,8 +25,20 @@ t.test("a directory above that others can write to", async (t) => {
   t.match(report, /ERROR IDE mode is off, as by default -> answer No .* type `\/ide enable`/);
 });
 
-t.test("the option terminal.connect turns it off", async (t) => {
-  const bridge = await start(t, {
+t.test("a variable that is set keeps its force", async (t) => {
+  const bridge = await startBridge(t, {
+    files: { "../home/theirs.json": '{ "ui": { "theme": "GitHub" } }' },
+    init: "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'",
+  });
+  const theirs = join(bridge.nvim.dirs.home, "theirs.json");
+  t.equal(await variable(bridge), theirs);
+  await bridge.nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.equal(await variable(bridge), theirs);
+});
+
+t.test("with the option terminal.connect off nothing is tried", async (t) => {
+  const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ terminal = { connect = false } })",
   });
   t.equal(await variable(bridge), null);

@@ -5,17 +5,10 @@ import { build } from "esbuild";
 import { root } from "./nvim.ts";
 import { withEnv } from "./sandbox.ts";
 
-/** An ordinary user, for a test that root runs. */
-const SOMEBODY = 12_345;
+/** Runs the command that follows as the first user of a user namespace, in which the machine's root is not known. */
+export const rootless: readonly string[] = ["unshare", "--user", "--map-root-user"];
 
-/** Runs what follows as an ordinary user. */
-export const ordinary: readonly string[] =
-  process.getuid?.() === 0 ? ["setpriv", `--reuid=${SOMEBODY}`, `--regid=${SOMEBODY}`, "--clear-groups"] : [];
-
-/** Runs what follows as the first user of a user namespace in which the machine's root is not known. */
-export const rootless: readonly string[] = [...ordinary, "unshare", "--user", "--map-root-user"];
-
-/** Whether this system can run something so. */
+/** Whether this system can run commands behind these words. */
 export function canRun([file = "", ...words]: readonly string[]): boolean {
   return spawnSync(file, [...words, "true"]).status === 0;
 }
@@ -29,7 +22,7 @@ export interface ApartOptions {
 }
 
 /**
- * Runs JavaScript in a process apart, which may be another user's, limited, or never end.
+ * Runs JavaScript in a process of its own, which may be limited, never end, or belong to another user (by `setpriv`).
  * @param directory where it may put what it needs; others may then look into it
  * @param source a module relative to the plugin's folder, whose exports the script has as `it`
  * @returns what it printed, or that it did not end
@@ -44,7 +37,7 @@ export async function runApart(
   for (const path of [directory, home]) chmodSync(path, 0o755);
   let node = process.execPath;
   if (by[0] === "setpriv") {
-    // It may be where only the test's own user can read, as the checkout may.
+    // Only root may be able to reach Node, as the checkout.
     node = join(home, "node");
     copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
   }

@@ -1,73 +1,29 @@
-import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { homedir, hostname } from "node:os";
+/** The settings that a CLI is given beside its own. Where root runs it, see test/root/system-defaults.test.ts. */
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
-import t, { type Test } from "tap";
+import t from "tap";
 import { defaultSettings } from "../../src/profiles/default-settings.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
-import { type RawSettings, writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
+import { writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
+import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
-const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
+const CONNECT = { ide: { enabled: true, hasSeenNudge: true } };
 
-const isRoot = process.getuid?.() === 0;
-
-/** A folder as a user's own are: only root believes its files, and nobody those below the temporary directory. */
-function makeHome(t: Test): string {
-  mkdirSync(join(homedir(), ".cache"), { recursive: true });
-  const home = realpathSync(mkdtempSync(join(homedir(), ".cache/gb-")));
-  t.teardown(() => rmSync(home, { recursive: true, force: true }));
-  return home;
-}
-
-/** Ours over what the system's file says, in a directory of the home's. */
-function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNECT]) {
-  const path = join(home, "system.json");
-  if (system !== undefined) writeFileSync(path, system, { mode: 0o644 });
-  return writeSystemDefaults(GEMINI, join(home, "state/gemini-bridge"), parts, {
-    GEMINI_CLI_SYSTEM_DEFAULTS_PATH: path,
-  });
-}
-
-const contentOf = (path: string | undefined) => JSON.parse(readFileSync(path ?? "", "utf8"));
-
-t.test("the file is the user's alone, and goes with its disposal", async (t) => {
-  const home = makeHome(t);
-  const { path, obstacle, remove } = defaultsIn(home);
-  if (!isRoot) {
-    t.match(obstacle, /does not belong to root/, "the CLI believes root alone");
-    t.same(readdirSync(join(home, "state/gemini-bridge")), [], "nothing is left of it");
-    return;
-  }
-  t.equal(obstacle, undefined);
-  t.same(contentOf(path), { ide: { enabled: true, hasSeenNudge: true } });
-  t.equal(statSync(path ?? "").mode & 0o777, 0o600);
-  t.equal(statSync(join(home, "state/gemini-bridge")).mode & 0o777, 0o700);
-  t.same(isFileAndDirectorySecureSync(path ?? ""), { secure: true }, "the CLI agrees");
-  remove();
-  t.same(readdirSync(join(home, "state/gemini-bridge")), []);
-  remove();
+t.test("an ordinary user's file is not written, as the CLI believes root alone", (t) => {
+  const home = makeDirectory(t);
+  const written = writeSystemDefaults(GEMINI, join(home, "state"), [CONNECT], {});
+  t.match(written, { path: undefined, obstacle: /does not belong to root/ });
+  t.same(readdirSync(join(home, "state")), []);
+  writeFiles(home, { "probe.json": "{}" });
+  t.notOk(isFileAndDirectorySecureSync(join(home, "probe.json")).secure, "the CLI agrees");
+  t.end();
 });
 
-t.test("without bash there are no hooks, which would all fail", async (t) => {
+t.test("without bash there are no hooks, which would all fail", (t) => {
+  const profile = { like: "gemini", env: "GEMINI_CLI_IDE_" } as const;
   const hooks = () =>
-    defaultSettings(
-      { like: "gemini", env: "GEMINI_CLI_IDE_" },
-      "/plugin/extension/hooks/hook.sh",
-      false,
-    ).filter((part) => "hooks" in part);
+    defaultSettings(profile, "/extension/hooks/hook.sh", false).filter((part) => "hooks" in part);
   t.equal(hooks().length, 1);
   const path = process.env["PATH"];
   t.teardown(() => {
@@ -75,96 +31,13 @@ t.test("without bash there are no hooks, which would all fail", async (t) => {
   });
   process.env["PATH"] = "/nowhere";
   t.equal(hooks().length, 0);
+  t.end();
 });
 
-t.test("without a part there is no file, and no directory", async (t) => {
-  const home = makeHome(t);
-  t.match(defaultsIn(home, undefined, []), { path: undefined, obstacle: undefined });
+t.test("without settings there is no file, and no directory", (t) => {
+  const home = makeDirectory(t);
+  const written = writeSystemDefaults(GEMINI, join(home, "state"), [], {});
+  t.match(written, { path: undefined, obstacle: undefined });
   t.notOk(existsSync(join(home, "state")));
-});
-
-t.test("what the system says stays in force over ours", async (t) => {
-  const home = makeHome(t);
-  const system = `{
-    // of an administrator
-    "ide": { "enabled": false }, /* "ide": */ "ui": { "theme": "http://x", "tabs": [1, 2] },
-    "__proto__": { "polluted": true }
-  }`;
-  const { path, obstacle } = defaultsIn(home, system, [
-    CONNECT,
-    { ui: { theme: "ours", tabs: [3], hideBanner: true }, ide: { enabled: false } },
-  ]);
-  if (!isRoot) return t.match(obstacle, /does not belong to root/);
-  t.match(contentOf(path), {
-    ide: { enabled: false, hasSeenNudge: true },
-    ui: { theme: "http://x", tabs: [1, 2], hideBanner: true },
-  });
-  t.notOk("polluted" in {});
-});
-
-t.test("ours are left out where theirs cannot be read", async (t) => {
-  const home = makeHome(t);
-  for (const system of ["{ no json", "[]", "null", "7", `"${"x".repeat(2_000_000)}"`, `${"[".repeat(9e4)}`]) {
-    const { path, obstacle } = defaultsIn(home, system);
-    t.equal(path, undefined);
-    t.match(obstacle, isRoot ? /system\.json is (no JSON object|longer than)/ : /does not belong to root/);
-  }
-  rmSync(join(home, "system.json"));
-  spawnSync("mkfifo", [join(home, "system.json")]);
-  t.match(defaultsIn(home).obstacle, /would not take .*system\.json/, "a pipe is not waited for");
-});
-
-t.test("ours are left out where the CLI would warn of a file", async (t) => {
-  const home = makeHome(t);
-  const isSecure = (path: string) => isFileAndDirectorySecureSync(path).secure;
-
-  await t.test("of theirs, to which ours would give force", async (t) => {
-    writeFileSync(join(home, "system.json"), "{}");
-    chmodSync(join(home, "system.json"), 0o666);
-    t.match(defaultsIn(home), { path: undefined, obstacle: /would not take .*system\.json/ });
-    t.notOk(isSecure(join(home, "system.json")));
-    rmSync(join(home, "system.json"));
-  });
-
-  for (const mode of [0o775, 0o757, 0o777]) {
-    await t.test(`of ours, below a directory of mode ${mode.toString(8)}`, async (t) => {
-      chmodSync(home, mode);
-      t.match(defaultsIn(home), { path: undefined, obstacle: /would not take .*system-defaults/ });
-      t.same(readdirSync(join(home, "state/gemini-bridge")), []);
-      writeFileSync(join(home, "state/gemini-bridge/probe.json"), "{}", { mode: 0o600 });
-      t.notOk(isSecure(join(home, "state/gemini-bridge/probe.json")), "the CLI agrees");
-      rmSync(join(home, "state/gemini-bridge/probe.json"));
-      chmodSync(home, 0o700);
-    });
-  }
-
-  await t.test("of ours, where a directory cannot be made", async (t) => {
-    rmSync(join(home, "state"), { recursive: true });
-    writeFileSync(join(home, "state"), "in the way");
-    t.match(defaultsIn(home), { path: undefined, obstacle: /EEXIST|ENOTDIR/ });
-  });
-});
-
-t.test("several bridges do not disturb each other; what a killed one left is removed", async (t) => {
-  const home = makeHome(t);
-  const directory = join(home, "state/gemini-bridge");
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const { pid } = spawnSync(process.execPath, ["--version"]);
-  const here = encodeURIComponent(hostname());
-  const names = {
-    dead: `system-defaults-${here}-${pid}-gemini.json`,
-    draft: `system-defaults-${here}-${pid}-gemini.json.tmp`,
-    living: `system-defaults-${here}-${process.ppid}-gemini.json`,
-    elsewhere: `system-defaults-another-machine-${pid}-gemini.json`,
-    foreign: "notes.json",
-  };
-  for (const name of Object.values(names)) writeFileSync(join(directory, name), "{}");
-  // A link in the place of our own draft is not followed.
-  const victim = join(home, "victim");
-  writeFileSync(victim, "untouched");
-  symlinkSync(victim, join(directory, `system-defaults-${here}-${process.pid}-gemini.json.tmp`));
-  const { remove } = defaultsIn(home);
-  remove();
-  t.same(readdirSync(directory).sort(), [names.living, names.elsewhere, names.foreign].sort());
-  t.equal(readFileSync(victim, "utf8"), "untouched");
+  t.end();
 });

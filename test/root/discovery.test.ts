@@ -1,0 +1,69 @@
+/** Whose files and directories may hold a token: only root can give some to other users. */
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t from "tap";
+import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { GEMINI } from "../../src/profiles/profiles.ts";
+import { canRun, rootless, runApart } from "../support/apart.ts";
+import { RunningBridge } from "../support/bridge.ts";
+import { startNvim } from "../support/nvim.ts";
+import { startProfiles } from "../support/profiles.ts";
+import { announcement, temporary } from "../support/temporary.ts";
+
+/** Stands for all users that a namespace does not know. */
+const overflow = Number(readFileSync("/proc/sys/kernel/overflowuid", "utf8"));
+
+t.test("a temporary directory of another user is refused, even with the sticky bit", (t) => {
+  const directory = temporary(t);
+  chmodSync(directory, 0o1777);
+  chownSync(directory, overflow, overflow);
+  const write = () => createDiscoveryFile(GEMINI, announcement(1, 2)).write(["/a"]);
+  t.throws(write, { message: /belongs to another user; set TMPDIR/ });
+  t.same(readdirSync(directory), []);
+  t.end();
+});
+
+t.test(
+  "a sticky directory of root may be used where root is not known, as in a rootless container",
+  async (t) => {
+    const directory = temporary(t);
+    const by = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups", ...rootless];
+    if (!canRun(by)) return t.comment("ordinary users have no namespaces here");
+    const script = `
+    const { statSync, existsSync } = require("node:fs");
+    const file = it.createDiscoveryFile(${JSON.stringify(GEMINI)}, ${JSON.stringify(announcement(1, 2))});
+    file.write(["/a"]);
+    console.log(statSync(process.env.TMPDIR).uid, existsSync(file.path) ? "written" : "not there");`;
+    const TMPDIR = join(directory, "sticky");
+    mkdirSync(TMPDIR);
+    chmodSync(TMPDIR, 0o1777);
+    const said = await runApart(directory, "src/discovery/file.ts", script, { by, env: { TMPDIR } });
+    t.equal(said, `${overflow} written\n`);
+  },
+);
+
+t.test("a lock file of another user stays", (t) => {
+  const { home, qwen } = startProfiles(t);
+  const path = join(home, ".qwen/ide/2.lock");
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  writeFileSync(path, "");
+  chownSync(path, overflow, overflow);
+  const write = () => createDiscoveryFile(qwen, announcement(1, 2)).write(["/a"]);
+  t.throws(write, /is another editor's \(of another user\)/);
+  t.equal(readFileSync(path, "utf8"), "");
+  t.end();
+});
+
+t.test("the bridge does not start where another user has made its directory", async (t) => {
+  const nvim = await startNvim(t);
+  const directory = join(nvim.dirs.tmp, "gemini");
+  mkdirSync(directory);
+  chmodSync(directory, 0o777);
+  chownSync(directory, overflow, overflow);
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.command("GeminiStart");
+  await nvim.waitFor(async () => /did not start/.test(await nvim.messages()), "the message", 15_000);
+  await bridge.is("stopped");
+  t.match(await nvim.messages(), /belongs to another user; set TMPDIR/);
+  t.same(readdirSync(directory), []);
+});
