@@ -34,7 +34,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const stopping = new AbortController();
   const { signal } = stopping;
   let status: Status = { state: "starting", version, build: BUILD, workspace: [], clients: [] };
-  let memory: Memory = { sessions: [], editorSessions: [], diffs: [] };
+  let memory: Memory = { sessions: [], editorSessions: [], agents: [], diffs: [] };
 
   function report(change: Partial<Status>): void {
     if (signal.aborted) return;

@@ -3,6 +3,7 @@
 import type { Log } from "./base/log.ts";
 import { createTracking } from "./changes/tracking.ts";
 import { createContextPublisher } from "./context/publisher.ts";
+import type { AgentEvent } from "./contract/hooks.ts";
 import type { Boot, Memory, Status } from "./contract/neovim.ts";
 import { cleanUpDiscovery } from "./discovery/cleanup.ts";
 import type { Route } from "./http/guard.ts";
@@ -50,6 +51,8 @@ export function createServices(options: ServicesOptions): Services {
     sessions,
     profiles,
     earlier: memory.sessions,
+    heard: memory.agents,
+    remember: (agents) => remember({ agents }),
     reconnect: boot.reconnect,
     report,
   });
@@ -76,6 +79,7 @@ export function createServices(options: ServicesOptions): Services {
     .on("connected", clients.report)
     .on("connected", context.connected)
     .on("connected", terminals.find)
+    .on("connected", agents.connected)
     .on("connected", used)
     .on("disconnected", context.disconnected)
     .on("disconnected", clients.report)
@@ -90,8 +94,11 @@ export function createServices(options: ServicesOptions): Services {
   const { propose } = reviews;
   const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate), propose };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
+  /** Not awaited: the agent must not wait for a look at its connections. */
+  const hear = ({ agent }: AgentEvent): void =>
+    void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   const hooks = createHooksRoute({
-    listeners: [activity.listener, changes.listener],
+    listeners: [hear, activity.listener, changes.listener],
     asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
     log,
   });

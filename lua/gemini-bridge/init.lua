@@ -63,7 +63,7 @@ end
 ---@field pid? integer Process id of the Node host.
 ---@field discovery_file? string The one that the first CLI reads.
 ---@field workspace string[]
----@field clients { id: string, name: string, version: string, cli: string, activity: string, terminal?: string }[]
+---@field clients gemini_bridge.ClientInfo[] `hooks` is true once a hook of that CLI was received.
 ---@field diffs { filePath: string, client: string }[]
 
 --- What is going on, without a round trip to the host.

@@ -173,6 +173,7 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
       case "turn_ended":
       case "session_ended":
         return turnEnded(agent);
+      case "session_started":
       case "permission_asked":
         return;
     }

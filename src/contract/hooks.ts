@@ -44,6 +44,8 @@ export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
   /** The CLI's own prompt is open. No hook tells how it was answered. */
   | { kind: "permission_asked"; tool: Tool }
+  /** The CLI has started, or begins another chat. */
+  | { kind: "session_started" }
   /** The answer is complete, or failed. */
   | { kind: "turn_ended" }
   /** The chat is over, for instance by `/clear`. The CLI may go on with another one, and tells it up to three times. */
@@ -83,6 +85,7 @@ const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape:
 
 /** The events that the hooks are installed for, Gemini CLI's and then Qwen Code's. */
 const HookInput = z.discriminatedUnion("hook_event_name", [
+  hook("SessionStart", {}),
   hook("BeforeAgent", { prompt: z.string() }),
   hook("BeforeTool", Use),
   hook("AfterTool", Outcome),
@@ -120,6 +123,8 @@ type Each<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefined {
   switch (hook.hook_event_name) {
+    case "SessionStart":
+      return { kind: "session_started" };
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt };
     case "UserPromptSubmit":

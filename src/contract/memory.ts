@@ -14,11 +14,16 @@ const Session = z.object({
   protocolVersion: z.string(),
 });
 
+/** An agent that has sent a hook: the name of its profile, and its process. */
+const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() });
+export type HeardAgent = z.infer<typeof HeardAgent>;
+
 export const Memory = z.object({
   /** Sessions whose clients may come back with the id they know. */
   sessions: list(Session),
   /** Those of the server for the model. */
   editorSessions: list(Session),
+  agents: list(HeardAgent),
   /** Diffs whose client does not know the outcome yet. */
   diffs: list(
     z.object({

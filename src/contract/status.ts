@@ -20,6 +20,8 @@ export interface ClientInfo {
   interrupted: boolean;
   /** What its agent is doing, as far as its hooks tell. */
   activity: Activity;
+  /** A hook of this CLI was received. Without hooks its edits are neither tracked nor gated. */
+  hooks: boolean;
   /** The name of the terminal of `:Gemini` that it runs in, as far as known. */
   terminal: string | undefined;
 }
@@ -65,6 +67,8 @@ export interface Status {
   tokens?: Readonly<Record<string, string>>;
   workspace: string[];
   clients: ClientInfo[];
+  /** A hook of any CLI was received, connected or not. */
+  hooks?: boolean;
   /** Why a CLI in a terminal of Neovim's does not connect without a question, where that is so. */
   connection?: string | undefined;
   /** While a CLI is connected. */

@@ -45,11 +45,16 @@ export async function checkBridge(
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
     findings.warn(`${file} ${reason}: nothing below its folder is shared`, "mend it, or remove it");
-  for (const { name, label, version, interrupted } of bridge.clients) {
+  for (const { name, label, version, interrupted, hooks } of bridge.clients) {
     const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
       findings.warn(`${client} says "Disconnected" since the host is another`, "/ide enable in it");
     else findings.ok(`Connected: ${client}`);
+    if (!hooks && !interrupted)
+      findings.warn(
+        `No hook of ${client} was heard yet: its edits are neither tracked nor gated`,
+        ":GeminiExtension install, if it is not linked, then start the CLI again",
+      );
   }
   for (const { name, version } of bridge.asking)
     findings.ok(`Its model has Neovim's tools: ${name} ${version}`);

@@ -23,6 +23,7 @@ const Bridge = z.object({
         label: z.string(),
         version: z.string(),
         interrupted: z.boolean().default(false),
+        hooks: z.boolean().default(false),
       }),
     )
     .default([]),

@@ -15,6 +15,7 @@ const ANSWERED = ["BeforeTool", "PreToolUse"];
 
 /** By event, with what narrows it. */
 const GEMINI = {
+  SessionStart: undefined,
   BeforeAgent: undefined,
   BeforeTool: WRITES,
   AfterTool: ASKED,
@@ -24,6 +25,7 @@ const GEMINI = {
 };
 
 const QWEN = {
+  SessionStart: undefined,
   UserPromptSubmit: undefined,
   PreToolUse: WRITES,
   PermissionRequest: undefined,

@@ -1,26 +1,50 @@
 /**
- * Which connected client an agent is. Hooks and connections know nothing of each other, but both are of one process:
- * the hook names it, and the system knows whose a connection is. Where that cannot be told, as of a CLI on another machine
- * or in a container of its own, an agent is no client's: another CLI of the same kind must not be taken for it.
+ * Finds the connected client of an agent. Hooks and connections know nothing of each other, but both belong to one
+ * process: the hook names the process, and the system knows the owner of a connection. A CLI on another machine or in
+ * another container cannot be identified; its agent has no client, so that no other CLI is taken for it.
  */
-
 import type { Agent } from "../contract/hooks.ts";
+import type { HeardAgent } from "../contract/memory.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
 import { here } from "../system/here.ts";
 
+/** Agents remembered at once. The oldest are forgotten first. */
+const MAX_HEARD = 64;
+
 export interface AgentClients {
-  /** @returns the id of the client's session, whose event stream is open */
+  /** @returns the id of the client's session, if its event stream is open */
   find(agent: Agent): Promise<string | undefined>;
-  /** What the last search has found of an agent's process. */
+  /** The result of the last search for an agent's process. */
   known(agent: Agent): string | undefined;
+  /** An agent has sent a hook: from now on its client is known to have hooks. */
+  heard(agent: Agent): Promise<void>;
+  /** Whether a hook of any agent was ever received. */
+  readonly hasHeard: boolean;
+  /** Whether a hook of this session's client was ever received. */
+  hasHooks(sessionId: string): boolean;
+  /** An event stream has opened, perhaps of a client whose hooks came earlier. */
+  connected(session: Session): Promise<void>;
   forget(session: Pick<Session, "id">): void;
 }
 
-export function createAgentClients(sessions: Pick<Sessions, "connected">): AgentClients {
+export interface AgentClientsOptions {
+  sessions: Pick<Sessions, "connected">;
+  /** Agents that a crashed host has heard. */
+  earlier: readonly HeardAgent[];
+  /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */
+  found(): void;
+  /** Called with all agents that were heard, for a host that follows after a crash. */
+  remember(agents: HeardAgent[]): void;
+}
+
+export function createAgentClients(options: AgentClientsOptions): AgentClients {
+  const { sessions } = options;
   /** Ids of sessions, by profile and process. */
   const found = new Map<string, string>();
+  let hasHeard = options.earlier.length > 0;
+  const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));
 
-  async function search({ cli, pid }: Agent): Promise<string | undefined> {
+  async function search({ cli, pid }: HeardAgent): Promise<string | undefined> {
     const candidates = sessions.connected().filter(({ info, ports }) => info.credential === cli && ports);
     if (pid === undefined || candidates.length === 0) return undefined;
     const own = new Set(candidates.flatMap(({ ports }) => ports?.own ?? []));
@@ -28,22 +52,46 @@ export function createAgentClients(sessions: Pick<Sessions, "connected">): Agent
     return candidates.find(({ ports }) => connections.some(({ own }) => own === ports?.client))?.id;
   }
 
-  const clients: AgentClients = {
+  async function find(agent: HeardAgent): Promise<string | undefined> {
+    const known = found.get(keyOf(agent));
+    if (sessions.connected().some(({ id }) => id === known)) return known;
+    const id = await search(agent);
+    if (id === undefined) return undefined;
+    found.set(keyOf(agent), id);
+    if (heard.has(keyOf(agent))) options.found();
+    return id;
+  }
+
+  return {
+    find,
     known: (agent) => found.get(keyOf(agent)),
-    async find(agent) {
-      const known = clients.known(agent);
-      if (sessions.connected().some(({ id }) => id === known)) return known;
-      const id = await search(agent);
-      if (id !== undefined) found.set(keyOf(agent), id);
-      return id;
+    async heard({ cli, pid }) {
+      const agent = { cli, pid };
+      if (!hasHeard) {
+        hasHeard = true;
+        options.found();
+      }
+      if (pid === undefined || heard.has(keyOf(agent))) return;
+      const [oldest] = heard.keys();
+      if (oldest !== undefined && heard.size >= MAX_HEARD) heard.delete(oldest);
+      heard.set(keyOf(agent), agent);
+      options.remember([...heard.values()]);
+      if (found.has(keyOf(agent))) options.found();
+      else await find(agent);
+    },
+    get hasHeard() {
+      return hasHeard;
+    },
+    hasHooks: (sessionId) => [...heard.keys()].some((key) => found.get(key) === sessionId),
+    async connected({ info }) {
+      for (const agent of heard.values()) if (agent.cli === info.credential) await find(agent);
     },
     forget({ id }) {
       for (const [key, known] of found) if (known === id) found.delete(key);
     },
   };
-  return clients;
 }
 
-function keyOf({ cli, pid }: Agent): string {
+function keyOf({ cli, pid }: HeardAgent): string {
   return `${cli} ${pid}`;
 }

@@ -1,6 +1,7 @@
 /** The connected CLIs as the user sees them: which each is, where it runs, what its agent does. */
 
 import { CLI_NAME } from "../contract/companion.ts";
+import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
 import type { SessionInfo } from "../http/session.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
@@ -31,7 +32,11 @@ export interface ClientsOptions {
   profiles: readonly Profile[];
   /** Sessions of a host before this one. */
   earlier: readonly Pick<SessionInfo, "id">[];
-  /** Whether a CLI that was connected to it is to be connected again. */
+  /** Agents that a crashed host has heard. */
+  heard: readonly HeardAgent[];
+  /** Called with all agents that were heard, for a host that follows after a crash. */
+  remember(agents: HeardAgent[]): void;
+  /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
 }
@@ -45,14 +50,23 @@ export function createClients({
 }: ClientsOptions): Clients {
   const earlier = new Set(options.earlier.map(({ id }) => id));
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
-  const report = () => options.report({ clients: sessions.connected().map(({ info }) => describe(info)) });
+  const report = () =>
+    options.report({
+      clients: sessions.connected().map(({ info }) => describe(info)),
+      hooks: agents.hasHeard,
+    });
   const terminals = createTerminals({
     sessions,
     found: report,
     lost: (terminal) =>
       bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST }),
   });
-  const agents = createAgentClients(sessions);
+  const agents = createAgentClients({
+    sessions,
+    earlier: options.heard,
+    found: report,
+    remember: options.remember,
+  });
   const activity = createActivity({
     clients: agents,
     terminalOf: terminals.nameOf,
@@ -68,6 +82,7 @@ export function createClients({
     connectedAt,
     interrupted: earlier.has(id) && name === CLI_NAME,
     activity: activity.of(id),
+    hooks: agents.hasHooks(id),
     terminal: terminals.nameOf(id),
   });
 

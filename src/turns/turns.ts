@@ -60,6 +60,8 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     hear(event) {
       const { agent } = event;
       switch (event.kind) {
+        case "session_started":
+          return;
         case "turn_started":
           return begin(agent, event.prompt);
         case "tool_starting":

@@ -92,7 +92,7 @@ t.test(":GeminiStatus follows what happens", async (t) => {
   await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
   await viewShows(nvim, /^Clients +none yet/m);
   const client = await connect(t, nvim);
-  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s$/m);
+  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, no hook heard yet$/m);
   await viewShows(nvim, /^Shared +b\.txt$/m);
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);

@@ -53,7 +53,7 @@ t.test(":GeminiExtension", async (t) => {
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
   await nvim.command("GeminiExtension install gemini");
-  await says(/The extension is installed in gemini: start it again to have it/);
+  await says(/The extension is linked in Gemini CLI\. Start it again to use it\./);
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });
   t.match(await installation(), /OK The extension is installed in Gemini CLI/);
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
@@ -89,12 +89,12 @@ t.test(":GeminiExtension", async (t) => {
   });
 
   await nvim.command("GeminiExtension remove gemini");
-  await says(/The extension is removed from gemini/);
+  await says(/The extension was removed from Gemini CLI\./);
   t.notOk(existsSync(record));
   await nvim.command("GeminiExtension update");
-  await says(/takes install or remove/);
+  await says(/Usage: :GeminiExtension install/);
   await nvim.command("GeminiExtension install nobody");
-  await says(/nobody has no extensions/);
+  await says(/no CLI of the name nobody/);
 });
 
 t.test("a link to a folder that is gone", async (t) => {
@@ -118,7 +118,7 @@ t.test("a link to a folder that is gone", async (t) => {
   );
   await nvim.command("GeminiExtension remove");
   await nvim.waitFor(
-    async () => /The extension is removed from gemini/.test(await nvim.messages()),
+    async () => /The extension was removed from Gemini CLI\./.test(await nvim.messages()),
     "the message",
     30_000,
   );

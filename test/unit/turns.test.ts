@@ -22,6 +22,7 @@ const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
       return { ...base, kind, tool: EDIT, canAsk: true };
     case "permission_asked":
       return { ...base, kind, tool: EDIT };
+    case "session_started":
     case "turn_ended":
     case "session_ended":
       return { ...base, kind };

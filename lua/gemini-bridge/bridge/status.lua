@@ -13,6 +13,7 @@ local M = {}
 ---@field tokens? table<string, string> By CLI.
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
+---@field hooks? boolean A hook of any CLI was received, connected or not.
 ---@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field editors? gemini_bridge.Editors When the user has asked for the status.
@@ -43,6 +44,7 @@ local M = {}
 ---@field connectedAt number Unix milliseconds.
 ---@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
 ---@field activity "idle"|"working"|"waiting" What its agent is doing, as far as its hooks tell.
+---@field hooks boolean A hook of it was received. Without hooks its edits are neither tracked nor gated.
 ---@field terminal? string The terminal of `:Gemini` that it runs in, as far as known.
 
 ---@type gemini_bridge.HostStatus
@@ -79,6 +81,13 @@ function M.plain(client, label)
   return client == "streamable-http-client" and label or client
 end
 
+--- The name of a connected CLI for the user: its terminal, if known.
+---@param client gemini_bridge.ClientInfo
+---@return string
+function M.name(client)
+  return client.terminal or M.plain(client.name, client.label)
+end
+
 --- The terminals of the connected CLIs, for where several are to be told apart.
 ---@param activity? "idle"|"working"|"waiting" Only of those that do this.
 ---@return string[]
@@ -88,9 +97,7 @@ function M.names(activity)
     :filter(function(client)
       return not activity or client.activity == activity
     end)
-    :map(function(client)
-      return client.terminal or M.plain(client.name, client.label)
-    end)
+    :map(M.name)
     :totable()
 end
 
@@ -102,7 +109,7 @@ function M.set(new)
   local function shown(status)
     local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
     local clients = vim.tbl_map(function(client)
-      return { client.terminal or "", client.activity }
+      return { client.terminal or "", client.activity, client.hooks }
     end, status.clients)
     return { hidden, clients }
   end

@@ -1,9 +1,13 @@
 --- Looking at changes: the list, from one to the next, and what stood there before.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
+local clis = require("gemini-bridge.config.clis")
+local config = require("gemini-bridge.config")
+local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
@@ -83,11 +87,27 @@ function M.quickfix()
   end, by_turn())
 end
 
+--- Says why the list is empty: only a CLI that sends hooks can be followed.
+---@return string
+local function nothing_listed()
+  local now = status.get()
+  if now.state ~= "running" then
+    return "No unreviewed changes. The bridge is stopped: run :GeminiStart to track changes."
+  elseif now.hooks then
+    return "No unreviewed changes."
+  end
+  local cli = clis.get(config.get().terminal.cli)
+  local is_linked = cli and link.state(cli) == "installed"
+  local remedy = is_linked and "Start the CLI again."
+    or "Run :GeminiExtension install and start the CLI again."
+  return "Changes cannot be tracked yet: no CLI has sent a hook. " .. remedy
+end
+
 --- Opens the list of changed files.
 function M.open()
   local items = M.quickfix()
   if #items == 0 then
-    return notify("Nothing is changed that is not kept")
+    return notify(nothing_listed())
   end
   vim.fn.setqflist({}, " ", { title = "Gemini changes", items = items })
   vim.cmd("botright copen")

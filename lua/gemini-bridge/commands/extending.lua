@@ -8,10 +8,13 @@ local ACTIONS = { "install", "remove" }
 function M.run(args)
   local action, cli = args.fargs[1], args.fargs[2]
   if not vim.list_contains(ACTIONS, action) or #args.fargs > 2 then
-    return require("gemini-bridge.notify")(":GeminiExtension takes install or remove, and a CLI", "error")
+    return require("gemini-bridge.notify")("Usage: :GeminiExtension install|remove [cli]", "error")
   end
   cli = cli or require("gemini-bridge.config").get().terminal.cli
-  require("gemini-bridge.host.extension")[action](cli)
+  if action == "install" then
+    require("gemini-bridge.extension.offer").revert(cli)
+  end
+  require("gemini-bridge.extension.link")[action](cli)
 end
 
 function M.complete(lead, line)

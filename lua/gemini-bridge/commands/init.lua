@@ -13,7 +13,7 @@ end
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
-  local offer = require("gemini-bridge.host.offer")
+  local offer = require("gemini-bridge.host.build_offer")
   local check = is_stopped and offer.build or offer.restart
   check(go)
 end
@@ -27,7 +27,7 @@ function M.stop()
 end
 
 function M.restart()
-  require("gemini-bridge.host.offer").build(require("gemini-bridge.report.announce").restart)
+  require("gemini-bridge.host.build_offer").build(require("gemini-bridge.report.announce").restart)
 end
 
 function M.status()

@@ -10,19 +10,26 @@ local M = {}
 ---@field label string What the user knows it as.
 ---@field cmd string[]
 ---@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
----@field folder string What its folder in the home directory is called.
+---@field home string The folder of its own files; `${NAME:-default}` and `~` at its start are not expanded.
+---@field folder string The name of that folder, such as `.gemini`.
 ---@field byProcess? table<string, string> See |gemini_bridge.Profile|.
 ---@field directory? string
 ---@field settings? string
 ---@field file? string
 ---@field env? string
 
+--- The folder of a CLI's own files, with variables that are not expanded, and its name in the home directory.
 ---@param base gemini_bridge.Profile
 ---@param changes table
----@return string
-local function folder(base, changes)
+---@return string home
+---@return string folder
+local function own_folder(base, changes)
   local file = changes.settings or changes.directory
-  return file and vim.fs.basename(vim.fs.dirname(file)) or base.settings.folder
+  if not file or vim.startswith(file, "{tmp}") then
+    return vim.fs.dirname(base.settings.files[1]), base.settings.folder
+  end
+  local home = vim.fs.dirname(file)
+  return home, vim.fs.basename(home)
 end
 
 --- Those that are served: the known ones first, then the user's by name.
@@ -43,6 +50,7 @@ function M.all()
       changes = changes or {}
       local base = assert(option.find(changes.like or name))
       local is_known = base.name == name
+      local home, folder = own_folder(base, changes)
       list[#list + 1] = vim.tbl_extend("force", {
         name = name,
         like = base.name,
@@ -50,7 +58,8 @@ function M.all()
         cmd = is_known and base.cmd or { name },
         args = base.args,
         byProcess = base.byProcess,
-        folder = folder(base, changes),
+        home = home,
+        folder = folder,
       }, changes)
     end
   end

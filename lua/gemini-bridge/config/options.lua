@@ -55,6 +55,16 @@ return {
     cli_option.sort_out
   ),
   stable(
+    "extension",
+    "ask",
+    "Whether |:Gemini| links the extension in a CLI that cannot tell Neovim what it changes without it: after a "
+      .. "question, without one, or never. See |gemini-bridge-extension|.",
+    any((one_of("ask", "auto")), function(value)
+      return value == false
+    end),
+    '"ask", "auto" or false'
+  ),
+  stable(
     "context.exclude",
     {
       ".env*",

@@ -9,6 +9,7 @@
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
 ---@field clis? any|any The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see gemini-bridge-clis. Experimental.
+---@field extension? "ask"|"auto"|false Whether :Gemini links the extension in a CLI that cannot tell Neovim what it changes without it: after a question, without one, or never. See gemini-bridge-extension.
 ---@field context? gemini_bridge.Config.context
 ---@field workspace? string[]|function Directories that are open beside Neovim's current ones.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.

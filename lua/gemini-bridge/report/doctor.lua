@@ -82,6 +82,7 @@ local function facts()
           label = client.label,
           version = client.version,
           interrupted = client.interrupted,
+          hooks = client.hooks,
         }
       end, bridge.clients)),
     },

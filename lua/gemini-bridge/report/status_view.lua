@@ -89,11 +89,12 @@ local function clients(now)
     if client.terminal and #now.clients > 1 then
       name = ("%s in %s"):format(name, client.terminal)
     end
-    if client.activity ~= "idle" then
-      return ("%s, %s, connected for %s"):format(name, DOES[client.activity], age(client.connectedAt))
+    if client.interrupted then
+      return ('%s, says "Disconnected": type /ide enable in it'):format(name)
     end
-    return client.interrupted and ('%s, says "Disconnected": type /ide enable in it'):format(name)
-      or ("%s, connected for %s"):format(name, age(client.connectedAt))
+    local activity = client.activity ~= "idle" and ", " .. DOES[client.activity] or ""
+    local hooks = client.hooks and "" or ", no hook heard yet"
+    return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), hooks)
   end, now.clients)
 end
 
@@ -152,7 +153,6 @@ function M.lines()
   local now = status.get()
   local running = now.state == "running"
   local connected = #now.clients > 0 and clients(now)
-  local gate = require("gemini-bridge.turns.gate").text()
   local sections = {
     { "State", { state(now) } },
     { "Version", { now.version } },
@@ -163,7 +163,7 @@ function M.lines()
     { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
     { "Tools", tools(now) },
     { "Reviews", reviews() },
-    { "Gate", gate ~= "" and { gate:match("^gate (.*)") } or {} },
+    { "Gate", require("gemini-bridge.turns.gate").lines() },
     { "Terminals", terminals() },
     { "Prompts", prompts() },
     { "Others", rivals(now.editors) },

@@ -1,4 +1,5 @@
 --- Opens terminals that run a CLI, and shows and hides them.
+local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local launch = require("gemini-bridge.terminal.launch")
 local notify = require("gemini-bridge.notify")
@@ -103,8 +104,11 @@ function M.open(opts)
     return
   end
   terminals.add(terminal)
-  with_bridge(function(obstacle)
-    run(terminal, spec, obstacle)
+  local cli = assert(clis.get(spec.cli))
+  require("gemini-bridge.extension.offer").before_start(cli, spec.cmd[1], function()
+    with_bridge(function(obstacle)
+      run(terminal, spec, obstacle)
+    end)
   end)
   return terminal
 end

@@ -1,28 +1,31 @@
---- The gate: while it is on, a CLI asks before each edit, in every approval mode. The host goes by what stands here.
+--- The gate: while it is on, a CLI asks before each edit, in every approval mode. The host obeys what is set here.
 local channel = require("gemini-bridge.bridge.channel")
+local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
+local link = require("gemini-bridge.extension.link")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
 ---@class gemini_bridge.Gate
 ---@field all boolean
----@field clis table<string, boolean> For some by name, over `all`.
+---@field clis table<string, boolean> Settings of single CLIs, which override `all`.
 
---- What the user has said since Neovim's start, over the option.
-local said ---@type gemini_bridge.Gate?
+--- Set by the user since Neovim's start, instead of the option.
+local chosen ---@type gemini_bridge.Gate?
 
---- What holds now.
+--- The current setting.
 ---@return gemini_bridge.Gate
 function M.get()
-  if said then
-    return said
+  if chosen then
+    return chosen
   end
   local option = config.get().gate
   local is_table = type(option) == "table"
   return { all = option == true, clis = is_table and vim.deepcopy(option) or vim.empty_dict() }
 end
 
----@param cli? string Without one, whether it is on for those that are not named.
+---@param cli? string Without one: the setting for CLIs that are not named.
 ---@return boolean
 function M.is_on(cli)
   local now = M.get()
@@ -33,7 +36,7 @@ function M.is_on(cli)
   return own
 end
 
---- Opens or closes it.
+--- Opens or closes the gate.
 ---@param on boolean
 ---@param cli? string Only for this one.
 function M.set(on, cli)
@@ -43,21 +46,81 @@ function M.set(on, cli)
   else
     now = { all = on, clis = vim.empty_dict() }
   end
-  said = now
+  chosen = now
   channel.notify("gate", now)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- A few words on where it is on, empty where it is off.
+--- Why a connected CLI would not ask before its edits although the gate is on for it, and the remedy.
+---@param client gemini_bridge.ClientInfo
+---@return string? reason nil if it asks.
+local function obstacle(client)
+  local cli = clis.get(client.cli)
+  if not cli or cli.like ~= "gemini" then
+    return "only its own approval mode decides whether it asks"
+  elseif client.interrupted then
+    return "it is disconnected; type /ide enable in it"
+  elseif client.hooks then
+    return
+  elseif link.state(cli) == "installed" then
+    return "none of its hooks was heard; start it again"
+  end
+  local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
+  return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name)
+end
+
+--- The connected CLIs: those that ask while the gate is on, and why the others do not.
+---@param cli? string Only these.
+---@return string[] names
+---@return string[] others Each a name and a reason.
+function M.reach(cli)
+  local names, others = {}, {}
+  for _, client in ipairs(status.get().clients) do
+    if not cli or client.cli == cli then
+      local name, reason = status.name(client), obstacle(client)
+      if reason then
+        others[#others + 1] = ("%s (%s)"):format(name, reason)
+      else
+        names[#names + 1] = name
+      end
+    end
+  end
+  return names, others
+end
+
+--- A few words for the status line: empty unless at least one connected CLI asks.
 ---@return string
 function M.text()
-  local now = M.get()
-  if now.all then
-    return "gate on"
+  local names = {}
+  for _, client in ipairs(status.get().clients) do
+    if M.is_on(client.cli) and not obstacle(client) and not vim.list_contains(names, client.cli) then
+      names[#names + 1] = client.cli
+    end
   end
-  local names = vim.tbl_filter(M.is_on, vim.tbl_keys(now.clis))
+  if #names == 0 then
+    return ""
+  end
   table.sort(names)
-  return #names == 0 and "" or "gate on for " .. table.concat(names, ", ")
+  return M.get().all and "gate on" or "gate on for " .. table.concat(names, ", ")
+end
+
+--- Lines for `:GeminiStatus`: whether the gate is on, and which CLIs ask.
+---@return string[]
+function M.lines()
+  local setting = M.get()
+  local named = vim.tbl_filter(M.is_on, vim.tbl_keys(setting.clis))
+  if not setting.all and #named == 0 then
+    return {}
+  end
+  table.sort(named)
+  local lines = { setting.all and "on" or "on for " .. table.concat(named, ", ") }
+  for _, client in ipairs(status.get().clients) do
+    local reason = M.is_on(client.cli) and obstacle(client)
+    if reason then
+      lines[#lines + 1] = ("%s does not ask: %s"):format(status.name(client), reason)
+    end
+  end
+  return lines
 end
 
 return M

@@ -1,10 +1,36 @@
 --- `:GeminiGate [on|off] [cli={name}]`
+local clis = require("gemini-bridge.config.clis")
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
+local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Without on or off it turns to the other.
+--- Opens the gate, unless none of the connected CLIs would obey, and tells the user which CLIs ask.
+---@param cli? string
+local function open(cli)
+  local names, others = gate.reach(cli)
+  local list = table.concat(others, "; ")
+  if #names == 0 and #others > 0 then
+    return notify(("The gate stays off, no connected CLI would ask: %s"):format(list), "error")
+  end
+  gate.set(true, cli)
+  if status.get().state == "stopped" then
+    return notify("The gate is on, but the bridge is stopped: run :GeminiStart.", "warn")
+  elseif #names == 0 then
+    local who = cli or "Gemini CLI"
+    return notify(
+      ("The gate is on. No %s is connected yet; each that connects and has hooks asks."):format(who)
+    )
+  end
+  local text = ("The gate is on: %s asks before each edit."):format(table.concat(names, ", "))
+  if #others > 0 then
+    return notify(("%s Does not ask: %s"):format(text, list), "warn")
+  end
+  notify(text)
+end
+
+--- Runs the command. Without on or off it toggles.
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   local on, cli ---@type boolean?, string?
@@ -14,28 +40,33 @@ function M.run(args)
     elseif word:match("^cli=[%w_-]+$") then
       cli = word:sub(5)
     else
-      return notify(":GeminiGate takes on or off, and cli={name}", "error")
+      return notify("Usage: :GeminiGate [on|off] [cli={name}]", "error")
     end
   end
-  local profile = cli and require("gemini-bridge.config.clis").get(cli)
-  if cli and not profile then
-    return notify(("There is no CLI %s; see the option clis"):format(cli), "error")
+  local profile, problem = nil, nil
+  if cli then
+    profile, problem = clis.get(cli)
+  end
+  if problem then
+    return notify(problem, "error")
   elseif profile and profile.like ~= "gemini" then
-    return notify(("%s asks as its own approval mode says; the gate is Gemini CLI's"):format(cli), "error")
+    return notify(("%s cannot be gated: only its own approval mode decides."):format(profile.label), "error")
   end
   if on == nil then
     on = not gate.is_on(cli)
   end
-  gate.set(on, cli)
-  local who = cli or "Every connected Gemini CLI"
-  notify(who .. (on and " asks before each edit" or " asks as its own approval mode says"))
+  if on then
+    return open(cli)
+  end
+  gate.set(false, cli)
+  notify(("The gate is off: %s asks as its own approval mode says."):format(cli or "each CLI"))
 end
 
 ---@param lead string
 ---@return string[]
 function M.complete(lead)
   local words = { "off", "on" }
-  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+  for _, cli in ipairs(clis.all()) do
     if cli.like == "gemini" then
       words[#words + 1] = "cli=" .. cli.name
     end

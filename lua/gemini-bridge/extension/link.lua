@@ -1,0 +1,174 @@
+--- The link of the extension in a CLI: reads its state, and has the CLI create or remove it.
+local clis = require("gemini-bridge.config.clis")
+local config = require("gemini-bridge.config")
+local notify = require("gemini-bridge.notify")
+
+local M = {}
+
+local NAME = "gemini-bridge"
+--- A CLI needs seconds to start.
+local TIMEOUT_MS = 60000
+
+local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
+--- With folder trust on, linking trusts the current directory. It must be this folder and no other.
+local folder = root .. "/extension"
+
+--- How each kind of CLI is told to link without asking.
+---@type table<string, { consent: string[], stdin?: string }>
+local KINDS = {
+  gemini = { consent = { "--consent" } },
+  qwen = { consent = {}, stdin = "y\n" },
+}
+
+---@param name string
+---@return gemini_bridge.Cli? cli
+---@return string? problem
+local function cli_named(name)
+  local cli, problem = clis.get(name)
+  if not cli then
+    return nil, problem
+  elseif not KINDS[cli.like] then
+    return nil, ("%s has no extensions"):format(cli.label)
+  elseif vim.fn.executable(cli.cmd[1]) == 0 then
+    return nil, ("%s was not found: install it, or set the option clis.%s.cmd"):format(cli.cmd[1], name)
+  end
+  return cli
+end
+
+--- Expands `${NAME:-default}` and `~` at the start of a path, as src/profiles/paths.ts does.
+---@param path string
+---@return string
+local function expand(path)
+  local env = config.get().terminal.env
+  local function value(name, default)
+    local set = env[name] or vim.env[name]
+    return set and set ~= "" and set or default
+  end
+  path = path:gsub("^%${([%w_]+):%-(.-)}", value)
+  return vim.startswith(path, "~") and value("HOME", vim.uv.os_homedir()) .. path:sub(2) or path
+end
+
+--- The folder in which a CLI keeps an extension, and its record of where the extension came from.
+---@param cli gemini_bridge.Cli
+---@return string store
+---@return string record
+local function paths(cli)
+  local store = vim.fs.joinpath(expand(cli.home), "extensions", NAME)
+  return store, vim.fs.joinpath(store, cli.folder .. "-extension-install.json")
+end
+
+---@param path string
+---@return table? content
+local function read_json(path)
+  local file = io.open(path, "rb")
+  if not file then
+    return
+  end
+  local ok, content = pcall(vim.json.decode, file:read("*a") or "")
+  file:close()
+  return ok and type(content) == "table" and content or nil
+end
+
+--- Whether a CLI has the extension. "gone": it has a link to a folder that no longer holds the extension.
+---@param cli gemini_bridge.Cli
+---@return "installed"|"gone"|"none"
+function M.state(cli)
+  local _, record = paths(cli)
+  local content = read_json(record)
+  if not content then
+    return "none"
+  end
+  local manifest = vim.fs.joinpath(tostring(content.source), "gemini-extension.json")
+  return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
+end
+
+--- Runs the CLI's own command for extensions.
+---@param cli gemini_bridge.Cli
+---@param args string[]
+---@param done fun(ok: boolean, output: string)
+local function run(cli, args, done)
+  local options = {
+    cwd = folder,
+    env = config.get().terminal.env,
+    stdin = KINDS[cli.like].stdin,
+    text = true,
+    timeout = TIMEOUT_MS,
+  }
+  local ok, problem = pcall(
+    vim.system,
+    vim.list_extend({ cli.cmd[1], "extensions" }, args),
+    options,
+    vim.schedule_wrap(function(result)
+      local output = vim.trim((result.stdout or "") .. "\n" .. (result.stderr or ""))
+      if result.code == 124 then
+        output = vim.trim(output .. ("\nno answer within %d s"):format(TIMEOUT_MS / 1000))
+      end
+      done(result.code == 0, output)
+    end)
+  )
+  if not ok then
+    done(false, tostring(problem))
+  end
+end
+
+--- Removes a link whose folder is gone. The CLI does not do that, and warns about the link at each start.
+---@param cli gemini_bridge.Cli
+---@return boolean removed
+local function remove_dead_link(cli)
+  local store, record = paths(cli)
+  -- A folder that holds more than the record of a link stays.
+  return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
+end
+
+--- Has the CLI link the extension, instead of an earlier link of it.
+---@param cli gemini_bridge.Cli
+---@param done fun(problem?: string) Called with the output of the CLI if the extension is not linked.
+function M.create(cli, done)
+  local function create()
+    run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
+      -- The record decides: without an entry in the user database Gemini CLI reports an error although it links.
+      done(M.state(cli) ~= "installed" and output or nil)
+    end)
+  end
+  remove_dead_link(cli)
+  if M.state(cli) == "none" then
+    return create()
+  end
+  -- A CLI links nothing twice.
+  run(cli, { "uninstall", NAME }, create)
+end
+
+--- `:GeminiExtension install`: links the extension and tells the user the outcome.
+---@param name string Of the CLI.
+function M.install(name)
+  local cli, problem = cli_named(name)
+  if not cli then
+    return notify(problem, "error")
+  end
+  notify(("Linking the extension in %s"):format(cli.label))
+  M.create(cli, function(failure)
+    if failure then
+      notify(("The extension was not linked in %s: %s"):format(cli.label, failure), "error")
+    else
+      notify(("The extension is linked in %s. Start it again to use it."):format(cli.label))
+    end
+  end)
+end
+
+--- `:GeminiExtension remove`: removes the link and tells the user the outcome.
+---@param name string Of the CLI.
+function M.remove(name)
+  local cli, problem = cli_named(name)
+  if not cli then
+    return notify(problem, "error")
+  end
+  run(cli, { "uninstall", NAME }, function(ok, output)
+    if ok or remove_dead_link(cli) then
+      notify(("The extension was removed from %s."):format(cli.label))
+    else
+      notify(("The extension was not removed from %s: %s"):format(cli.label, output), "error")
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,130 @@
+--- Offers the extension before a CLI starts that would have no hooks without it.
+---
+--- Lua decides this, because the question must be on the screen before `:Gemini` returns. If it appeared later, keys
+--- that the user has typed meanwhile would answer it.
+local config = require("gemini-bridge.config")
+local link = require("gemini-bridge.extension.link")
+local notify = require("gemini-bridge.notify")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
+
+--- CLIs for which the user said "Not now" in this Neovim.
+---@type table<string, true>
+local postponed = {}
+
+--- The file with the names of the CLIs for which the user said "Never", one per line.
+---@return string
+local function never_file()
+  return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
+end
+
+---@return string[]
+local function never()
+  local ok, lines = pcall(vim.fn.readfile, never_file())
+  return ok and lines or {}
+end
+
+---@param names string[]
+local function write_never(names)
+  local ok = pcall(function()
+    vim.fn.mkdir(vim.fs.dirname(never_file()), "p", 448)
+    assert(vim.fn.writefile(names, never_file()) == 0)
+  end)
+  if not ok then
+    notify(("The answer was not saved: %s cannot be written."):format(never_file()), "warn")
+  end
+end
+
+--- Forgets an earlier "Never".
+---@param name string Of the CLI.
+function M.revert(name)
+  postponed[name] = nil
+  local names = never()
+  local others = vim.tbl_filter(function(other)
+    return other ~= name
+  end, names)
+  if #others < #names then
+    write_never(others)
+  end
+end
+
+--- Whether a CLI gets hooks and tools only from the extension. Gemini CLI since 0.60 ignores a file of system defaults
+--- that others than root may change, and where its descendants look for one is unknown.
+---@param cli gemini_bridge.Cli
+---@return boolean
+local function needs_extension(cli)
+  local has_defaults = cli.name == "gemini"
+    and vim.uv.getuid() == 0
+    and config.get().terminal.connect
+    and not status.get().connection
+  return cli.like == "gemini" and not has_defaults
+end
+
+---@param cli gemini_bridge.Cli
+---@param go fun()
+local function create(cli, go)
+  notify(("Linking the extension in %s"):format(cli.label))
+  link.create(cli, function(failure)
+    if failure then
+      notify(("The extension was not linked in %s: %s"):format(cli.label, failure), "error")
+    else
+      notify(("The extension is linked in %s."):format(cli.label))
+    end
+    go()
+  end)
+end
+
+---@param cli gemini_bridge.Cli
+---@param go fun()
+local function ask(cli, go)
+  local question = ("Let %s tell Neovim what it changes? This links an extension."):format(cli.label)
+  local is_answered = false
+  local function answer(choice)
+    if is_answered then
+      return
+    end
+    is_answered = true
+    if choice == INSTALL then
+      return create(cli, go)
+    elseif choice == NEVER then
+      local names = never()
+      write_never(vim.list_extend(names, { cli.name }))
+    else
+      postponed[cli.name] = true
+    end
+    go()
+  end
+  local options = { prompt = question, kind = "gemini-bridge" }
+  -- CTRL-C in Neovim's own question raises an error.
+  if not pcall(vim.ui.select, { INSTALL, NOT_NOW, NEVER }, options, answer) then
+    answer(nil)
+  end
+end
+
+--- Goes on when the extension of a CLI is linked or not wanted. May ask the user first: see the option `extension`.
+---@param cli gemini_bridge.Cli
+---@param program string The program that will run.
+---@param go fun() Called once.
+function M.before_start(cli, program, go)
+  local option = config.get().extension
+  local is_other = vim.fs.basename(program) ~= vim.fs.basename(cli.cmd[1])
+  if option == false or is_other or vim.list_contains(never(), cli.name) then
+    return go()
+  end
+  local state = link.state(cli)
+  if state == "gone" then
+    return create(cli, go)
+  elseif state == "installed" or not needs_extension(cli) then
+    return go()
+  elseif option == "auto" then
+    return create(cli, go)
+  elseif postponed[cli.name] or #vim.api.nvim_list_uis() == 0 then
+    return go()
+  end
+  ask(cli, go)
+end
+
+return M

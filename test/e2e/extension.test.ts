@@ -1,0 +1,164 @@
+/** `:Gemini` offers the extension to an ordinary user, with the real CLI and nothing linked before. */
+import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { geminiIn, startWithGemini } from "../support/gemini.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { root } from "../support/nvim.ts";
+import { writeFiles } from "../support/sandbox.ts";
+
+/** Records each question and gives the answer in `vim.g.answer`; "" cancels. */
+const ANSWER = `
+_G.asked = {}
+vim.ui.select = function(items, options, choose)
+  table.insert(_G.asked, { prompt = options.prompt, kind = options.kind, items = items })
+  choose(vim.g.answer ~= '' and vim.g.answer or nil)
+end`;
+const QUESTION = {
+  prompt: "Let Gemini CLI tell Neovim what it changes? This links an extension.",
+  kind: "gemini-bridge",
+  items: ["Install the extension", "Not now", "Never"],
+};
+
+const record = (nvim: Nvim) =>
+  join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
+const source = (nvim: Nvim) => JSON.parse(readFileSync(record(nvim), "utf8")).source;
+const asked = (nvim: Nvim) => nvim.lua("return _G.asked");
+/** All messages in one line: Neovim wraps those that are wider than the screen. */
+const messages = async (nvim: Nvim) => (await nvim.messages()).replaceAll("\n", "");
+const says = (nvim: Nvim, pattern: RegExp) =>
+  nvim.waitFor(async () => pattern.test(await messages(nvim)), `${pattern}`, 30_000);
+const changes = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').changes()");
+
+async function start(t: Test, init = ANSWER) {
+  return startWithGemini(t, {
+    tui: true,
+    init,
+    files: { "a.txt": "one\n", "b.txt": "one\n" },
+    args: ["a.txt"],
+  });
+}
+
+/** Runs `:Gemini` and waits until the CLI is connected. */
+async function connect(nvim: Nvim, command = "Gemini", count = 1) {
+  await nvim.command(command);
+  const cli = await geminiIn(nvim);
+  await cli.waitForScreen(/Type your message|YOLO/, 40_000);
+  const client = `require('gemini-bridge').status().clients[${count}]`;
+  await nvim.waitFor(`(${client} or {}).terminal`, "the CLI to connect", 30_000);
+  return cli;
+}
+
+const write = (nvim: Nvim, name: string, content: string) => ({
+  functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } },
+});
+
+t.test("after Install, edits are tracked, undone and gated in the very first session", async (t) => {
+  const { nvim, model } = await start(t, "");
+  await nvim.type(":Gemini --yolo\r");
+  await nvim.waitFor(
+    async () => (await nvim.screen()).join("\n").includes("This links an extension."),
+    "the question",
+  );
+  await nvim.type("1\r");
+  const cli = await geminiIn(nvim);
+  await cli.waitForScreen(/YOLO/, 60_000);
+  t.equal(source(nvim), join(root, "extension"));
+  await nvim.waitFor("require('gemini-bridge').status().clients[1]", "the CLI to connect", 30_000);
+  await nvim.waitFor(
+    "require('gemini-bridge').status().clients[1].hooks",
+    "a hook before the first prompt",
+    20_000,
+  );
+
+  model.say([write(nvim, "a.txt", "two\n")], [{ text: "First done." }]);
+  await cli.type("Write.");
+  await cli.waitForScreen(/First done\./, 20_000);
+  t.match(await changes(nvim), [{ path: nvim.path("a.txt"), status: "modified", cli: "gemini" }]);
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(() => readFileSync(nvim.path("a.txt"), "utf8") === "one\n", "the undo");
+
+  await nvim.command("GeminiGate on");
+  await says(nvim, /The gate is on: gemini asks before each edit\./);
+  t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /gate on/);
+  model.say([write(nvim, "b.txt", "two\n")], [{ text: "Second done." }]);
+  await cli.type("Write again.");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
+  t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "one\n", "nothing is written before the decision");
+  await nvim.command("GeminiReject");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
+  t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "one\n");
+});
+
+t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be complete", async (t) => {
+  const { nvim } = await start(t);
+  await nvim.lua("vim.g.answer = 'Not now'");
+  await connect(nvim);
+  t.same(await asked(nvim), [QUESTION]);
+  t.notOk(existsSync(record(nvim)));
+  const { clients } = z
+    .object({ clients: z.array(z.object({ hooks: z.boolean() })) })
+    .parse(await nvim.lua("return require('gemini-bridge').status()"));
+  t.same(clients, [{ hooks: false }]);
+
+  await nvim.command("GeminiGate on");
+  await says(
+    nvim,
+    /The gate stays off, no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+  );
+  t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
+  await nvim.command("GeminiChanges");
+  await says(nvim, /Changes cannot be tracked yet: no CLI has sent a hook\. Run :GeminiExtension install/);
+  await nvim.command("GeminiStatus");
+  await nvim.waitFor(
+    "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook heard yet')",
+    "the status",
+  );
+  await connect(nvim, "Gemini!", 2);
+  t.same(await asked(nvim), [QUESTION], "it asks once in a Neovim");
+});
+
+t.test("Never is kept for later Neovims until the extension is installed", async (t) => {
+  const { nvim } = await start(t);
+  await nvim.lua("vim.g.answer = 'Never'");
+  const kept = join(nvim.dirs.state, "nvim/gemini-bridge/no-extension");
+  await connect(nvim);
+  t.same(await asked(nvim), [QUESTION]);
+  t.equal(readFileSync(kept, "utf8"), "gemini\n");
+  // A Neovim that starts now reads the same file.
+  await nvim.lua("package.loaded['gemini-bridge.extension.offer'] = nil");
+  await connect(nvim, "Gemini!", 2);
+  t.same(await asked(nvim), [QUESTION]);
+
+  await nvim.command("GeminiExtension install");
+  await says(nvim, /The extension is linked in Gemini CLI\. Start it again to use it\./);
+  t.equal(source(nvim), join(root, "extension"));
+  t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
+});
+
+t.test("a link that leads nowhere is repaired without a question", async (t) => {
+  const { nvim } = await start(t);
+  const gone = join(nvim.dirs.home, "gone/extension");
+  writeFiles(dirname(record(nvim)), {
+    ".gemini-extension-install.json": JSON.stringify({ source: gone, type: "link" }),
+  });
+  await connect(nvim);
+  t.same(await asked(nvim), []);
+  t.equal(source(nvim), join(root, "extension"));
+  await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook", 20_000);
+});
+
+t.test(
+  "if linking fails, the error of the CLI is shown and the CLI starts without the extension",
+  async (t) => {
+    const { nvim } = await start(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = 'auto' })`);
+    const extensions = join(nvim.dirs.home, ".gemini/extensions");
+    mkdirSync(extensions, { recursive: true });
+    chmodSync(extensions, 0o500);
+    t.teardown(() => chmodSync(extensions, 0o700));
+    await connect(nvim);
+    t.same(await asked(nvim), [], 'extension = "auto" asks nothing');
+    t.match(await messages(nvim), /The extension was not linked in Gemini CLI: .*EACCES/);
+  },
+);
