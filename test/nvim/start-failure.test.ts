@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { RunningBridge } from "../support/bridge.ts";
@@ -105,6 +105,12 @@ t.test("what does not hinder a start", async (t) => {
     const nvim = await startNvim(t, behind("unset TMPDIR"));
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");
+    const { uid } = lstatSync("/tmp/gemini", { throwIfNoEntry: false }) ?? {};
+    if (uid !== undefined && uid !== process.getuid?.())
+      return nvim.waitFor(
+        async () => /\/tmp\/gemini belongs to another user; set TMPDIR/.test(await nvim.messages()),
+        "the refusal to use the folder of another user of this machine",
+      );
     await bridge.is("running");
     const { discovery_file } = await bridge.status();
     t.match(discovery_file, /^\/tmp\/gemini\/ide\//);

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import type { Turn } from "../support/model.ts";
 
@@ -18,6 +19,7 @@ const writes = (path: string, sentence: string): Turn[] => [
 /** A user in greet.js, in a real terminal, with the real CLI beside it. */
 async function start(t: Test) {
   const { nvim, model } = await startWithGemini(t, { tui: true, files: { "greet.js": ORIGINAL } });
+  linkExtension(nvim.dirs.home);
   const seen = async (pattern: RegExp) => {
     let screen = "";
     const wanted = async () => {

@@ -57,12 +57,21 @@ function M.attach(buf)
   end
   --- The window that was left last.
   local followed = true
+  --- Views of the windows that were left scrolled back. Neovim 0.12 clears the scrollback when the program asks for it,
+  --- which Gemini CLI does before it draws a long answer again: `is_lost` until the lines are back.
+  ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
+  local scrolled = {}
   -- Without WinLeave, a window would not be seen that is left for another one of this terminal.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
+    local win = vim.api.nvim_get_current_win()
+    scrolled[win] = not followed and { view = vim.fn.winsaveview(), is_lost = false } or nil
     if followed then
       go_to_end(0)
     end
+  end)
+  on({ "BufEnter", "WinEnter" }, function()
+    scrolled[vim.api.nvim_get_current_win()] = nil
   end)
   on("BufWinEnter", function()
     if followed then
@@ -79,6 +88,11 @@ function M.attach(buf)
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, last, new_last)
       local is_forgetting = first == 0 and new_last < last -- at 'scrollback' lines, before more are added
+      if is_forgetting then
+        for _, each in pairs(scrolled) do
+          each.is_lost = each.is_lost or each.view.lnum > vim.api.nvim_buf_line_count(buf)
+        end
+      end
       if ended or is_forgetting then
         return
       end
@@ -89,7 +103,15 @@ function M.attach(buf)
       vim.schedule(function()
         local current = vim.api.nvim_get_current_win()
         for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-          if win == current and is_untouched(buf) or win ~= current and vim.list_contains(ended, win) then
+          local reading = win ~= current and scrolled[win]
+          if reading then
+            if reading.is_lost and reading.view.lnum <= vim.api.nvim_buf_line_count(buf) then
+              reading.is_lost = false
+              vim.api.nvim_win_call(win, function()
+                vim.fn.winrestview(reading.view)
+              end)
+            end
+          elseif win == current and is_untouched(buf) or win ~= current and vim.list_contains(ended, win) then
             go_to_end(win)
           end
         end

@@ -51,9 +51,10 @@ function M.set(on, cli)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Why a connected CLI would not ask before its edits although the gate is on for it, and the remedy.
+--- Why a connected CLI may not ask before its edits although the gate is on for it, and the remedy.
 ---@param client gemini_bridge.ClientInfo
 ---@return string? reason nil if it asks.
+---@return boolean? may_ask Whether it may ask all the same: a CLI that has just started has hooks that were not heard yet.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or cli.like ~= "gemini" then
@@ -63,29 +64,35 @@ local function obstacle(client)
   elseif client.hooks then
     return
   elseif link.state(cli) == "installed" then
-    return "none of its hooks was heard; start it again"
+    return "no hook of it was heard yet; if it started before the extension was installed, start it again",
+      true
   end
   local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
   return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name)
 end
 
---- The connected CLIs: those that ask while the gate is on, and why the others do not.
+---@class gemini_bridge.GateReach
+---@field asking string[] Names of the connected CLIs that ask while the gate is on.
+---@field others string[] The other connected CLIs: each a name and the reason.
+---@field is_possible boolean Whether at least one of them asks or may ask.
+
+--- The connected CLIs, by whether they obey the gate.
 ---@param cli? string Only these.
----@return string[] names
----@return string[] others Each a name and a reason.
+---@return gemini_bridge.GateReach
 function M.reach(cli)
-  local names, others = {}, {}
+  local reach = { asking = {}, others = {}, is_possible = false } ---@type gemini_bridge.GateReach
   for _, client in ipairs(status.get().clients) do
     if not cli or client.cli == cli then
-      local name, reason = status.name(client), obstacle(client)
+      local name, reason, may_ask = status.name(client), obstacle(client)
+      reach.is_possible = reach.is_possible or not reason or may_ask == true
       if reason then
-        others[#others + 1] = ("%s (%s)"):format(name, reason)
+        table.insert(reach.others, ("%s (%s)"):format(name, reason))
       else
-        names[#names + 1] = name
+        table.insert(reach.asking, name)
       end
     end
   end
-  return names, others
+  return reach
 end
 
 --- A few words for the status line: empty unless at least one connected CLI asks.
@@ -115,7 +122,7 @@ function M.lines()
   table.sort(named)
   local lines = { setting.all and "on" or "on for " .. table.concat(named, ", ") }
   for _, client in ipairs(status.get().clients) do
-    local reason = M.is_on(client.cli) and obstacle(client)
+    local reason = M.is_on(client.cli) and obstacle(client) or nil
     if reason then
       lines[#lines + 1] = ("%s does not ask: %s"):format(status.name(client), reason)
     end

@@ -9,22 +9,24 @@ local M = {}
 --- Opens the gate, unless none of the connected CLIs would obey, and tells the user which CLIs ask.
 ---@param cli? string
 local function open(cli)
-  local names, others = gate.reach(cli)
-  local list = table.concat(others, "; ")
-  if #names == 0 and #others > 0 then
+  local reach = gate.reach(cli)
+  local list = table.concat(reach.others, "; ")
+  if #reach.others > 0 and not reach.is_possible then
     return notify(("The gate stays off, no connected CLI would ask: %s"):format(list), "error")
   end
   gate.set(true, cli)
   if status.get().state == "stopped" then
     return notify("The gate is on, but the bridge is stopped: run :GeminiStart.", "warn")
-  elseif #names == 0 then
+  elseif #reach.asking == 0 and #reach.others > 0 then
+    return notify(("The gate is on, but no connected CLI asks yet: %s"):format(list), "warn")
+  elseif #reach.asking == 0 then
     local who = cli or "Gemini CLI"
     return notify(
       ("The gate is on. No %s is connected yet; each that connects and has hooks asks."):format(who)
     )
   end
-  local text = ("The gate is on: %s asks before each edit."):format(table.concat(names, ", "))
-  if #others > 0 then
+  local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))
+  if #reach.others > 0 then
     return notify(("%s Does not ask: %s"):format(text, list), "warn")
   end
   notify(text)
