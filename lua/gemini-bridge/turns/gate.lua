@@ -54,7 +54,7 @@ end
 --- Why a connected CLI may not ask before its edits although the gate is on for it, and the remedy.
 ---@param client gemini_bridge.ClientInfo
 ---@return string? reason nil if it asks.
----@return boolean? may_ask Whether it may ask all the same: a CLI that has just started has hooks that were not heard yet.
+---@return boolean? may_ask Whether it may ask all the same: the first hook of a new CLI may still be on its way.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or cli.like ~= "gemini" then
