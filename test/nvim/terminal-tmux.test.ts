@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
+import { descendants, isAlive } from "../support/processes.ts";
 import { opened, type Pane, panes, startInTmux, terminalNames, told } from "../support/tmux-terminal.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -123,4 +124,23 @@ t.test("what fails at once can be read", async (t) => {
   await t.resolves(waitFor(() => shown().includes("broken"), "its words"));
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() == nil", "its end");
   t.equal(panes(tmux).length, 2, "it stays");
+});
+
+t.test("a killed pane is replaced, and its program ends even if it ignores the hangup", async (t) => {
+  const cmd = `cmd = { 'sh', '-c', 'trap "" HUP TERM; sleep 600 & echo ready; while true; do sleep 600; done' }`;
+  const { nvim, tmux } = await startInTmux(t, { terminal: cmd });
+  await nvim.command("Gemini");
+  const first = await opened(nvim, tmux);
+  const program = Number(tmux("display-message", "-p", "-t", first.id, "#{pane_pid}"));
+  const started = [program, ...descendants(program)];
+  t.ok(started.length > 2);
+  tmux("kill-pane", "-t", first.id);
+
+  await nvim.command("Gemini");
+  const second = await opened(nvim, tmux);
+  t.not(second.id, first.id);
+  t.same(await terminalNames(nvim), ["gemini"]);
+  t.notMatch(await nvim.messages(), "can't find pane");
+  await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end", 10_000);
+  t.equal(panes(tmux).length, 2);
 });

@@ -64,18 +64,20 @@ function M.parse_list(system, output)
   return found
 end
 
---- Waits for the end of its standard input, then ends a process, all below it and its process group. What a hangup has
---- orphaned by then is found by that group.
-local GUARD = [[
+--- A script for `sh` that waits for the end of its standard input, then ends a process, all below it and its process
+--- group. The group contains the processes that a hangup has orphaned. The list of processes is read once: the script
+--- itself may be below that process, and would follow its own children for ever.
+M.GUARD = [[
 trap '' HUP INT
 read -r _
+processes=$(ps -A -o pid=,ppid=)
 tree() {
   echo "$1"
-  ps -A -o pid=,ppid= | while read -r pid ppid; do
+  echo "$processes" | while read -r pid ppid; do
     if [ "$ppid" = "$1" ]; then tree "$pid"; fi
   done
 }
-pids=$(tree "$1")
+pids=$(tree "$1" | grep -vx "$$")
 kill -TERM $pids "-$1"
 sleep 1
 kill -KILL $pids "-$1"
@@ -89,7 +91,7 @@ function M.guard_command(system, pid)
   if system == "windows" then
     return { "cmd.exe", "/d", "/c", ("more >nul & taskkill /t /f /pid %d"):format(pid) }
   end
-  return { "sh", "-c", GUARD, "sh", tostring(pid) }
+  return { "sh", "-c", M.GUARD, "sh", tostring(pid) }
 end
 
 --- Whether a process has ended and nobody has collected it yet.

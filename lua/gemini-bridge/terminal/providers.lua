@@ -12,6 +12,7 @@ local M = {}
 ---@field show fun(self, enter: boolean) Shows it, and moves the focus there when asked.
 ---@field hide fun(self) Takes it off the screen; the program goes on.
 ---@field focused fun(self): boolean
+---@field is_alive? fun(self): boolean Only of a pane: whether the program runs and the pane exists.
 ---@field close fun(self) Takes it off the screen and ends the program.
 
 ---@return gemini_bridge.Place

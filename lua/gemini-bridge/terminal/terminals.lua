@@ -92,11 +92,11 @@ function M.forget(terminal)
   tell()
 end
 
---- Those that run: a pane says nothing when its program ends.
+--- The terminals whose programs run. A pane reports neither the end of its program nor its own.
 ---@return gemini_bridge.Terminal[]
 local function alive()
   for _, terminal in ipairs(terminals) do
-    if terminal.pane and not process.is_alive(terminal.pid) then
+    if terminal.pane and not terminal.view:is_alive() then
       M.forget(terminal)
       remains[terminal.name] = terminal.view
     end

@@ -1,6 +1,7 @@
 --- Runs a CLI in a pane of the tmux that Neovim is in. The pane outlives Neovim, and the next one takes it over.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
+local platform = require("gemini-bridge.config.platform")
 local process = require("gemini-bridge.terminal.process_tree")
 
 local M = {}
@@ -10,11 +11,13 @@ local TIMEOUT = 2000
 --- Option of a pane: the process of the Neovim that it belongs to, the terminal's name and its directory.
 local OPTION = "@gemini_bridge"
 
---- Runs the program in the pane, when that is marked and will stay after a failure, however early it comes. tmux before
---- 3.3 does not know "failed".
+--- Marks the pane and keeps it open after a failure, then runs the program. tmux before 3.3 does not know "failed".
+--- A program may ignore the hangup when its pane is killed, as Gemini CLI does: the guard ends it once the pane's
+--- terminal is gone. The guard is in the group that it ends, so that it must ignore TERM.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
-shift 3
+while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
+shift 4
 exec "$@"
 ]]
 
@@ -75,6 +78,7 @@ local function opening(spec, place, enter)
   end
   local keep = config.get().terminal.auto_close and "failed" or "on"
   vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cwd), keep })
+  words[#words + 1] = platform.GUARD
   return table.concat(vim.tbl_map(quote, vim.list_extend(words, spec.cmd)), " ")
 end
 
@@ -107,6 +111,17 @@ function View:start(spec)
   end
   local id, pid = output:match("(%%%d+) (%d+)")
   self.pane, self.pid = id, tonumber(pid)
+end
+
+--- Whether the program runs and its pane exists: a program may outlive a killed pane for a moment.
+---@return boolean
+function View:is_alive()
+  if not process.is_alive(self.pid) then
+    return false
+  end
+  -- Of a pane that does not exist tmux prints an empty line. A tmux that does not answer proves nothing.
+  local found = tmux({ "display-message", "-p", "-t", self.pane, "#{pane_id}" })
+  return found ~= "\n"
 end
 
 --- Goes to the pane, in whatever window of the session it is by now.
