@@ -73,7 +73,7 @@ export interface Status {
   connection?: string | undefined;
   /** While a CLI is connected. */
   shared?: Shared | undefined;
-  /** How often the model has asked Neovim. */
+  /** How many tools models have called. */
   calls?: number;
   /** Whose models can ask it now: the names that the clients give themselves. */
   asking?: { name: string; version: string }[];

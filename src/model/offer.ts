@@ -31,7 +31,8 @@ export async function describeOffer(version: string): Promise<Record<string, unk
   const sdk = await prepare();
   const { options, ...names } = EDITOR_OFFER;
   const server = new sdk.McpServer({ ...names, version }, options);
-  register(server, sdk, { prompts: {} }, () => Promise.reject(new Refusal("there is no editor")));
+  const refuse = () => Promise.reject(new Refusal("there is no editor"));
+  register(server, sdk, { prompts: {} }, { read: refuse, callTool: refuse });
   const transport = new Questions();
   await server.connect(transport);
   const params = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "build", version } };

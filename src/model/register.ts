@@ -26,8 +26,15 @@ export interface Choice {
   prompts: Boot["prompts"];
 }
 
+/** What answers a client. Both fail with a {@link Refusal}. */
+export interface Answering {
+  /** For prompts and resources: the user asks for these, and CLIs list them by themselves. */
+  read: Read;
+  /** For tools, which only the model calls. */
+  callTool: Read;
+}
+
 /**
- * @param run runs what is asked for; it fails with a {@link Refusal}
  * @param subscribed told when those URIs are others
  * @returns the URIs to which the client has subscribed, as they change
  */
@@ -35,16 +42,16 @@ export function register(
   server: McpServer,
   sdk: Sdk,
   choice: Choice,
-  run: Read,
+  { read, callTool }: Answering,
   subscribed = () => {},
 ): ReadonlySet<string> {
   for (const tool of TOOLS.filter(({ name }) => choice.offered?.includes(name) ?? true)) {
     tool.register(server, (act) =>
-      orReason(run(`tool ${tool.name}`, async (scene) => resultOf(await act(scene), scene.workspace))),
+      orReason(callTool(`tool ${tool.name}`, async (scene) => resultOf(await act(scene), scene.workspace))),
     );
   }
-  registerPrompts(server, choice.prompts, run);
-  return registerResources(server, sdk, run, subscribed);
+  registerPrompts(server, choice.prompts, read);
+  return registerResources(server, sdk, read, subscribed);
 }
 
 /** To a model a failed tool is an answer, too. */

@@ -11,6 +11,7 @@ import { editsAs, type Following } from "./as-agent.ts";
 import { createAsking } from "./ask.ts";
 import { createNews } from "./news.ts";
 import { register } from "./register.ts";
+import type { Read } from "./resources.ts";
 import type { Scene } from "./tool.ts";
 import { openWorkspace } from "./workspace.ts";
 
@@ -29,7 +30,7 @@ export interface EditorServerOptions {
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
   following: Following;
-  /** Told of each call how many there have been. */
+  /** Receives the number of tool calls of models so far, at each call. */
   called: (calls: number) => void;
 }
 
@@ -55,8 +56,6 @@ export function createEditorServer({
   async function run<T>(what: string, info: SessionInfo, act: (scene: Scene) => Promise<T>): Promise<T> {
     const from = `${info.credential} ${info.id.slice(0, 8)}`;
     const started = performance.now();
-    calls += 1;
-    called(calls);
     try {
       const workspace = openWorkspace(await asking.consent(), files);
       const result = await act({ ask: asking.ask, limits, workspace, editing: editsAs(info, following) });
@@ -74,10 +73,13 @@ export function createEditorServer({
 
   function created(server: McpServer, session: Session, sdk: Sdk): void {
     const choice = { offered: boot.tools.offered, prompts: boot.prompts };
-    news.follow(
-      session,
-      register(server, sdk, choice, (what, act) => run(what, session.info, act), news.listeners),
-    );
+    const read: Read = (what, act) => run(what, session.info, act);
+    const callTool: Read = (what, act) => {
+      calls += 1;
+      called(calls);
+      return read(what, act);
+    };
+    news.follow(session, register(server, sdk, choice, { read, callTool }, news.listeners));
   }
 
   return {

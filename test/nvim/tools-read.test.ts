@@ -37,6 +37,22 @@ t.test("tools that read", async (t) => {
     t.match(client.mcp.getInstructions(), /settle: true/);
   });
 
+  await t.test("only calls of tools count as calls of the model", async (t) => {
+    const shown = async () =>
+      String(
+        await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
+      );
+    await client.mcp.listResources();
+    await client.mcp.readResource({ uri: "nvim://buffers" });
+    await client.mcp.getPrompt({ name: "explain" });
+    await text("buffers");
+    await nvim.waitFor("require('gemini-bridge.bridge.status').get().calls", "the call");
+    t.match(await shown(), /Tools +1 call by the model\n/);
+    await text("buffers");
+    await nvim.waitFor("require('gemini-bridge.bridge.status').get().calls == 2", "the second call");
+    t.match(await shown(), /Tools +2 calls by the model\n/);
+  });
+
   await t.test("diagnostics of a file that is not open", async (t) => {
     writeFileSync(nvim.path("new.js"), "const y = BAD;\n");
     t.equal(
@@ -162,7 +178,7 @@ t.test("tools that read", async (t) => {
     const lines = await nvim.lua(
       "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
     );
-    t.match(lines, /Tools +\d+ calls of the model's\n +test 1\n/);
+    t.match(lines, /Tools +\d+ calls by the model\n +test 1\n/);
     t.match((await examine(nvim))["Bridge"], "Its model has Neovim's tools: test 1");
     await client.mcp.close();
     await nvim.waitFor("#require('gemini-bridge.bridge.status').get().asking == 0", "the client to be gone");

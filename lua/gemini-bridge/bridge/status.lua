@@ -17,7 +17,7 @@ local M = {}
 ---@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
 ---@field shared? gemini_bridge.Shared While a CLI is connected.
 ---@field editors? gemini_bridge.Editors When the user has asked for the status.
----@field calls? integer How often the model has asked Neovim.
+---@field calls? integer How many tools models have called.
 ---@field asking? { name: string, version: string }[] The clients whose models can ask it.
 ---@field error? string
 
@@ -50,10 +50,6 @@ local M = {}
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
 
---- Port and tokens of the last host. Kept for the lifetime of Neovim: running CLIs and their hooks know no others.
----@type { port?: integer, tokens?: table<string, string> }
-local address = {}
-
 --- Fires a `User` autocommand that scripts may listen to.
 ---@param pattern string
 ---@param data? table
@@ -74,11 +70,6 @@ end
 ---@return gemini_bridge.HostStatus
 function M.get()
   return current
-end
-
----@return { port?: integer, tokens?: table<string, string> } # What the next host should listen on and accept.
-function M.address()
-  return address
 end
 
 --- What the user is told of a CLI: Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0,
@@ -115,9 +106,6 @@ end
 function M.set(new)
   local old = current
   current = new
-  if new.port and new.tokens then
-    address = { port = new.port, tokens = new.tokens }
-  end
   local function shown(status)
     local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
     local clients = vim.tbl_map(function(client)

@@ -123,7 +123,7 @@ local function terminals()
   end, require("gemini-bridge.terminal.terminals").list())
 end
 
---- The calls of models, and whose they can be.
+--- The number of tool calls, and the clients whose models can call tools.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function tools(now)
@@ -131,7 +131,7 @@ local function tools(now)
     return vim.fn.strtrans(("%s %s"):format(client.name, client.version))
   end, now.asking or {})
   if now.calls then
-    table.insert(lines, 1, ("%d calls of the model's"):format(now.calls))
+    table.insert(lines, 1, ("%d %s by the model"):format(now.calls, now.calls == 1 and "call" or "calls"))
   end
   return lines
 end
