@@ -92,7 +92,7 @@ t.test("a directory of another user, in which none can be made", async (t) => {
 
 t.test("a program that is not there, or is no Node", async (t) => {
   for (const [node, message] of [
-    ["/nowhere/node", /cannot run \/nowhere\/node; install Node/],
+    ["/nowhere/node", /cannot run \/nowhere\/node; .* install Node/],
     ["false", /did not start: exit code 1/],
   ] as const) {
     const nvim = await startNvim(t, { init: `require('gemini-bridge').setup({ node = '${node}' })` });

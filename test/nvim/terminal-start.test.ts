@@ -6,7 +6,7 @@ import { isAlive } from "../support/processes.ts";
 t.test("what cannot run is told", async (t) => {
   const missing = await startWithAgent(t, "cmd = { 'no-such-cli' }");
   await missing.input(":Gemini<CR>");
-  t.match(await missing.messages(), /no-such-cli cannot be run: install it, or set the option terminal\.cmd/);
+  t.match(await missing.messages(), /no-such-cli cannot be run: check the option terminal\.cmd/);
   t.equal((await layout(missing)).windows.length, 1);
   t.match(
     await missing.lua("return require('gemini-bridge').status()"),
@@ -17,13 +17,37 @@ t.test("what cannot run is told", async (t) => {
   const nowhere = await startWithAgent(t, "cwd = '/no/such/directory'");
   await nowhere.input(":Gemini<CR>");
   t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is no directory/);
+});
+
+t.test("the message that stays on the screen says what to do", async (t) => {
+  const size = { columns: 80, lines: 24 };
+  const shown = async (nvim: Nvim) => (await nvim.screen()).at(-1)?.trimEnd();
+  for (const [cli, message] of [
+    ["gemini", "gemini-bridge: gemini not found: npm install -g @google/gemini-cli"],
+    ["qwen", "gemini-bridge: qwen not found: npm install -g @qwen-code/qwen-code"],
+  ]) {
+    const nvim = await startNvim(t, { tui: size, init: "vim.env.PATH = '/bin'" });
+    await nvim.input(`:Gemini cli=${cli}<CR>`);
+    await nvim.waitFor(async () => (await shown(nvim)) === message, message ?? "");
+  }
+  const own = await startNvim(t, {
+    init: "require('gemini-bridge').setup({ clis = { qwen = { cmd = { 'no-such-qwen' } } } })",
+  });
+  await own.input(":Gemini cli=qwen<CR>");
+  t.match(await own.messages(), /no-such-qwen cannot be run: check the option clis\.qwen\.cmd/);
 
   const hostless = await startNvim(t, {
+    tui: size,
     init: "require('gemini-bridge').setup({ node = 'no-such-node', terminal = { cmd = { 'sh' } } })",
   });
   await hostless.input(":Gemini<CR>");
+  await hostless.waitFor(
+    async () => /did not start: .* Node 20 or later$/.test((await shown(hostless)) ?? ""),
+    "the reason",
+  );
   await hostless.waitFor("#vim.api.nvim_list_wins() == 1", "the window to close");
-  t.match(await hostless.messages(), /cannot run no-such-node/);
+  t.equal((await hostless.messages()).trim().split("\n").length, 1, "no second message hides the reason");
+  t.match(await hostless.messages(), /cannot run no-such-node; .* install Node/);
 });
 
 /** The host takes events in their order: it has seen all others when it has answered this one. */

@@ -9,6 +9,7 @@ local M = {}
 ---@field label string What the user knows it as.
 ---@field cmd string[] Its program.
 ---@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
+---@field package string Its name in npm's registry.
 ---@field settings { files: string[], folder: string } Its settings files; the name of their folder.
 ---@field byProcess? table<string, string> Needs a shell above itself, or these variables: src/profiles/profiles.ts.
 

@@ -66,6 +66,9 @@ function M.all()
   return list
 end
 
+--- The profile of a known CLI, without the user's changes.
+M.known = option.find
+
 --- The one that a program is.
 ---@param program string
 ---@return gemini_bridge.Cli?

@@ -62,7 +62,8 @@ local function spawn_private(on_exit)
   if ok and job > 0 then
     return job
   end
-  return nil, ("cannot run %s; install Node 20 or later, or set the option node"):format(node)
+  -- The end stays visible in a narrow window.
+  return nil, ("cannot run %s; set the option node, or install Node 20 or later"):format(node)
 end
 
 ---@param start integer

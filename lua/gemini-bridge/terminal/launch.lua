@@ -43,6 +43,19 @@ function M.command(name)
   return cli and command(cli, {}) or config.get().terminal.cmd or { "gemini" }
 end
 
+--- The message for a program that cannot be run. It fits into one line of 80 columns.
+---@param program string
+---@param cli gemini_bridge.Cli
+---@return string
+local function missing(program, cli)
+  local known = clis.known(cli.name)
+  if known and known.cmd[1] == program then
+    return ("%s not found: npm install -g %s"):format(program, known.package)
+  end
+  local option = cli.name == config.get().terminal.cli and config.get().terminal.cmd and "terminal.cmd"
+  return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
+end
+
 --- The options and more arguments, as what to run.
 ---@param name string
 ---@param args string[]
@@ -56,8 +69,7 @@ function M.spec(name, args, cli_name)
   end
   local cmd = command(cli, args)
   if vim.fn.executable(cmd[1]) == 0 then
-    local text = "%s cannot be run: install it, or set the option %s"
-    return nil, text:format(cmd[1], cli_name and ("clis.%s.cmd"):format(cli.name) or "terminal.cmd")
+    return nil, missing(cmd[1], cli)
   end
   local cwd = M.cwd()
   if vim.fn.isdirectory(cwd) == 0 then

@@ -15,7 +15,7 @@ local START_TIMEOUT = 10000
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal.open", {})
 
---- Runs `done` when the bridge runs, or with what prevents it.
+--- Runs `done` when the bridge runs, or with the reason why it does not. The reason is empty if the user knows it.
 ---@param done fun(problem?: string)
 local function with_bridge(done)
   if status.get().state == "running" then
@@ -37,7 +37,7 @@ local function with_bridge(done)
       if state == "running" then
         finish()
       elseif state == "stopped" then
-        finish("the bridge did not start")
+        finish(status.get().error and "" or "the bridge was stopped")
       end
     end),
   })
@@ -50,7 +50,7 @@ end
 --- Runs the program, or says why it cannot and leaves nothing behind.
 ---@param terminal gemini_bridge.Terminal
 ---@param spec gemini_bridge.TerminalSpec
----@param obstacle? string
+---@param obstacle? string Empty if the user knows it: a second message would hide the first.
 local function run(terminal, spec, obstacle)
   local view = terminal.view
   if not obstacle then
@@ -60,7 +60,9 @@ local function run(terminal, spec, obstacle)
   if obstacle then
     terminals.forget(terminal)
     view:close()
-    notify(("%s was not started: %s"):format(terminal.cmd[1], obstacle), "error")
+    if obstacle ~= "" then
+      notify(("%s was not started: %s"):format(terminal.cmd[1], obstacle), "error")
+    end
     return
   end
   launch.started(spec, terminal.cmd[1])
