@@ -4,7 +4,6 @@ import * as z from "zod";
 import type { Editors, Status } from "./contract/neovim.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
 import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
-import { profileSetting, readProfileSettings } from "./profiles/profile-settings.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
 import { here } from "./system/here.ts";
@@ -54,15 +53,10 @@ export function createSurroundings({
  * does not want to be asked again may not want it at all.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
-  if (profile.name !== "gemini") {
-    const settings = readProfileSettings(profile, env, cwd);
-    const enabled = profileSetting(settings, profile.settings.ide, z.boolean());
-    return { isDecided: enabled !== undefined, isAsked: false };
-  }
-  const { files } = readSettings(env, cwd);
+  const files = readSettings(profile, env, cwd);
   return {
-    isDecided: setting(files, ({ ide }) => ide?.enabled) !== undefined,
-    isAsked: !setting(files, ({ ide }) => ide?.hasSeenNudge)?.value,
+    isDecided: setting(files, profile.settings.ide, z.boolean()) !== undefined,
+    isAsked: profile.name === "gemini" && !setting(files, "ide.hasSeenNudge", z.boolean())?.value,
   };
 }
 

@@ -36,7 +36,7 @@ export const Boot = z.object({
   reconnect: z.boolean(),
   /** The CLIs that are to find this editor. */
   clis: Clis,
-  /** Port and tokens of the host before this one, so that a connected CLI finds its way back. */
+  /** Port and tokens of the host before this one in the same Neovim: running CLIs and their hooks know no others. */
   port: z.number().int().optional(),
   tokens: z.record(z.string(), z.string()).optional(),
   /** The highest diff id used in this Neovim. */

@@ -1,15 +1,14 @@
 /** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
-import { basename, dirname } from "node:path";
 import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
-import { readFileName } from "../profiles/paths.ts";
-import { GEMINI, type Profile } from "../profiles/profiles.ts";
+import type { Profile } from "../profiles/profiles.ts";
 import { findIgnoreProblems } from "../sharing/ignore/files.ts";
 import { here } from "../system/here.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { answerOf, isBridge } from "./answer.ts";
+import { directoryOf } from "./connection.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
 import { announcedFile, isFile } from "./place.ts";
@@ -67,12 +66,6 @@ export async function checkBridge(
     announced.filter(({ port }) => port !== bridge.port),
   );
   return findings;
-}
-
-/** The temporary directory in which a bridge announces itself to Gemini CLI. */
-export function directoryOf({ discoveryFiles }: Bridge): string {
-  const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
-  return dirname(dirname(dirname(path)));
 }
 
 function checkHost(findings: Findings, { pid, build }: Bridge): void {

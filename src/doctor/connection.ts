@@ -1,48 +1,41 @@
 /** Whether a CLI finds the bridge and gets through to it: each condition that the CLI sets, in its order. */
 import { realpathSync } from "node:fs";
-import { delimiter } from "node:path";
+import { basename, delimiter, dirname } from "node:path";
 import {
   type AnnouncedEditor,
   announcedEditors,
   contains,
   findEditor,
 } from "../profiles/announced-editors.ts";
-import type { Cli } from "../profiles/cli.ts";
-import type { CliSettings } from "../profiles/settings.ts";
-import { setting } from "../profiles/settings.ts";
+import { readFileName } from "../profiles/paths.ts";
+import { GEMINI } from "../profiles/profiles.ts";
 import { dialsLoopback, isContainer } from "../system/container.ts";
 import { here } from "../system/here.ts";
-import { directoryOf } from "./bridge.ts";
+import type { Variables } from "../system/system.ts";
 import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import type { Findings } from "./section.ts";
 
 /** A CLI, or one that could be started. */
-export interface Subject extends Pick<Cli, "env" | "cwd"> {
-  /** Its command line. */
-  readonly words: readonly string[];
-  /** The process that it takes for its editor. */
-  readonly idePid: number;
+export interface Searcher {
+  readonly env: Variables;
+  readonly cwd: string;
+  /** The process that it takes for its editor; none for a descendant that `:Gemini` would start below it. */
+  readonly idePid?: number;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
 /** @param bridge that of the Neovim that asks; without one any editor will do */
-export function checkConnection(
-  findings: Findings,
-  subject: Subject,
-  settings: CliSettings,
-  bridge: Bridge | undefined,
-): void {
+export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
   const looks = here.temporaryDirectory(subject.env);
-  const choice = findEditor(subject, subject.idePid);
+  const choice = findEditor(subject, subject.idePid ?? 0);
   if (!bridge) checkAnyChoice(findings, subject, choice);
   else if (bridge.state === "running") {
     if (checkDirectory(findings, looks, directoryOf(bridge))) checkChoice(findings, subject, choice, bridge);
     checkWorkspace(findings, subject, bridge.workspace);
   }
   checkNetwork(findings, subject);
-  checkIdeMode(findings, settings, bridge);
 }
 
 function checkDirectory(findings: Findings, looks: string, lies: string): boolean {
@@ -56,6 +49,12 @@ function checkDirectory(findings: Findings, looks: string, lies: string): boolea
   return isSame;
 }
 
+/** The temporary directory in which a bridge announces itself to Gemini CLI. */
+export function directoryOf({ discoveryFiles }: Bridge): string {
+  const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
+  return dirname(dirname(dirname(path)));
+}
+
 function real(path: string): string {
   try {
     return realpathSync(path);
@@ -66,7 +65,7 @@ function real(path: string): string {
 
 function checkChoice(
   findings: Findings,
-  { env, idePid }: Subject,
+  { env, idePid }: Searcher,
   choice: AnnouncedEditor | undefined,
   { port }: Bridge,
 ): void {
@@ -83,7 +82,7 @@ function checkChoice(
     );
 }
 
-function checkAnyChoice(findings: Findings, subject: Subject, choice: AnnouncedEditor | undefined): void {
+function checkAnyChoice(findings: Findings, subject: Searcher, choice: AnnouncedEditor | undefined): void {
   if (!choice) {
     const looks = here.temporaryDirectory(subject.env);
     findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
@@ -93,7 +92,7 @@ function checkAnyChoice(findings: Findings, subject: Subject, choice: AnnouncedE
   checkWorkspace(findings, subject, choice.content?.workspacePath?.split(delimiter) ?? []);
 }
 
-function checkWorkspace(findings: Findings, { cwd }: Subject, workspace: readonly string[]): void {
+function checkWorkspace(findings: Findings, { cwd }: Searcher, workspace: readonly string[]): void {
   const roots = workspace.join(delimiter);
   if (contains(roots, cwd)) findings.ok(`${cwd} is in the workspace`);
   else
@@ -103,7 +102,7 @@ function checkWorkspace(findings: Findings, { cwd }: Subject, workspace: readonl
     );
 }
 
-function checkNetwork(findings: Findings, { env }: Subject): void {
+function checkNetwork(findings: Findings, { env }: Searcher): void {
   if (isContainer()) {
     const name = dialsLoopback(env);
     if (name) findings.ok(`in a container, ${name} makes it dial 127.0.0.1`);
@@ -115,29 +114,4 @@ function checkNetwork(findings: Findings, { env }: Subject): void {
   }
   for (const name of PROXIES.filter((proxy) => env[proxy]))
     findings.info(`${name} is set; the CLI goes around it to reach 127.0.0.1`);
-}
-
-function checkIdeMode(findings: Findings, { files }: CliSettings, bridge: Bridge | undefined): void {
-  for (const { path, problem, isFatal } of files.filter((file) => file.problem !== undefined)) {
-    if (isFatal) findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
-    else findings.warn(`${path} ${problem}`, "put it where root alone can write, or remove it");
-  }
-  const enabled = setting(files, ({ ide }) => ide?.enabled);
-  if (enabled?.value) findings.ok(`IDE mode is on in ${enabled.path}`);
-  else if (enabled)
-    findings.error(
-      `IDE mode is off in ${enabled.path}`,
-      "type `/ide enable` in the CLI, or set ide.enabled there",
-    );
-  else if (bridge && bridge.state !== "running")
-    findings.info("IDE mode is off, as by default; a bridge that runs may turn it on in its terminals");
-  else {
-    if (bridge?.connection !== undefined)
-      findings.info(`is not made to connect without a question: ${bridge.connection}`);
-    // "Yes" runs `/ide install`, which knows no Neovim.
-    findings.error(
-      "IDE mode is off, as by default",
-      "answer No when it asks whether to connect, then type `/ide enable` in it, once",
-    );
-  }
 }

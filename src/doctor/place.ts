@@ -6,23 +6,14 @@ import { isWithin, list, realExisting } from "../profiles/announced-editors.ts";
 import { directoryOf, readFileName } from "../profiles/paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSmallFile } from "../system/small-file.ts";
-import type { Variables } from "../system/system.ts";
+import type { Searcher } from "./connection.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./section.ts";
 
 const Announced = z.object({ workspacePath: z.string() });
 const Roots = z.array(z.string());
 
-/** A CLI, or one that could be started. */
-export interface Descendant {
-  readonly profile: Profile;
-  readonly env: Variables;
-  readonly cwd: string;
-  /** Its command line. */
-  readonly words: readonly string[];
-  /** The process that it takes for its editor; nothing for one that `:Gemini` would start below it. */
-  readonly idePid?: number;
-}
+type Descendant = Searcher & { readonly profile: Profile };
 
 /** @param bridge that of the Neovim that asks; without one any editor will do */
 export function checkPlace(findings: Findings, subject: Descendant, bridge: Bridge | undefined): void {

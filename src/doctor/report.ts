@@ -9,12 +9,11 @@ import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { checkBridge } from "./bridge.ts";
 import type { Facts, Item, Report } from "./contract.ts";
-import { checkStartableDescendant } from "./descendant.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
 import { checkMachine } from "./machine.ts";
 import { checkRunning, listRunning } from "./running.ts";
-import { checkStartable } from "./startable.ts";
+import { checkStartable, checkStartableDescendant } from "./startable.ts";
 
 /** The names under which CLIs run. */
 export function programsOf(facts: Facts | undefined): string[] {

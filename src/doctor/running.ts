@@ -1,19 +1,14 @@
 /** The CLIs that run on this machine: a list, and one of them in detail. */
 import { basename } from "node:path";
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
-import type { Profile } from "../profiles/profiles.ts";
+import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { releaseOfCommand } from "../profiles/release.ts";
-import { modeOnScreen } from "../profiles/screen.ts";
-import { readSettings } from "../profiles/settings.ts";
 import { here } from "../system/here.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
 import type { ProcessTable, Variables } from "../system/system.ts";
-import { checkAsking } from "./asking.ts";
-import { checkConnection } from "./connection.ts";
+import { checkCli } from "./cli.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
-import { checkDescendant } from "./descendant.ts";
 import { describeEditor } from "./editors.ts";
-import { readFlags } from "./flags.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
 
@@ -26,10 +21,6 @@ export interface Asker {
   /** What is to be seen of CLIs, by their processes or one above. */
   readonly terminals: Facts["terminals"];
 }
-
-const UNSEEN =
-  'What was chosen in it since, as "Allow for this session", does not show from here: beside its prompt it then says ' +
-  '"auto-accept edits" or "YOLO", which Shift-Tab and Ctrl-Y take back';
 
 /** @param programs the CLIs' names */
 export async function listRunning(
@@ -54,11 +45,10 @@ export async function listRunning(
 
 export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
   const found = table.get(pid);
-  const other = asker.profiles.find(
-    ({ name, cmd }) =>
-      name !== "gemini" && processesOf(table, basename(cmd[0] ?? "")).some((each) => each.pid === pid),
-  );
-  const findings = section(`${other?.label ?? "Gemini CLI"}, process ${pid}`);
+  const runs = ({ cmd: [program = ""] }: Profile) =>
+    processesOf(table, basename(program)).some((each) => each.pid === pid);
+  const profile = asker.profiles.find(runs) ?? GEMINI;
+  const findings = section(`${profile.label}, process ${pid}`);
   if (!found) {
     findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
     return findings;
@@ -69,24 +59,14 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     findings.error("Its environment cannot be read", "ask as the user who runs it");
     return findings;
   }
-  if (!other) checkRelease(findings, releaseOfCommand(words));
+  const isGemini = profile.name === "gemini";
+  if (isGemini) checkRelease(findings, releaseOfCommand(words));
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`It is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker);
-  if (other) {
-    const idePid = here.editorProcess(table, pid);
-    checkDescendant(findings, { profile: other, env, cwd, words, idePid }, asker.bridge);
-    return findings;
-  }
-  // The flag is no more than this variable.
-  const trusting = readFlags(words).trusts ? { ...env, GEMINI_CLI_TRUST_WORKSPACE: "true" } : env;
-  const settings = readSettings(trusting, cwd);
-  const subject = { env: trusting, cwd, words, idePid: idePidOf({ pid, env, cwd }, table) };
-  checkConnection(findings, subject, settings, asker.bridge);
-  const terminal = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid));
-  const shown = modeOnScreen(terminal?.lines ?? []);
-  checkAsking(findings, subject, settings, shown);
-  if (shown === undefined) findings.info(UNSEEN);
+  const idePid = isGemini ? idePidOf({ pid, env }, table) : here.editorProcess(table, pid);
+  const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
+  checkCli(findings, { profile, env, cwd, words, idePid, screen }, asker.bridge);
   return findings;
 }
 

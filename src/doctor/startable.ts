@@ -1,33 +1,68 @@
-/** What Gemini CLI would meet that is started now. */
-
+/** What a CLI would meet that is started now. */
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { expand } from "../profiles/paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { releaseOfProgram } from "../profiles/release.ts";
-import { readSettings } from "../profiles/settings.ts";
 import { here } from "../system/here.ts";
 import { findProgram } from "../system/program.ts";
+import { run } from "../system/run.ts";
 import type { ProcessTable } from "../system/system.ts";
-import { checkAsking } from "./asking.ts";
-import { checkConnection } from "./connection.ts";
+import { checkCli } from "./cli.ts";
 import type { Facts, Section } from "./contract.ts";
+import { checkExtension } from "./extension.ts";
 import { checkRelease } from "./release.ts";
-import { section } from "./section.ts";
+import { type Findings, section } from "./section.ts";
 
-/** Without facts of a Neovim, in the shell in which the doctor runs; with them, in a `:terminal` of that Neovim. */
+/** Gemini CLI: without facts of a Neovim in the shell of the doctor, with them in a `:terminal` of that Neovim. */
 export async function checkStartable(
-  { cmd: words }: Profile,
+  profile: Profile,
   facts: Facts | undefined,
   table: ProcessTable,
 ): Promise<Section> {
   const findings = section(facts ? "A CLI started in :terminal" : "A CLI started here");
-  const [name = ""] = words;
+  const [name = ""] = profile.cmd;
   const path = findProgram(name, process.env);
   if (path === undefined) findings.warn(`${name} is not on PATH`, "npm install -g @google/gemini-cli");
   else checkRelease(findings, await releaseOfProgram(path));
-  const cwd = facts?.cwd ?? process.cwd();
-  const settings = readSettings(process.env, cwd);
   const idePid = facts ? here.editorAboveShell(table, facts.pid) : here.editorProcess(table, process.pid);
-  const subject = { env: process.env, cwd, words, idePid };
-  checkConnection(findings, subject, settings, facts?.bridge);
-  checkAsking(findings, subject, settings);
+  checkCli(findings, { ...startedNow(profile, facts), idePid }, facts?.bridge);
   return findings;
+}
+
+/** Any other CLI, started by `:Gemini cli=…` or in a shell. @returns nothing where it is not installed */
+export async function checkStartableDescendant(
+  profile: Profile,
+  facts: Facts | undefined,
+): Promise<Section | undefined> {
+  const { name, label, cmd } = profile;
+  const [program = ""] = cmd;
+  const path = findProgram(program, process.env);
+  const isThere = profile.settings.files.some((file) => existsSync(dirname(expand(file))));
+  if (path === undefined && !isThere) return undefined;
+  const findings = section(facts ? `${label} started by :Gemini cli=${name}` : `${label} started here`);
+  if (path !== undefined) findings.ok(path);
+  else
+    findings.warn(
+      `${program} is not on PATH`,
+      profile.package === undefined
+        ? `install it, or set the option clis.${name}.cmd`
+        : `npm install -g ${profile.package}`,
+    );
+  await checkNode(findings, profile);
+  checkCli(findings, startedNow(profile, facts), facts?.bridge);
+  if (profile.defaults) checkExtension(findings, profile);
+  return findings;
+}
+
+function startedNow(profile: Profile, facts: Facts | undefined) {
+  return { profile, env: process.env, cwd: facts?.cwd ?? process.cwd(), words: profile.cmd };
+}
+
+async function checkNode(findings: Findings, { node }: Profile): Promise<void> {
+  if (node === undefined) return;
+  const program = findProgram("node", process.env);
+  const version = program && (await run(program, ["--version"])).trim();
+  if (Number.parseInt(version?.slice(1) ?? "", 10) >= node) findings.ok(`Node ${version}`);
+  else findings.error(`needs Node ${node}, and finds ${version || "none"}`, `have Node ${node} on PATH`);
 }

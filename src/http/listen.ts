@@ -25,8 +25,8 @@ export interface ListenOptions {
   /** Who gets a token, each their own. */
   names: readonly string[];
   /**
-   * What the clients of an earlier host know. When that port is not to be had, whoever has it is told the tokens by the
-   * clients that come back, so that all of it is new then.
+   * What the clients and hooks of an earlier host know. If that port is taken, they send their tokens to its new owner:
+   * issue new ones.
    */
   before?: { port?: number | undefined; tokens?: Address["tokens"] | undefined };
   log: Log;

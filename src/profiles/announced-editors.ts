@@ -9,8 +9,7 @@ import * as z from "zod";
 import { here } from "../system/here.ts";
 import { isAlive } from "../system/processes.ts";
 import { readSmallFile, type SmallFile } from "../system/small-file.ts";
-import type { ProcessTable, System } from "../system/system.ts";
-import type { Cli } from "./cli.ts";
+import type { ProcessTable, System, Variables } from "../system/system.ts";
 import { expand, readFileName } from "./paths.ts";
 import { GEMINI, type Profile } from "./profiles.ts";
 
@@ -74,7 +73,7 @@ export function chooseEditor(
 
 /** Finds the editor that a CLI takes. @param idePid see {@link idePidOf} */
 export function findEditor(
-  { env, cwd }: Pick<Cli, "env" | "cwd">,
+  { env, cwd }: { env: Variables; cwd: string },
   idePid: number,
 ): AnnouncedEditor | undefined {
   const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
@@ -82,7 +81,7 @@ export function findEditor(
 }
 
 /** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */
-export function idePidOf({ pid, env }: Cli, table: ProcessTable): number {
+export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
   return named > 0 ? named : here.editorProcess(table, pid);
 }

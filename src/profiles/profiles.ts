@@ -2,11 +2,12 @@
  * The CLIs of the companion protocol: what differs between them is data, which Lua reads, too, in profiles.json. It was
  * read in, and run with, Gemini CLI 0.61.0 and Qwen Code 0.24.4, and read in LLxprt Code 0.11.0.
  */
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import KNOWN from "../../lua/gemini-bridge/config/profiles.json" with { type: "json" };
 import { CliKind, type Clis } from "../contract/clis.ts";
 import { here } from "../system/here.ts";
+import type { Variables } from "../system/system.ts";
 
 /** A settings file over which all others win. */
 const SystemDefaults = z.object({
@@ -19,7 +20,7 @@ const SystemDefaults = z.object({
   /** The CLI believes the file only where nobody but root can change it. */
   isRootsOnly: z.boolean(),
 });
-export type SystemDefaults = z.infer<typeof SystemDefaults>;
+type SystemDefaults = z.infer<typeof SystemDefaults>;
 
 /** Its own settings. The keys are paths of names, separated by dots. */
 const Settings = z.object({
@@ -113,7 +114,11 @@ function settingsOf({ directory, settings }: Clis[number], base: Profile): Profi
   return { ...base.settings, files: [file], folder: basename(dirname(file)) };
 }
 
-/** Where an administrator's files for a CLI are on this system. */
-export function systemDirectory({ directory }: SystemDefaults): string {
-  return directory[here.name];
+/** Where a CLI with this environment looks for the administrator's settings, and for the system defaults. */
+export function systemPaths(
+  { settings, variable, directory }: SystemDefaults,
+  env: Variables,
+): { settings: string; defaults: string } {
+  const path = env[settings] || join(directory[here.name], "settings.json");
+  return { settings: path, defaults: env[variable] || join(dirname(path), "system-defaults.json") };
 }

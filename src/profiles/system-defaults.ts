@@ -5,7 +5,7 @@
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
@@ -13,7 +13,7 @@ import { isAlive } from "../system/processes.ts";
 import { insecurity } from "../system/secure.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
-import { type Profile, type SystemDefaults, systemDirectory } from "./profiles.ts";
+import { type Profile, systemPaths } from "./profiles.ts";
 
 /** All that a settings file says, known to us or not. */
 const RawSettings = z.record(z.string(), z.json());
@@ -47,7 +47,10 @@ export function writeSystemDefaults(
   if (parts.length === 0 || !defaults) return { remove };
   const check = defaults.isRootsOnly ? checkOwner : () => {};
   try {
-    const settings = [readSystem(systemPath(defaults, env), check), ...parts].reduceRight(merge, {});
+    const settings = [readSystem(systemPaths(defaults, env).defaults, check), ...parts].reduceRight(
+      merge,
+      {},
+    );
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     removeLeftovers(directory, prefix);
     write(path, JSON.stringify(settings));
@@ -58,12 +61,6 @@ export function writeSystemDefaults(
     const reason = error instanceof Error ? error.message : String(error);
     return { obstacle: reason, remove };
   }
-}
-
-/** Where a CLI with this environment looks for them. */
-function systemPath(defaults: SystemDefaults, env: Variables): string {
-  const settings = env[defaults.settings] || join(systemDirectory(defaults), "settings.json");
-  return env[defaults.variable] || join(dirname(settings), "system-defaults.json");
 }
 
 /** @throws {Refusal} where ours would give force to what the CLI passes over, or hide what it complains of */

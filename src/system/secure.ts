@@ -19,11 +19,8 @@ export function insecurity(path: string): string | undefined {
   }
 }
 
-/**
- * The same of one path, without those above it.
- * @throws when there is no such path
- */
-export function weakness(path: string): string | undefined {
+/** The same of one path, without those above it. */
+function weakness(path: string): string | undefined {
   const found = statSync(path);
   // A symbolic link's own owner counts, too.
   if (found.uid !== 0 || lstatSync(path).uid !== 0) return `${path} does not belong to root`;

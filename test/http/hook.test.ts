@@ -1,19 +1,17 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
 import type { AgentEvent } from "../../src/contract/hooks.ts";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { type AgentListener, createHooksRoute } from "../../src/turns/hook-route.ts";
+import { runHook as run, SCRIPT } from "../support/hook.ts";
 import { root } from "../support/nvim.ts";
 import { ask, startServer, TOKEN } from "../support/server.ts";
 import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
-
-const SCRIPT = join(root, "extension/hooks/hook.sh");
 
 const tool = (name: string, tool_input: object) => ({ tool_name: name, tool_input });
 const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
@@ -42,17 +40,6 @@ async function start(t: Test, { listener, asks = async () => false, bodyLimit }:
   const route = createHooksRoute({ listeners, asks, log, patience: 200 });
   const { port } = await startServer(t, { routes: [route], ...(bodyLimit && { bodyLimit }) });
   return { port, events };
-}
-
-/** Runs the hook as the CLI does: its command in bash, its JSON on standard input. */
-async function run(env: Record<string, string | undefined>, body: string, script = SCRIPT) {
-  const { BeforeTool } = JSON.parse(JSON.stringify(geminiHooks(quoted(script)))).hooks;
-  const hook = spawn("bash", ["-c", BeforeTool[0].hooks[0].command], { env: { ...process.env, ...env } });
-  hook.stdin.on("error", () => {}); // it may end without having read
-  hook.stdin.end(body);
-  const ended = new Promise((resolve) => hook.once("close", resolve));
-  const [out, err, code] = await Promise.all([text(hook.stdout), text(hook.stderr), ended]);
-  return { out, err, code };
 }
 
 /** A directory with these commands, and no others on the path. */
@@ -129,7 +116,7 @@ t.test("a hook is silent whatever happens", async (t) => {
   t.same(await run(env, "{}"), SILENT);
   t.same(await run(env, ""), SILENT);
   t.same(await run(env, input("BeforeAgent", { prompt: "x".repeat(2000) })), SILENT, "too large");
-  t.same(await run(env, body, "/nowhere/hook.sh"), SILENT, "the plugin is gone");
+  t.same(await run(env, body, { script: "/nowhere/hook.sh" }), SILENT, "the plugin is gone");
   t.same(await run({ ...env, POSIXLY_CORRECT: "1" }, body), SILENT, "a bash that follows POSIX");
   t.same(await run({ ...env, PATH: "/nowhere:/bin" }, body), SILENT);
   t.match(

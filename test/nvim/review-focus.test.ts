@@ -84,13 +84,14 @@ t.test("what is typed into a terminal goes on reaching it", async (t) => {
   );
 });
 
-t.test("from a terminal to the review and back", async (t) => {
+t.test("a decision leads back to the terminal in Normal mode", async (t) => {
   const decisions = [":w<CR>", ":q<CR>", "ZZ", ":wq<CR>", "ix<Esc>:x<CR>", ":GeminiReject<CR>"];
   for (const go of ["<C-\\><C-n>:GeminiReview<CR>", "<C-\\><C-n><C-w>w", "<C-g>"]) {
     const reviewer = await start(t, `vim.keymap.set('t', '<C-g>', '<Cmd>GeminiReview<CR>') ${TERMINAL}`);
     const before = await reviewer.layout();
     for (const keys of decisions) {
       await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
+      await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");
       await reviewer.nvim.input(go);
       if (go.endsWith("w"))
         await reviewer.nvim.lua(`vim.api.nvim_set_current_win(...)`, (await reviewer.proposals())[0]);
@@ -100,11 +101,9 @@ t.test("from a terminal to the review and back", async (t) => {
       ]);
       await reviewer.nvim.input(keys);
       await reviewer.outcome();
-      await reviewer.nvim.waitFor(
-        `vim.api.nvim_get_mode().mode == 't'`,
-        `Terminal mode after ${go} and ${keys}`,
-      );
-      t.same(await reviewer.layout(), before);
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), { ...before, mode: "nt" }, `after ${go} and ${keys}`);
+      await reviewer.nvim.input("i");
     }
     await reviewer.nvim.close();
   }
@@ -129,38 +128,145 @@ t.test(
   },
 );
 
-t.test("a CLI that closes its review while the user is in it takes them back", async (t) => {
+/** Users who want to type into every terminal that they enter. */
+const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter term://* startinsert')";
+
+for (const init of ["", ALWAYS_INSERT])
+  t.test(
+    `no key that is meant for a proposal reaches a CLI${init && ", with automatic insert"}`,
+    async (t) => {
+      const reviewer = await start(t, TERMINAL, init);
+      const { nvim } = reviewer;
+      const where = "{ vim.fn.fnamemodify(vim.b.gemini_diff.filePath, ':t'), vim.api.nvim_get_mode().mode }";
+      const ids: number[] = [];
+      for (const name of ["a.txt", "b.txt", "c.txt"])
+        ids.push(await reviewer.open(nvim.path(name), `new ${name}\n`));
+      await nvim.input("<C-\\><C-n>:GeminiReview a.txt<CR>");
+      t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for a\.txt · 1 of 3/);
+      await nvim.input(":w<CR>");
+      t.same(await reviewer.outcome(), {
+        name: "diff_accepted",
+        payload: { id: ids[0], content: "new a.txt\n" },
+      });
+      await nvim.waitFor(`vim.deep_equal(${where}, { 'b.txt', 'n' })`, "the next proposal in Normal mode");
+      t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for b\.txt · 2 of 3/);
+      await nvim.input(":q<CR>");
+      t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } });
+      await nvim.waitFor(`vim.deep_equal(${where}, { 'c.txt', 'n' })`, "the last proposal in Normal mode");
+      await nvim.input("ZZ");
+      await reviewer.outcome();
+      await reviewer.outcomes();
+      await nvim.input(":q<CR>y");
+      t.same(
+        await nvim
+          .lua(
+            "return vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, vim.api.nvim_list_bufs())",
+          )
+          .then((b) => (b as number[]).length),
+        1,
+      );
+      t.notMatch(
+        await nvim.lua(`
+        local text = ''
+        for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+          if vim.bo[buf].buftype == 'terminal' then
+            text = text .. table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+          end
+        end
+        return text`),
+        /\S/,
+        "nothing was typed into the terminal",
+      );
+    },
+  );
+
+t.test("the next proposal of the same turn is entered until the user presses a key", async (t) => {
+  const reviewer = await start(t, TERMINAL);
+  const { nvim } = reviewer;
+  const isIn = (name: string) =>
+    nvim
+      .lua("return vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t')")
+      .then((now) => now === name);
+  const decide = async () => {
+    await nvim.input("<C-\\><C-n>:GeminiReview<CR>:w<CR>");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    await nvim.waitFor("vim.bo.buftype == 'terminal'", "the terminal");
+  };
+  const client = {
+    id: "1",
+    terminal: "tests",
+    cli: "gemini",
+    label: "Gemini CLI",
+    name: "x",
+    version: "1",
+    connectedAt: 0,
+    interrupted: false,
+    hooks: true,
+  };
+  const say = (activity: "working" | "idle") =>
+    reviewer.call("status", { state: "running", workspace: [], clients: [{ ...client, activity }] });
+  await say("working");
+  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+  await decide();
+  await reviewer.open(nvim.path("b.txt"), PROPOSED, "others");
+  t.notOk(await isIn("b.txt"), "another CLI proposes");
+  await nvim.input(":GeminiReject<CR>");
+  await reviewer.outcome();
+
+  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+  await decide();
+  await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
+  t.ok(await isIn("b.txt"), "the same turn goes on");
+  await nvim.input(":w<CR>");
+  await reviewer.outcome();
+  await reviewer.outcomes();
+  await nvim.input("k");
+  await reviewer.open(nvim.path("c.txt"), PROPOSED, "tests");
+  t.notOk(await isIn("c.txt"), "a key was pressed");
+  await nvim.input(":GeminiReject<CR>");
+  await reviewer.outcome();
+
+  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+  await decide();
+  await say("idle");
+  await reviewer.open(nvim.path("d.txt"), PROPOSED, "tests");
+  t.notOk(await isIn("d.txt"), "the turn has ended");
+});
+
+t.test("a CLI that closes its review while the user is in it leads them back in Normal mode", async (t) => {
   const reviewer = await start(t, TERMINAL);
   const before = await reviewer.layout();
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<C-\\><C-n>:GeminiReview<CR>Ax");
   t.equal(await reviewer.close(id), "onex\n2\nthree\n".replace("onex\n2", "one\n2x"));
-  await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");
-  t.same(await reviewer.layout(), before);
+  await reviewer.outcomes();
+  t.same(await reviewer.layout(), { ...before, mode: "nt" });
 });
 
-t.test("from Insert mode to the review and back", async (t) => {
-  for (const [keys, line] of [
-    ["A more", "b more and on"],
-    ["A more<Left><Left>", "b mo and onre"],
-  ] as const) {
-    const reviewer = await start(
-      t,
-      `vim.keymap.set('i', '<C-g>', '<Cmd>GeminiReview<CR>') vim.cmd.edit('b.txt')`,
-    );
+for (const [mode, keys] of [
+  ["Insert", "A more<C-g>"],
+  ["Replace", "Rx<C-g>"],
+  ["Visual", "v<C-g>"],
+  ["Select", "gh<C-g>"],
+] as const)
+  t.test(`${mode} mode ends when the user goes to a review`, async (t) => {
+    const map = "vim.keymap.set({ 'i', 'v' }, '<C-g>', '<Cmd>GeminiReview<CR>')";
+    const reviewer = await start(t, `${map} vim.cmd.edit('b.txt')`);
     await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    await reviewer.nvim.input(`${keys}<C-g>`);
+    await reviewer.nvim.input(keys);
     t.same(await reviewer.nvim.lua("return { vim.b.gemini_diff.role, vim.api.nvim_get_mode().mode }"), [
       "proposal",
       "n",
     ]);
     await reviewer.nvim.input(":w<CR>");
     await reviewer.outcome();
-    await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 'i'`, "Insert mode");
-    await reviewer.nvim.input(" and on");
-    t.equal(await reviewer.nvim.lua("return vim.api.nvim_get_current_line()"), line);
-  }
-});
+    await reviewer.outcomes();
+    t.same(await reviewer.nvim.lua("return { vim.fn.expand('%:t'), vim.api.nvim_get_mode().mode }"), [
+      "b.txt",
+      "n",
+    ]);
+  });
 
 t.test(":GeminiReview lands on the first hunk and comes back to the same place", async (t) => {
   const lines = Array.from({ length: 300 }, (_, index) => `${index}\n`).join("");

@@ -106,6 +106,11 @@ t.test("several: the one in the current window, else the user chooses", async (t
   t.equal(await nvim.lua("return vim.b.gemini_diff.filePath"), path("a.txt"));
   await nvim.input(":GeminiAccept<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id: a, content: "new a\n" } });
+  await nvim.waitFor(
+    "vim.fn.fnamemodify((vim.b.gemini_diff or {}).filePath or '', ':t') == 'b.txt'",
+    "the next proposal",
+  );
+  await nvim.lua("vim.api.nvim_set_current_win(vim.fn.bufwinid('other.txt'))");
   await nvim.lua(`_G.answer, _G.asked = 'three', {}`);
   await nvim.input(":GeminiReject b.txt<CR>");
   t.same(await nvim.lua("return asked"), [["b.txt (two)", "b.txt (three)"]]);

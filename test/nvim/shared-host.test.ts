@@ -34,12 +34,14 @@ t.test("the bridge in the standard Node host", async (t) => {
 
   await t.test("serves a client, stops and starts again in the same host process", async (t) => {
     await nvim.command("edit a.txt");
+    const addresses = new Set<string>();
     for (const round of ["first", "second"]) {
       await nvim.command("GeminiStart");
       await nvim.waitFor(isRunning, `the ${round} start`, 15_000);
       const [file, ...others] = readDiscovery(nvim.dirs.tmp);
       if (!file) throw new Error("no discovery file");
       t.same(others, []);
+      addresses.add(`${file.port} ${file.content.authToken}`);
       const client = await connectClient(t, { port: file.port, token: file.content.authToken });
       const path = nvim.path("a.txt");
       await client.waitForNotification(
@@ -54,6 +56,7 @@ t.test("the bridge in the standard Node host", async (t) => {
       t.same(readDiscovery(nvim.dirs.tmp), []);
       await client.close();
     }
+    t.equal(addresses.size, 1, "port and token stay");
     t.equal(await nvim.lua("return vim.fn['remote#host#IsRunning']('node')"), 1);
   });
 

@@ -50,5 +50,8 @@ t.test("one that the user started", async (t) => {
   t.match(said, /Qwen Code, process \d+/);
   t.match(said, /is not connected to this Neovim/);
   t.match(said, /OK.*IDE mode is on in .*\.qwen\/settings\.json/);
-  t.match(said, /WARNING.*asks nobody in mode auto-edit, so that no diff opens \(.*settings\.json\)/);
+  t.match(
+    said,
+    /WARNING.*writes without asking in mode auto-edit, so that no diff opens \(.*settings\.json\)/,
+  );
 });

@@ -129,7 +129,7 @@ export class Reviewer {
     await this.nvim.command("GeminiReview");
   }
 
-  layout(): Promise<unknown> {
-    return this.nvim.lua(LAYOUT);
+  async layout(): Promise<Record<string, unknown>> {
+    return z.record(z.string(), z.unknown()).parse(await this.nvim.lua(LAYOUT));
   }
 }

@@ -8,7 +8,7 @@ import { createAnnouncements } from "../../src/discovery/announcements.ts";
 import { cleanUpDiscovery } from "../../src/discovery/cleanup.ts";
 import { createDiscoveryFile } from "../../src/discovery/file.ts";
 import { readFileName } from "../../src/profiles/paths.ts";
-import { profileSetting, readProfileSettings } from "../../src/profiles/profile-settings.ts";
+import { readSettings, setting } from "../../src/profiles/settings.ts";
 import { read, startProfiles } from "../support/profiles.ts";
 import { announcement } from "../support/temporary.ts";
 
@@ -47,9 +47,9 @@ t.test("its settings, by its own keys", async (t) => {
   };
   const ide = (name: string) => {
     const { settings, defaults } = find(name);
-    const found = readProfileSettings({ settings, defaults }, { HOME: home }, cwd);
-    const said = profileSetting(found, settings.ide, z.boolean());
-    return [said && [said.value, relative(home, said.path)], found.broken.map(({ problem }) => problem)];
+    const files = readSettings({ settings, defaults }, { HOME: home }, cwd);
+    const said = setting(files, settings.ide, z.boolean());
+    return [said && [said.value, relative(home, said.path)], files.flatMap(({ problem = [] }) => problem)];
   };
   for (const [name, path, text] of [
     ["gemini", ".gemini/settings.json", '{ "ide": { "enabled": true } }'],

@@ -50,6 +50,10 @@ local M = {}
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
 
+--- Port and tokens of the last host. Kept for the lifetime of Neovim: running CLIs and their hooks know no others.
+---@type { port?: integer, tokens?: table<string, string> }
+local address = {}
+
 --- Fires a `User` autocommand that scripts may listen to.
 ---@param pattern string
 ---@param data? table
@@ -70,6 +74,11 @@ end
 ---@return gemini_bridge.HostStatus
 function M.get()
   return current
+end
+
+---@return { port?: integer, tokens?: table<string, string> } # What the next host should listen on and accept.
+function M.address()
+  return address
 end
 
 --- What the user is told of a CLI: Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0,
@@ -106,6 +115,9 @@ end
 function M.set(new)
   local old = current
   current = new
+  if new.port and new.tokens then
+    address = { port = new.port, tokens = new.tokens }
+  end
   local function shown(status)
     local hidden = status.shared and (status.shared.excluded or status.shared.paused) or false
     local clients = vim.tbl_map(function(client)

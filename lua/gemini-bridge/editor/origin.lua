@@ -1,16 +1,11 @@
---- Where the user is, and the way back there.
+--- Moves the focus for the user, always into Normal mode.
 local M = {}
 
----@class gemini_bridge.Origin
----@field win integer
----@field mode string |mode()|
----@field at_end boolean The cursor stands behind the line's last character, as it can only in Insert mode.
-
---- How many passages are under way.
+--- Number of passages that have begun and not ended.
 local passages = 0
 
---- Whether the focus only passes through the window in which it is: the plugin moves it, or Neovim does because a
---- window of the plugin's closes. Nothing of the user's begins there, such as the automatic insert of a terminal.
+--- Whether the plugin moves the focus right now, or Neovim does because a window of the plugin closes. Nothing of the
+--- user's begins in a window that is entered meanwhile, such as the Terminal mode of a CLI.
 ---@return boolean
 function M.is_passing()
   return passages > 0
@@ -27,54 +22,28 @@ function M.pass()
   end
 end
 
----@return gemini_bridge.Origin
-function M.here()
-  local mode = vim.api.nvim_get_mode().mode
-  return { win = vim.api.nvim_get_current_win(), mode = mode, at_end = vim.fn.col(".") >= vim.fn.col("$") }
+--- Ends Visual and Select mode. Neovim 0.10 keeps them when the focus moves, and the next key would change the other
+--- text.
+function M.end_visual()
+  if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
+    vim.cmd.normal({ "\27", bang = true })
+  end
 end
 
---- Moves the focus in Normal mode: keys that were meant for a file or a terminal must not change another text.
+--- Moves the focus and ends in Normal mode: keys that are meant for one text must not reach another one, or a CLI.
 ---@param win integer
 function M.go(win)
-  if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
+  M.end_visual()
+  if vim.api.nvim_get_mode().mode:find("^[iR]") then
     vim.cmd.stopinsert()
   end
   local arrive = M.pass()
   -- The window is entered also when an autocommand fails on the way.
   pcall(vim.api.nvim_set_current_win, win)
   arrive()
-end
-
---- Goes on in the mode in which the user left the window: Terminal mode or Insert mode.
----@param origin gemini_bridge.Origin
-local function resume(origin)
-  local kind = origin.mode:sub(1, 1)
-  local is_terminal = vim.bo[vim.api.nvim_win_get_buf(origin.win)].buftype == "terminal"
-  if not (kind == "t" and is_terminal or kind == "i" and not is_terminal) then
-    return
-  end
-  local function insert()
-    if vim.api.nvim_get_current_win() == origin.win then
-      vim.cmd.startinsert({ bang = kind == "i" and origin.at_end })
-    end
-  end
-  if vim.startswith(vim.api.nvim_get_mode().mode, "i") then
-    -- Until the Insert mode of the other window has ended, |:startinsert| is ignored.
-    vim.api.nvim_create_autocmd(
-      "ModeChanged",
-      { pattern = "i*:n*", once = true, callback = vim.schedule_wrap(insert) }
-    )
-  else
-    insert()
-  end
-end
-
---- Takes the user back.
----@param origin gemini_bridge.Origin
-function M.back(origin)
-  if vim.api.nvim_win_is_valid(origin.win) then
-    M.go(origin.win)
-    resume(origin)
+  if vim.bo.buftype == "terminal" then
+    -- Many users start Terminal mode in an autocommand.
+    vim.cmd.stopinsert()
   end
 end
 

@@ -10,7 +10,7 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 function M.make()
   local options = require("gemini-bridge.config").get()
   local decisions = require("gemini-bridge.bridge.decisions")
-  local last = require("gemini-bridge.bridge.status").get()
+  local address = require("gemini-bridge.bridge.status").address()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
@@ -29,8 +29,8 @@ function M.make()
     hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     reconnect = options.terminal.reconnect,
-    port = last.port,
-    tokens = last.tokens,
+    port = address.port,
+    tokens = address.tokens,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),
     server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
     tools = {

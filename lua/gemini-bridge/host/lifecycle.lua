@@ -60,7 +60,7 @@ local function failed(problem)
   notify("The bridge did not start: " .. problem, "error")
 end
 
---- Brings a crashed host back on the port and token that connected CLIs know.
+--- Starts a host in the place of one that crashed.
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
 ---@param reason string
@@ -80,7 +80,7 @@ local function recover(last, ended, reason)
   if restarts == 1 then
     notify(("Gemini's host ended unexpectedly (%s); restarting"):format(reason), "warn")
   end
-  local waiting = { state = "starting", workspace = {}, clients = {}, port = last.port, tokens = last.tokens }
+  local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
     -- Unless the user has stopped the bridge meanwhile, or stopped and started it.

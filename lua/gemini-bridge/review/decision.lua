@@ -34,12 +34,17 @@ end
 
 --- Takes a review that has ended off the screen and frees what it used.
 ---@param review gemini_bridge.Review
-local function dismiss(review)
+---@param place integer Its former place in the queue.
+---@param is_decided boolean Whether the user decided it.
+local function dismiss(review, place, is_decided)
   for _, stop in ipairs(review.stops) do
     safely.attempt(stop)
   end
+  local was_inside = false
   if review.view then
-    safely.attempt(leave.close, review.view)
+    safely.attempt(function()
+      was_inside = leave.close(review.view)
+    end)
     review.view = nil
   end
   local buffers = review.buffers
@@ -47,8 +52,10 @@ local function dismiss(review)
     safely.attempt(window.delete_buffer, buffers.proposal)
     safely.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
   end
-  -- Not in this tick: the mode in which the user goes on is entered at the end of it.
-  vim.schedule(queue.show_next)
+  -- Not in this tick: Normal mode is entered at the end of it.
+  vim.schedule(function()
+    review.dismissed(review, place, is_decided and was_inside)
+  end)
 end
 
 ---@param review gemini_bridge.Review
@@ -58,7 +65,8 @@ end
 ---@param content? string
 ---@return boolean first False when it had ended before.
 local function conclude(review, outcome, when, event, content)
-  if not queue.remove(review) then
+  local place = queue.remove(review)
+  if not place then
     return false
   end
   if event then
@@ -69,7 +77,7 @@ local function conclude(review, outcome, when, event, content)
   emit(outcome, review)
   local function off_the_screen()
     safely.run(function()
-      dismiss(review)
+      dismiss(review, place, outcome ~= "Closed")
     end)
   end
   if when == "now" then

@@ -28,28 +28,52 @@ local M = {}
 ---@field parked boolean The user has put something else into its window.
 ---@field view? gemini_bridge.View While it is on the screen.
 ---@field stops fun()[] What ends with it.
+---@field position? { number: integer, count: integer } While several are to be decided: "2 of 5".
+---@field dismissed fun(review: gemini_bridge.Review, place: integer, in_series: boolean) Once it is off the screen.
 
 ---@type gemini_bridge.Review[]
 local reviews = {}
+--- Number of reviews that have ended since the queue was empty.
+local ended = 0
 
 ---@return gemini_bridge.Review[]
 function M.all()
   return reviews
 end
 
----@param review gemini_bridge.Review
-function M.add(review)
-  reviews[#reviews + 1] = review
+--- Numbers the reviews, and shows the numbers above those that are on the screen.
+local function number()
+  local count = ended + #reviews
+  for index, review in ipairs(reviews) do
+    review.position = count > 1 and { number = ended + index, count = count } or nil
+  end
+  safely.run(function()
+    for _, review in ipairs(reviews) do
+      winbar.update(review)
+    end
+  end)
 end
 
 ---@param review gemini_bridge.Review
----@return boolean removed False when it was decided before.
+function M.add(review)
+  reviews[#reviews + 1] = review
+  number()
+end
+
+---@param review gemini_bridge.Review
+---@return integer? place It had in the queue, 1-based. nil when it was removed before.
 function M.remove(review)
-  local count = #reviews
-  reviews = vim.tbl_filter(function(other)
-    return other ~= review
-  end, reviews)
-  return #reviews < count
+  local place = vim.iter(ipairs(reviews)):find(function(_, other)
+    return other == review
+  end)
+  if place then
+    -- A copy: others iterate over the list while reviews end.
+    reviews = vim.list_slice(reviews)
+    table.remove(reviews, place)
+    ended = #reviews == 0 and 0 or ended + 1
+    number()
+  end
+  return place
 end
 
 ---@param review gemini_bridge.Review

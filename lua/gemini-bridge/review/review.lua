@@ -10,6 +10,7 @@ local origin = require("gemini-bridge.editor.origin")
 local proposal = require("gemini-bridge.review.proposal")
 local queue = require("gemini-bridge.review.queue")
 local safely = require("gemini-bridge.editor.safely")
+local series = require("gemini-bridge.review.series")
 local stale = require("gemini-bridge.review.stale")
 local text = require("gemini-bridge.review.text")
 local turn = require("gemini-bridge.editor.turn")
@@ -111,6 +112,49 @@ local function make(review)
   end)
 end
 
+--- Goes to a review, which is shown first when it is not on the screen.
+---@param review gemini_bridge.Review
+function M.enter(review)
+  local here = vim.api.nvim_get_current_win()
+  if not review.view and not queue.show(review) then
+    return
+  elseif here == review.view.proposal then
+    return
+  end
+  review.view.origin = here
+  origin.go(review.view.proposal)
+  follow.update(review)
+  local first = review.hunks[1]
+  if first and not review.view.visited then
+    vim.api.nvim_win_set_cursor(review.view.proposal, { hunks.line(first), 0 })
+  end
+  review.view.visited = true
+end
+
+--- Goes to a review as soon as windows may be touched, unless it has ended by then.
+---@param review gemini_bridge.Review
+local function enter_soon(review)
+  safely.run(function()
+    if queue.has(review) then
+      M.enter(review)
+    end
+  end)
+end
+
+--- Shows the reviews that wait. A user who has decided inside a proposal goes on to the next one.
+---@param review gemini_bridge.Review The one that has ended.
+---@param place integer Its former place in the queue.
+---@param in_series boolean Whether the user decided it in its window.
+local function go_on(review, place, in_series)
+  queue.show_next()
+  local next_review = in_series and series.next(place)
+  if next_review then
+    enter_soon(next_review)
+  elseif in_series then
+    series.expect(review.client)
+  end
+end
+
 --- Creates a review that is pending. Its buffers follow as soon as buffers may be touched.
 ---@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
 ---@return gemini_bridge.Review
@@ -127,11 +171,17 @@ function M.create(params)
     stale = false,
     parked = false,
     stops = {},
+    dismissed = go_on,
   }
   queue.add(review)
+  local follows = series.continues(review)
   safely.run(function()
     make(review)
   end)
+  queue.show_next()
+  if follows then
+    enter_soon(review)
+  end
   return review
 end
 
@@ -149,29 +199,6 @@ function M.replace(review, params)
       end)
     end
   end)
-end
-
---- Goes to a review, which is shown first when it is not on the screen.
----@param review gemini_bridge.Review
-function M.enter(review)
-  local here = origin.here()
-  if not review.view and not queue.show(review) then
-    return
-  end
-  local before = review.view.origin
-  if here.win == review.view.proposal then
-    return
-  elseif here.win ~= before.win or here.mode ~= "nt" then
-    -- Whoever has left Terminal mode only to come here goes back into it.
-    review.view.origin = here
-  end
-  origin.go(review.view.proposal)
-  follow.update(review)
-  local first = review.hunks[1]
-  if first and not review.view.visited then
-    vim.api.nvim_win_set_cursor(review.view.proposal, { hunks.line(first), 0 })
-  end
-  review.view.visited = true
 end
 
 return M

@@ -41,7 +41,6 @@ function M.open(params)
   end
   last_id = math.max(last_id, params.id)
   announce(life.create(params))
-  queue.show_next()
 end
 
 --- The review that the host means. Raises when it has ended.

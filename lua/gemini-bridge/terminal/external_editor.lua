@@ -119,9 +119,9 @@ end
 ---@param path string
 ---@param channel integer Of the editor: closed when the buffer is gone.
 function M.open(path, channel)
-  local here = origin.here()
+  local here, mode = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode
   local was_asked_here = vim.bo.buftype == "terminal"
-  local terminal = was_asked_here and here.win or terminal_window() or here.win
+  local terminal = was_asked_here and here or terminal_window() or here
   local buf = load(vim.fn.fnamemodify(path, ":p"))
   local win = window.open(buf, beside(terminal))
   window.make_plain(win)
@@ -150,8 +150,11 @@ function M.open(path, channel)
       local is_here = vim.api.nvim_get_current_buf() == buf
       vim.schedule(function()
         hide_float(terminal, false)
-        if was_asked_here and is_here then
-          origin.back(here)
+        if was_asked_here and is_here and vim.api.nvim_win_is_valid(here) then
+          origin.go(here)
+          if mode == "t" then
+            vim.cmd.startinsert()
+          end
         end
       end)
     end,

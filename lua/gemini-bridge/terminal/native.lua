@@ -65,9 +65,8 @@ end
 --- Shows it in the current tab.
 ---@param enter boolean Move the focus there.
 function View:show(enter)
-  if enter and vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    -- Visual mode would come along, and keep Neovim 0.10 from going on to terminal mode.
-    vim.cmd.normal({ "\27", bang = true })
+  if enter then
+    origin.end_visual()
   end
   local win = self:window()
   if win then
@@ -201,8 +200,21 @@ function M.new(place, buf)
   on("BufLeave", function()
     view:leave()
   end)
+  local is_closing = false
+  vim.api.nvim_create_autocmd("WinClosed", {
+    group = group,
+    callback = function()
+      is_closing = true
+      vim.schedule(function()
+        is_closing = false
+      end)
+    end,
+  })
   on("BufEnter", function()
-    view:resume()
+    -- When another window closes, Neovim chooses where the user goes. The next keys may be meant for something else.
+    if not is_closing then
+      view:resume()
+    end
   end)
   if place.position == "float" then
     vim.api.nvim_create_autocmd("VimResized", {

@@ -44,7 +44,7 @@ async function findBy(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
   if (editors.length === 0) return undefined;
-  const idePid = idePidOf({ pid, env, cwd }, await processes());
+  const idePid = idePidOf({ pid, env }, await processes());
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;

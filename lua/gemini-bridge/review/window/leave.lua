@@ -42,7 +42,7 @@ end
 ---@param view gemini_bridge.View
 ---@return integer buf
 local function replacement(view)
-  local before = view.before.windows[view.origin.win]
+  local before = view.before.windows[view.origin]
   for _, buf in ipairs({ view.borrowed and view.borrowed.buf or 0, before and before.buf or 0 }) do
     if buf > 0 and vim.api.nvim_buf_is_valid(buf) then
       return buf
@@ -111,18 +111,20 @@ local function close_windows(view)
   end
 end
 
---- Closes the review's windows; everything is then as it was before, but for what the user changed meanwhile. Whoever
---- is in one of them is taken back to where they were, in the mode that they were in. May run twice.
+--- Closes the windows of a review and restores the layout, except what the user has changed meanwhile. A user in one of
+--- these windows goes back to the window before, in Normal mode. May run twice.
 ---@param view gemini_bridge.View
+---@return boolean was_inside Whether the user was in one of the windows.
 function M.close(view)
   view.stop_sizes()
   local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
   local ended = is_open and restore.save(view.before.tab) or view.shown
-  local here = origin.here()
+  local here = vim.api.nvim_get_current_win()
+  local was_inside = view.arrive ~= nil or vim.list_contains(view.made, here) and shows_ours(view, here)
   local arrive = origin.pass()
-  if view.arrive or vim.list_contains(view.made, here.win) and shows_ours(view, here.win) then
+  if was_inside and vim.api.nvim_win_is_valid(view.origin) then
     -- First, or closing the window would choose where the focus goes.
-    safely.attempt(origin.back, view.origin)
+    safely.attempt(origin.go, view.origin)
   end
   local directory = vim.fn.getcwd()
   safely.attempt(give_back, view)
@@ -131,11 +133,12 @@ function M.close(view)
   if is_open then
     safely.attempt(restore.restore, view.before, view.shown, ended, view.chosen)
   end
-  safely.attempt(scroll_back, view, here.win)
+  safely.attempt(scroll_back, view, here)
   arrive()
   if view.arrive then
     view.arrive()
   end
+  return was_inside
 end
 
 return M

@@ -16,7 +16,7 @@ local M = {}
 ---@field buffers gemini_bridge.ReviewBuffers
 ---@field made integer[] Those of the two windows that did not exist before.
 ---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
----@field origin gemini_bridge.Origin Where the user was.
+---@field origin integer Window in which the user was.
 ---@field visited? boolean The user has been led to it.
 ---@field arrive? fun() Ends the passage that began when Neovim closed the window that the user was in.
 ---@field before gemini_bridge.Layout
@@ -106,7 +106,7 @@ function M.open(buffers, layout)
   local tab = vim.api.nvim_get_current_tabpage()
   local view = { ---@type gemini_bridge.View
     tab = tab,
-    origin = origin.here(),
+    origin = vim.api.nvim_get_current_win(),
     before = restore.save(tab),
     buffers = buffers,
     made = {},

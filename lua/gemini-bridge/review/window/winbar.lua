@@ -63,6 +63,8 @@ end
 ---@return string
 local function proposal_bar(review, width)
   local said = { "Proposal for " }
+  local position = review.position
+  said[#said + 1] = position and ("%d of %d"):format(position.number, position.count)
   said[#said + 1] = hunks(review)
   said[#said + 1] = M.note(review)
   local rest = vim.fn.strdisplaywidth(table.concat(said, " · ") .. " · " .. help()) + 2

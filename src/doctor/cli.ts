@@ -1,0 +1,60 @@
+/** Checks one CLI, running or about to be started: whether it finds the editor, connects to it, and opens diffs. */
+import * as z from "zod";
+import type { Profile } from "../profiles/profiles.ts";
+import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
+import { checkConnection, type Searcher } from "./connection.ts";
+import type { Bridge } from "./contract.ts";
+import { type Appearance, checkMode } from "./mode.ts";
+import { checkPlace } from "./place.ts";
+import type { Findings } from "./section.ts";
+
+type Subject = Searcher & Omit<Appearance, "files">;
+
+/** @param bridge that of the Neovim that asks; without one any editor will do */
+export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
+  const { profile, env, cwd } = subject;
+  const files = readSettings(profile, env, cwd);
+  if (profile.name === "gemini") checkConnection(findings, subject, bridge);
+  else checkPlace(findings, subject, bridge);
+  checkFiles(findings, files);
+  checkIdeMode(findings, profile, files, bridge);
+  checkMode(findings, { ...subject, files });
+  if (profile.dropsEdits)
+    findings.info(
+      "after Yes in its own terminal it drops what was edited here, which comes back as a review",
+    );
+}
+
+function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
+  for (const { path, problem, isIgnored } of files) {
+    if (problem === undefined) continue;
+    if (isIgnored) findings.warn(`${path} ${problem}`, "put it where root alone can write, or remove it");
+    else findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
+  }
+}
+
+function checkIdeMode(
+  findings: Findings,
+  { name, settings, answer, defaults }: Profile,
+  files: readonly SettingsFile[],
+  bridge: Bridge | undefined,
+): void {
+  const said = setting(files, settings.ide, z.boolean());
+  if (said?.value) findings.ok(`IDE mode is on in ${said.path}`);
+  else if (said)
+    findings.error(
+      `IDE mode is off in ${said.path}`,
+      `type \`/ide enable\` in it, or set ${settings.ide} there`,
+    );
+  else if (defaults && bridge && bridge.state !== "running")
+    findings.info("IDE mode is off, as by default; a bridge that runs may turn it on in its terminals");
+  else {
+    if (name === "gemini" && bridge?.connection !== undefined)
+      findings.info(`is not made to connect without a question: ${bridge.connection}`);
+    // The wrong answer runs `/ide install`, which knows no Neovim.
+    findings.error(
+      "IDE mode is off, as by default",
+      `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,
+    );
+  }
+}

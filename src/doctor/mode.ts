@@ -1,0 +1,102 @@
+/**
+ * The approval mode of a CLI, as its screen, its command line and its settings tell: only in mode "default" a diff
+ * opens. Policy files and lists of allowed tools are not read.
+ */
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import type { Profile } from "../profiles/profiles.ts";
+import { type SettingsFile, setting } from "../profiles/settings.ts";
+import type { Findings } from "./section.ts";
+
+/** The line above the prompt of Gemini CLI 0.61.0 and its surroundings (`ApprovalModeIndicator`). */
+const RULE = /^─{20,}$/;
+
+/** The start of the line below it, by mode. */
+const INDICATORS: [RegExp, string][] = [
+  [/^auto-accept edits\b/, "auto_edit"],
+  [/^YOLO\b/, "yolo"],
+  [/^plan\b/, "plan"],
+  [/^\S+ to accept edits\b/, "default"],
+];
+
+/** The keys that leave a mode of Gemini CLI. */
+const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
+
+const text = { type: "string" } as const;
+
+/** With options whose value could look like a flag. */
+const OPTIONS = {
+  "approval-mode": text,
+  yolo: { type: "boolean", short: "y" },
+  prompt: { ...text, short: "p" },
+  "prompt-interactive": { ...text, short: "i" },
+} as const;
+
+/** A CLI as it shows itself. */
+export interface Appearance {
+  readonly profile: Profile;
+  /** Its command line. */
+  readonly words: readonly string[];
+  /** The strongest first. */
+  readonly files: readonly SettingsFile[];
+  /** The end of what its terminal shows, if it runs in one of Neovim's. */
+  readonly screen?: readonly string[] | undefined;
+}
+
+interface Mode {
+  /** As the command line names it. */
+  readonly name: string;
+  /** The source of the name. */
+  readonly from: string;
+}
+
+export function checkMode(findings: Findings, appearance: Appearance): void {
+  const { name, from } = findMode(appearance);
+  if (name === "default") findings.ok("asks before it writes, which opens a diff");
+  else if (name === "plan")
+    findings.warn(
+      `writes nothing in plan mode, so that no diff opens (${from})`,
+      "press Shift-Tab in it, or start it without that",
+    );
+  else
+    findings.warn(
+      `writes without asking in mode ${name}, so that no diff opens (${from})`,
+      adviceFor(name, appearance),
+    );
+}
+
+function adviceFor(mode: string, { profile }: Appearance): string {
+  const { name, like, args, defaults } = profile;
+  const key = like === "gemini" ? KEYS[mode] : undefined;
+  if (key !== undefined) return `press ${key} in it, or start it without that`;
+  const start = args.length > 0 ? `start it by :Gemini cli=${name}, or` : "start it";
+  return `${start} with --approval-mode default${defaults ? "; or :GeminiGate on" : ""}`;
+}
+
+function findMode({ profile, words, files, screen = [] }: Appearance): Mode {
+  const shown = modeOnScreen(screen);
+  if (shown !== undefined) return { name: shown, from: "its screen" };
+  const flag = modeInWords(words);
+  if (flag !== undefined) return { name: flag, from: "its command line" };
+  const key = profile.settings.approval;
+  const said = key === undefined ? undefined : setting(files, key, z.string());
+  // Gemini CLI takes YOLO from the command line alone.
+  const isTaken = said !== undefined && !(profile.like === "gemini" && said.value === "yolo");
+  return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
+}
+
+/** The approval mode that a screen of Gemini CLI shows, as the command line names it. */
+export function modeOnScreen(lines: readonly string[]): string | undefined {
+  const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
+  const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();
+  return INDICATORS.find(([pattern]) => pattern.test(indicator))?.[1];
+}
+
+/** @param words from the program on, or from the interpreter before it */
+function modeInWords(words: readonly string[]): string | undefined {
+  const parsed = parseArgs({ args: [...words], options: OPTIONS, strict: false, allowPositionals: true });
+  const { "approval-mode": mode, yolo } = parsed.values;
+  if (typeof mode === "string") return mode;
+  // `--yolo=false` is a text where `--yolo` is none.
+  return yolo !== undefined && yolo !== "false" ? "yolo" : undefined;
+}

@@ -1,0 +1,67 @@
+/** The approval mode that the doctor reports, from settings, command line and screen. */
+import { join } from "node:path";
+import t from "tap";
+import { checkMode, modeOnScreen } from "../../src/doctor/mode.ts";
+import { section } from "../../src/doctor/section.ts";
+import { profilesOf } from "../../src/profiles/profiles.ts";
+import { readSettings } from "../../src/profiles/settings.ts";
+import { makeDirectory, writeFiles } from "../support/sandbox.ts";
+
+const home = makeDirectory(t);
+const GEMINI_SETTINGS = join(home, ".gemini/settings.json");
+const NODE = ["node", "--max-old-space-size=4096", "/usr/bin/gemini"];
+const AUTO_EDIT = { general: { defaultApprovalMode: "auto_edit" } };
+
+interface Case {
+  cli?: string;
+  words?: string[];
+  settings?: object;
+  screen?: string[];
+}
+
+/** The finding on a CLI in a home directory with these settings. */
+function told({ cli = "gemini", words = [], settings = {}, screen }: Case): string {
+  writeFiles(home, { [`.${cli}/settings.json`]: JSON.stringify(settings) });
+  const profile = profilesOf().find(({ name }) => name === cli);
+  if (!profile) throw new Error(cli);
+  const files = readSettings(profile, { HOME: home }, join(home, "project"));
+  const findings = section("");
+  checkMode(findings, { profile, words: [...NODE, ...words], files, screen });
+  const [item] = findings.items;
+  return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
+}
+
+const ASKS = "ok: asks before it writes, which opens a diff";
+const rule = "─".repeat(40);
+
+for (const [name, found, expected] of [
+  ["no word about a mode", {}, ASKS],
+  ["--yolo", { words: ["--yolo"] }, /^warn: .* mode yolo, .* \(its command line\) -> .*press Ctrl-Y/],
+  ["-y among other letters", { words: ["-dy"] }, /mode yolo/],
+  ["--yolo=false", { words: ["--yolo=false"] }, ASKS],
+  ["a prompt that looks like a flag", { words: ["-i", "--yolo"] }, ASKS],
+  ["a word after --", { words: ["--", "--yolo"] }, ASKS],
+  ["--approval-mode", { words: ["--approval-mode", "auto_edit"] }, /mode auto_edit, .* -> .*press Shift-Tab/],
+  [
+    "a flag over settings",
+    { words: ["--approval-mode=plan"], settings: AUTO_EDIT },
+    /writes nothing in plan/,
+  ],
+  ["settings", { settings: AUTO_EDIT }, `mode auto_edit, so that no diff opens (${GEMINI_SETTINGS})`],
+  ["YOLO in settings of Gemini CLI", { settings: { general: { defaultApprovalMode: "yolo" } } }, ASKS],
+  ["a screen over a flag", { words: ["--yolo"], screen: [rule, " shift+tab to accept edits"] }, ASKS],
+  ["a screen", { screen: [rule, " auto-accept edits  shift+tab"] }, /mode auto_edit, .* \(its screen\)/],
+  ["Qwen Code without settings", { cli: "qwen" }, /mode auto, .* \(its default\)/],
+  ["Qwen Code with a flag", { cli: "qwen", words: ["--approval-mode", "default"] }, ASKS],
+  [
+    "YOLO in settings of Qwen Code",
+    { cli: "qwen", settings: { tools: { approvalMode: "yolo" } } },
+    /mode yolo/,
+  ],
+] satisfies [string, Case, string | RegExp][])
+  t.test(name, async (t) => t.match(told(found), expected));
+
+t.test("a screen without the line above the prompt shows no mode", async (t) => {
+  t.equal(modeOnScreen(["YOLO", "auto-accept edits"]), undefined);
+  t.equal(modeOnScreen([]), undefined);
+});
