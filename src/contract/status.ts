@@ -13,6 +13,8 @@ export interface ClientInfo {
   name: string;
   version: string;
   connectedAt: number;
+  /** The CLI's end of its event stream's connection. The MCP server of its model has connections of its own. */
+  port?: number | undefined;
   /**
    * Its session is that of a host before this one. Gemini CLI goes on reading it, so that no decision is lost, but says
    * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.

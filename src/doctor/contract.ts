@@ -22,6 +22,7 @@ const Bridge = z.object({
         name: z.string(),
         label: z.string(),
         version: z.string(),
+        port: z.int().optional(),
         interrupted: z.boolean().default(false),
         hooks: z.boolean().default(false),
       }),
@@ -49,6 +50,18 @@ const RemotePlugin = z.object({
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
+/** The gate of a CLI that can have one. */
+const Gate = z.object({
+  /** The name of its profile. */
+  cli: z.string(),
+  isOn: z.boolean(),
+  /** Every connected CLI of that profile asks while the gate is on. */
+  isObeyed: z.boolean(),
+  /** `:GeminiGate on` would refuse, since no connected CLI would ask. */
+  isRefused: z.boolean(),
+});
+export type Gate = z.infer<typeof Gate>;
+
 /** The Neovim that asks. Its environment is the doctor's own. */
 export const Facts = z.object({
   version: z.string(),
@@ -61,6 +74,7 @@ export const Facts = z.object({
   isStale: z.boolean(),
   /** The end of what its terminals show, each with the program's process. */
   terminals: z.array(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
+  gates: z.array(Gate).default([]),
   /** With `host = "shared"` only. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,

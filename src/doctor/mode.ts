@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { type SettingsFile, setting } from "../profiles/settings.ts";
+import type { Gate } from "./contract.ts";
 import type { Findings } from "./section.ts";
 
 /** The line above the prompt of Gemini CLI 0.61.0 and its surroundings (`ApprovalModeIndicator`). */
@@ -41,6 +42,8 @@ export interface Appearance {
   readonly files: readonly SettingsFile[];
   /** The end of what its terminal shows, if it runs in one of Neovim's. */
   readonly screen?: readonly string[] | undefined;
+  /** Those of the Neovim that asks; nothing in a shell. */
+  readonly gates?: readonly Gate[] | undefined;
 }
 
 interface Mode {
@@ -52,25 +55,35 @@ interface Mode {
 
 export function checkMode(findings: Findings, appearance: Appearance): void {
   const { name, from } = findMode(appearance);
+  const gate = appearance.gates?.find(({ cli }) => cli === appearance.profile.name);
   if (name === "default") findings.ok("asks before it writes, which opens a diff");
   else if (name === "plan")
     findings.warn(
       `writes nothing in plan mode, so that no diff opens (${from})`,
       "press Shift-Tab in it, or start it without that",
     );
+  else if (gate?.isOn && gate.isObeyed)
+    findings.ok(`asks before it writes, because the gate is on; its own mode is ${name} (${from})`);
   else
     findings.warn(
       `writes without asking in mode ${name}, so that no diff opens (${from})`,
-      adviceFor(name, appearance),
+      gate?.isOn
+        ? "the gate is on, but is not obeyed; :GeminiGate on says why"
+        : adviceFor(name, appearance, gate),
     );
 }
 
-function adviceFor(mode: string, { profile }: Appearance): string {
-  const { name, like, args, defaults } = profile;
-  const key = like === "gemini" ? KEYS[mode] : undefined;
-  if (key !== undefined) return `press ${key} in it, or start it without that`;
-  const start = args.length > 0 ? `start it by :Gemini cli=${name}, or` : "start it";
-  return `${start} with --approval-mode default${defaults ? "; or :GeminiGate on" : ""}`;
+/** @param gate off; nothing for a CLI without one, and in a shell */
+function adviceFor(mode: string, { profile, gates }: Appearance, gate: Gate | undefined): string {
+  const { name, like, args } = profile;
+  if (like !== "gemini") {
+    const start = args.length > 0 ? `start it by :Gemini cli=${name}, or` : "start it";
+    return `${start} with --approval-mode default`;
+  }
+  const key = KEYS[mode];
+  const leave = key === undefined ? "start it with --approval-mode default" : `press ${key} in it`;
+  if (gate?.isRefused) return leave;
+  return `${leave}, or :GeminiGate on${gates ? "" : " in Neovim"}`;
 }
 
 function findMode({ profile, words, files, screen = [] }: Appearance): Mode {

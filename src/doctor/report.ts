@@ -1,6 +1,5 @@
 /** All that the doctor finds, and how a shell shows it. */
 import { release } from "node:os";
-import { basename } from "node:path";
 import { announcedEditors } from "../profiles/announced-editors.ts";
 import { profilesOf } from "../profiles/profiles.ts";
 import { containerMark } from "../system/container.ts";
@@ -15,11 +14,6 @@ import { checkMachine } from "./machine.ts";
 import { checkRunning, listRunning } from "./running.ts";
 import { checkStartable, checkStartableDescendant } from "./startable.ts";
 
-/** The names under which CLIs run. */
-export function programsOf(facts: Facts | undefined): string[] {
-  return [...new Set(profilesOf(facts?.clis).map(({ cmd: [program = ""] }) => basename(program)))];
-}
-
 /**
  * @param facts of the Neovim that asks
  * @param pid of the running CLI that is asked about
@@ -32,7 +26,13 @@ export async function examine(
   const command = facts ? ":GeminiDoctor" : `node ${process.argv[1]}`;
   const profiles = profilesOf(facts?.clis);
   const gemini = profiles.find(({ name }) => name === "gemini");
-  const asker = { bridge: facts?.bridge, command, profiles, terminals: facts?.terminals ?? [] };
+  const asker = {
+    bridge: facts?.bridge,
+    command,
+    profiles,
+    terminals: facts?.terminals ?? [],
+    gates: facts?.gates,
+  };
   const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
   const temporary = here.temporaryDirectory(process.env);
   const sections = [
@@ -40,7 +40,7 @@ export async function examine(
     checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),
     checkInstallation(facts, table, gemini),
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
-    listRunning(table, programsOf(facts), asker),
+    listRunning(table, asker),
     gemini && checkStartable(gemini, facts, table),
     ...profiles
       .filter((profile) => profile !== gemini)

@@ -1,11 +1,10 @@
 /** The CLIs that run on this machine: a list, and one of them in detail. */
-import { basename } from "node:path";
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { releaseOfCommand } from "../profiles/release.ts";
 import { here } from "../system/here.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
-import type { ProcessTable, Variables } from "../system/system.ts";
+import type { Process, ProcessTable, Variables } from "../system/system.ts";
 import { checkCli } from "./cli.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
@@ -20,19 +19,20 @@ export interface Asker {
   readonly profiles: readonly Profile[];
   /** What is to be seen of CLIs, by their processes or one above. */
   readonly terminals: Facts["terminals"];
+  readonly gates: Facts["gates"] | undefined;
 }
 
-/** @param programs the CLIs' names */
-export async function listRunning(
-  table: ProcessTable,
-  programs: readonly string[],
-  asker: Asker,
-): Promise<Section> {
+/** The processes that run CLIs of these profiles, each once. */
+export function runningClis(table: ProcessTable, profiles: readonly Profile[]): Process[] {
+  return [...new Set(profiles.flatMap((profile) => processesOf(table, profile)))];
+}
+
+export async function listRunning(table: ProcessTable, asker: Asker): Promise<Section> {
   const findings = section("Running CLIs");
-  const running = programs.flatMap((program) => processesOf(table, program));
+  const running = runningClis(table, asker.profiles);
   if (running.length === 0) findings.info("none");
   for (const { pid, command } of running) {
-    const editor = await connectedTo(table, pid, process.env, asker);
+    const editor = await connectedTo(table, pid, (await here.environment(pid)) ?? process.env, asker);
     const who = `process ${pid}: ${command}`;
     if (editor) findings.ok(`${who}, connected to ${editor}`);
     else
@@ -45,8 +45,7 @@ export async function listRunning(
 
 export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
   const found = table.get(pid);
-  const runs = ({ cmd: [program = ""] }: Profile) =>
-    processesOf(table, basename(program)).some((each) => each.pid === pid);
+  const runs = (each: Profile) => processesOf(table, each).some((process) => process.pid === pid);
   const profile = asker.profiles.find(runs) ?? GEMINI;
   const findings = section(`${profile.label}, process ${pid}`);
   if (!found) {
@@ -66,7 +65,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   else adviseToConnect(findings, table, found.seconds, asker);
   const idePid = isGemini ? idePidOf({ pid, env }, table) : here.editorProcess(table, pid);
   const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
-  checkCli(findings, { profile, env, cwd, words, idePid, screen }, asker.bridge);
+  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates: asker.gates }, asker.bridge);
   return findings;
 }
 
@@ -80,7 +79,9 @@ async function connectedTo(
   const family = familyOf(table, pid);
   if (bridge) {
     const ports = bridge.state === "running" ? [bridge.port] : [];
-    return (await here.connections(family, ports)).length === 0 ? undefined : "this Neovim";
+    const connections = await here.connections(family, ports);
+    const isClient = connections.some(({ own }) => bridge.clients.some(({ port }) => port === own));
+    return isClient ? "this Neovim" : undefined;
   }
   const editors = announcedEditors(here.temporaryDirectory(env));
   const [connection] = await here.connections(

@@ -56,7 +56,13 @@ export async function checkStartableDescendant(
 }
 
 function startedNow(profile: Profile, facts: Facts | undefined) {
-  return { profile, env: process.env, cwd: facts?.cwd ?? process.cwd(), words: profile.cmd };
+  return {
+    profile,
+    env: process.env,
+    cwd: facts?.cwd ?? process.cwd(),
+    words: profile.cmd,
+    gates: facts?.gates,
+  };
 }
 
 async function checkNode(findings: Findings, { node }: Profile): Promise<void> {

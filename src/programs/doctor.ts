@@ -7,9 +7,10 @@ import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { Facts } from "../doctor/contract.ts";
-import { examine, hasErrors, programsOf, renderText } from "../doctor/report.ts";
+import { examine, hasErrors, renderText } from "../doctor/report.ts";
+import { runningClis } from "../doctor/running.ts";
+import { profilesOf } from "../profiles/profiles.ts";
 import { here } from "../system/here.ts";
-import { processesOf } from "../system/processes.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
   pid       process id of a running CLI to look at
@@ -34,7 +35,7 @@ async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
   const table = await here.processes();
   if (list) {
-    const running = programsOf(facts).flatMap((program) => processesOf(table, program));
+    const running = runningClis(table, profilesOf(facts?.clis));
     process.stdout.write(running.map((cli) => `${cli.pid} ${cli.command}\n`).join(""));
     return 0;
   }

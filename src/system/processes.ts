@@ -5,16 +5,32 @@ import type { Process, ProcessTable } from "./system.ts";
 /**
  * The processes that run a program, themselves or as a script of Node's. Of one that started itself anew, as Gemini
  * CLI does, only the first.
- * @param program its name, such as "gemini"
+ * @param program its command line, and the npm package whose scripts run it
  */
-export function processesOf(table: ProcessTable, program: string): Process[] {
+export function processesOf(
+  table: ProcessTable,
+  { cmd: [program = ""], package: name }: { cmd: readonly string[]; package?: string | undefined },
+): Process[] {
+  const names = ["", ".js", ".mjs", ".cjs"].map((ending) => basename(program) + ending);
+  const isScript = (word: string) =>
+    names.includes(basename(word)) || (name !== undefined && isIn(name, word));
   const runs = (process: Process) => {
-    const [first, ...others] = process.command.split(" ").map((word) => basename(word));
-    return first === program || (first === "node" && others.includes(program));
+    const [first = "", ...others] = process.command.split(" ");
+    return basename(first) === basename(program) || (isNode(first) && others.some(isScript));
   };
   const found = [...table.values()].filter(runs);
   const isFound = (pid: number) => found.some((process) => process.pid === pid);
   return found.filter(({ parent }) => !isFound(parent)).sort((a, b) => a.pid - b.pid);
+}
+
+function isNode(program: string): boolean {
+  return /^node(js)?$/.test(basename(program));
+}
+
+/** Whether a file belongs to an npm package itself, and not to one that it depends on. */
+function isIn(name: string, file: string): boolean {
+  const [, rest] = `/${file}`.split(`/node_modules/${name}/`);
+  return rest !== undefined && !rest.includes("node_modules/");
 }
 
 /** A process and all below it. */

@@ -52,7 +52,7 @@ export function createClients({
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
   const report = () =>
     options.report({
-      clients: sessions.connected().map(({ info }) => describe(info)),
+      clients: sessions.connected().map(describe),
       hooks: agents.hasHeard,
     });
   const terminals = createTerminals({
@@ -73,13 +73,14 @@ export function createClients({
     changed: report,
     tell: (turn) => bridge.tell("turn", turn),
   });
-  const describe = ({ id, credential: cli, name, version, connectedAt }: SessionInfo) => ({
+  const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Session) => ({
     id,
     cli,
     label: labelOf(cli),
     name,
     version,
     connectedAt,
+    port: ports?.client,
     interrupted: earlier.has(id) && name === CLI_NAME,
     activity: activity.of(id),
     hooks: agents.hasHooks(id),

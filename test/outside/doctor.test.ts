@@ -2,10 +2,12 @@ import { spawnSync } from "node:child_process";
 import { existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
+import { z } from "zod";
 import { here } from "../../src/system/here.ts";
 import { macos } from "../../src/system/macos.ts";
+import { familyOf } from "../../src/system/processes.ts";
 import { readDiscovery } from "../support/client.ts";
-import { examine, isRunning, startClient } from "../support/doctor.ts";
+import { examine, isRunning, START, startClient } from "../support/doctor.ts";
 import { startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
@@ -92,6 +94,24 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
       t.match(cli, finding);
     });
   }
+
+  await t.test("a CLI in another TMPDIR, which only its model's server connects", async (t) => {
+    writeFiles(nvim.dirs.home, {
+      "bin/gemini.js":
+        "require('net').connect(+process.argv[2], '127.0.0.1'); setInterval(() => {}, 60_000);",
+    });
+    const port = readDiscovery(nvim.dirs.tmp)[0]?.port;
+    const program = join(nvim.dirs.home, "bin/gemini.js");
+    const shell = await nvim.lua(START, `TMPDIR=/nowhere '${process.execPath}' '${program}' ${port}`, {});
+    const cli = await nvim.waitFor(async () => {
+      const family = familyOf(await here.processes(), z.int().parse(shell));
+      const [connection] = await here.connections(family, [port ?? 0]);
+      return connection && family.at(-1);
+    }, "its connection");
+    const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, Number(cli));
+    t.match(report, /WARNING It is not connected to this Neovim/);
+    t.match(running, new RegExp(`process ${cli}: .*gemini\\.js \\d+, not connected to this Neovim`));
+  });
 
   await t.test("a container", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u REMOTE_CONTAINERS" });

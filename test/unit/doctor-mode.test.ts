@@ -1,6 +1,7 @@
 /** The approval mode that the doctor reports, from settings, command line and screen. */
 import { join } from "node:path";
 import t from "tap";
+import type { Gate } from "../../src/doctor/contract.ts";
 import { checkMode, modeOnScreen } from "../../src/doctor/mode.ts";
 import { section } from "../../src/doctor/section.ts";
 import { profilesOf } from "../../src/profiles/profiles.ts";
@@ -9,6 +10,7 @@ import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const home = makeDirectory(t);
 const GEMINI_SETTINGS = join(home, ".gemini/settings.json");
+const YOLO = ["--yolo"];
 const NODE = ["node", "--max-old-space-size=4096", "/usr/bin/gemini"];
 const AUTO_EDIT = { general: { defaultApprovalMode: "auto_edit" } };
 
@@ -17,16 +19,18 @@ interface Case {
   words?: string[];
   settings?: object;
   screen?: string[];
+  gate?: Partial<Gate>;
 }
 
 /** The finding on a CLI in a home directory with these settings. */
-function told({ cli = "gemini", words = [], settings = {}, screen }: Case): string {
+function told({ cli = "gemini", words = [], settings = {}, screen, gate }: Case): string {
   writeFiles(home, { [`.${cli}/settings.json`]: JSON.stringify(settings) });
   const profile = profilesOf().find(({ name }) => name === cli);
   if (!profile) throw new Error(cli);
   const files = readSettings(profile, { HOME: home }, join(home, "project"));
   const findings = section("");
-  checkMode(findings, { profile, words: [...NODE, ...words], files, screen });
+  const gates = gate && [{ cli: "gemini", isOn: false, isObeyed: true, isRefused: false, ...gate }];
+  checkMode(findings, { profile, words: [...NODE, ...words], files, screen, gates });
   const [item] = findings.items;
   return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
 }
@@ -36,7 +40,11 @@ const rule = "─".repeat(40);
 
 for (const [name, found, expected] of [
   ["no word about a mode", {}, ASKS],
-  ["--yolo", { words: ["--yolo"] }, /^warn: .* mode yolo, .* \(its command line\) -> .*press Ctrl-Y/],
+  [
+    "--yolo",
+    { words: ["--yolo"] },
+    /^warn: .* mode yolo, .* \(its command line\) -> press Ctrl-Y in it, or :GeminiGate on in Neovim/,
+  ],
   ["-y among other letters", { words: ["-dy"] }, /mode yolo/],
   ["--yolo=false", { words: ["--yolo=false"] }, ASKS],
   ["a prompt that looks like a flag", { words: ["-i", "--yolo"] }, ASKS],
@@ -58,6 +66,23 @@ for (const [name, found, expected] of [
     { cli: "qwen", settings: { tools: { approvalMode: "yolo" } } },
     /mode yolo/,
   ],
+  ["YOLO, with the gate off", { words: YOLO, gate: {} }, /-> press Ctrl-Y in it, or :GeminiGate on$/],
+  [
+    "YOLO, with the gate on",
+    { words: YOLO, gate: { isOn: true } },
+    /^ok: .* because the gate is on; .* yolo/,
+  ],
+  [
+    "YOLO, with a gate that is not obeyed",
+    { words: YOLO, gate: { isOn: true, isObeyed: false } },
+    /^warn: .* -> the gate is on, but is not obeyed/,
+  ],
+  [
+    "YOLO, where :GeminiGate would refuse",
+    { words: YOLO, gate: { isObeyed: false, isRefused: true } },
+    /-> press Ctrl-Y in it$/,
+  ],
+  ["Qwen Code, which cannot be gated", { cli: "qwen", gate: {} }, /--approval-mode default$/],
 ] satisfies [string, Case, string | RegExp][])
   t.test(name, async (t) => t.match(told(found), expected));
 

@@ -42,6 +42,7 @@ local M = {}
 ---@field name string
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
+---@field port? integer The CLI's end of its event stream's connection.
 ---@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
 ---@field activity "idle"|"working"|"waiting" What its agent is doing, as far as its hooks tell.
 ---@field hooks boolean A hook of it was received. Without hooks its edits are neither tracked nor gated.

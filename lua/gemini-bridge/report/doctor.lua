@@ -2,6 +2,7 @@
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
+local gate = require("gemini-bridge.turns.gate")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -52,6 +53,24 @@ local function terminals()
   return list
 end
 
+--- The gate of each CLI that can have one.
+local function gates()
+  local list = {}
+  for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
+    if cli.like == "gemini" then
+      local reach = gate.reach(cli.name)
+      local is_obeyed = #reach.others == 0
+      list[#list + 1] = {
+        cli = cli.name,
+        isOn = gate.is_on(cli.name),
+        isObeyed = is_obeyed,
+        isRefused = not is_obeyed and not reach.is_possible,
+      }
+    end
+  end
+  return list
+end
+
 --- What the doctor is told of this Neovim: `Facts` in src/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), status.get(), vim.version()
@@ -65,6 +84,7 @@ local function facts()
     end, require("gemini-bridge.config.clis").all())),
     isStale = bundle.state() == "stale",
     terminals = filled(terminals()),
+    gates = filled(gates()),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
     bridge = {
       state = bridge.state,
@@ -81,6 +101,7 @@ local function facts()
           name = client.name,
           label = client.label,
           version = client.version,
+          port = client.port,
           interrupted = client.interrupted,
           hooks = client.hooks,
         }

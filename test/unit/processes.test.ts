@@ -1,0 +1,27 @@
+/** Which processes run a CLI, by their command lines. */
+import t from "tap";
+import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
+import { processesOf } from "../../src/system/processes.ts";
+import { parseProcesses } from "../../src/system/unix.ts";
+
+const QWEN = profilesOf().find(({ name }) => name === "qwen") ?? GEMINI;
+
+const table = parseProcesses(`
+   1     0 01:00 /sbin/init
+  10     1 01:00 /usr/bin/gemini --model x
+  11     1 01:00 node /usr/local/bin/gemini
+  12     1 01:00 /usr/bin/node --max-old-space-size=4096 /opt/gemini/bundle/gemini.js
+  13    12 01:00 /usr/bin/node /opt/gemini/bundle/gemini.js
+  14     1 01:00 node /usr/lib/node_modules/@google/gemini-cli/dist/index.js
+  15     1 01:00 nodejs node_modules/@qwen-code/qwen-code/cli.js
+  20     1 01:00 vim gemini.js
+  21     1 01:00 node /usr/lib/node_modules/@google/gemini-cli/node_modules/.bin/tsserver
+  22     1 01:00 node /home/ada/gemini.test.js
+  23     1 01:00 sh -c node gemini.js
+`);
+const pids = (profile: typeof GEMINI) => processesOf(table, profile).map(({ pid }) => pid);
+
+t.test("a CLI is found by its program, its script or its npm package, each once", async (t) => {
+  t.same(pids(GEMINI), [10, 11, 12, 14]);
+  t.same(pids(QWEN), [15]);
+});
