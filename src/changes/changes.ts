@@ -1,4 +1,5 @@
 /** The changes that agents make without a review: found around each edit, shown, and kept or undone as the user says. */
+import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -27,6 +28,16 @@ export interface Changes {
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
   /** Stops looking at the disk. May run twice. */
   close(): void;
+}
+
+/** Keeps or undoes a file's change. @param ids of its hunks, all without them. @throws {Refusal} */
+type Act = (change: FileChange, ids: Set<number> | undefined) => Promise<void>;
+
+/** @returns what a message says was kept or undone */
+function summary(done: readonly { path: string; hunks: number }[]): string {
+  const files = done.length === 1 ? basename(done[0]?.path ?? "") : `${done.length} files`;
+  const hunks = done.reduce((sum, one) => sum + one.hunks, 0);
+  return hunks === 0 ? files : `${hunks} ${hunks === 1 ? "hunk" : "hunks"} in ${files}`;
 }
 
 export interface ChangesOptions {
@@ -179,13 +190,27 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     }
   }
 
-  /** Each by itself, so that one that cannot be undone keeps no other from it. */
-  function each({ files: chosen }: ChosenChanges, act: typeof undoIn): void {
-    for (const { path, hunks } of chosen)
-      void inTurn(async () => {
-        const change = files.get(path);
-        if (change) await act(change, hunks && new Set(hunks));
-      });
+  /** Acts on each file, whatever happens with the others, and tells the user the result in one message. */
+  async function decide(verb: string, { files: chosen, unsaved }: ChosenChanges, act: Act): Promise<void> {
+    const problems = unsaved.map(
+      (path) => `${basename(path)} has unsaved changes: save or discard them first`,
+    );
+    const done: { path: string; hunks: number }[] = [];
+    for (const { path, hunks } of chosen) {
+      const change = files.get(path);
+      if (!change) continue;
+      try {
+        await act(change, hunks && new Set(hunks));
+        done.push({ path, hunks: hunks?.length ?? change.text.hunks.length });
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        problems.push(error.message);
+      }
+    }
+    const result = done.length > 0 ? [`${verb} ${summary(done)}.`] : [];
+    if (result.length + problems.length === 0) result.push("No unreviewed changes.");
+    const text = [...result, problems.join("; ")].filter((part) => part !== "").join(" ");
+    bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
   }
 
   async function undoIn(before: FileChange, ids: Set<number> | undefined): Promise<void> {
@@ -202,7 +227,7 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     }
     const hunks =
       left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
-    if (left > 0) throw new Refusal(`${path}: ${hunks} since the agent wrote it (conflict)`);
+    if (left > 0) throw new Refusal(`${basename(path)}: ${hunks} since the agent wrote it (conflict)`);
   }
 
   void inTurn(async () => {
@@ -226,8 +251,9 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
           await syncPath(real);
           for (const { look } of looks.values()) look.written(real, await readDiskFile(real));
         }),
-      changes_keep: (chosen) => each(chosen, async (change, ids) => files.set(kept(change, ids))),
-      changes_undo: (chosen) => each(chosen, undoIn),
+      changes_keep: (chosen) =>
+        inTurn(() => decide("Kept", chosen, async (change, ids) => files.set(kept(change, ids)))),
+      changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undoIn)),
       change_lines_asked: ({ path }) =>
         inTurn(() => {
           const change = files.get(path);

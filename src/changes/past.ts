@@ -1,5 +1,6 @@
 /** The history as the user looks at it, and what they take back of it. */
 
+import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
@@ -52,6 +53,7 @@ export function createPast({ bridge, history, inTurn, restored }: PastOptions): 
         await restored(path);
         if (next.text.hunks.length > 0)
           throw new Refusal(`some of it stays in ${path}: it has been edited (conflict)`);
+        bridge.tell("message", { level: "info", text: `Undid this change of ${cli} in ${basename(path)}.` });
       }),
   };
 }

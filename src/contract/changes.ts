@@ -1,5 +1,6 @@
 /** What Lua is told of files that agents have changed, and what it asks of them: a part of CONTRACT 1. */
 import * as z from "zod";
+import { list } from "./list.ts";
 
 /** Lines that stand where others stood before an agent came. */
 export interface ShownHunk {
@@ -35,7 +36,9 @@ export interface ShownChange {
 
 /** Files, and of each the hunks that are meant; without them the whole file. */
 export const ChosenChanges = z.object({
-  files: z.array(z.object({ path: z.string(), hunks: z.array(z.number().int()).optional() })),
+  files: list(z.object({ path: z.string(), hunks: z.array(z.number().int()).optional() })),
+  /** Files that were left out because they have unsaved changes here, for the message. */
+  unsaved: list(z.string()),
 });
 export type ChosenChanges = z.infer<typeof ChosenChanges>;
 
@@ -44,7 +47,7 @@ export const changeEvents = {
   /** The user has written a file, while {@link ChangeCalls.changes_follow} asks for that. */
   file_written: z.object({ path: z.string() }),
   changes_keep: ChosenChanges,
-  /** None of the files has unsaved changes here. */
+  /** None of the `files` has unsaved changes here. */
   changes_undo: ChosenChanges,
   /** The user wants to see what stood there before: answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),

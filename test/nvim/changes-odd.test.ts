@@ -173,7 +173,7 @@ t.test("what is typed wrong, and what is not there", async (t) => {
   await nvim.command("GeminiKeep all");
   await lists(t);
   await nvim.command("GeminiUndo all");
-  await says(/Nothing is changed that is not kept/);
+  await says(/No unreviewed changes\./);
   t.ok(existsSync(nvim.path("a.txt")));
 });
 

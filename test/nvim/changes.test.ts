@@ -90,6 +90,7 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   await nvim.command("w");
   await nvim.input(":5GeminiKeep<CR>");
   await signs(t, "2-2 ┃, 7-7 ▁", "the hunk in the range is kept");
+  await says(bridge, /^gemini-bridge: Kept 1 hunk in a\.txt\.$/m);
   t.equal(String(read("a.txt")), "0\none\n2\n3\n3a\n3b\n4\n6\n");
   await nvim.input("gg:GeminiUndo<CR>");
   await says(bridge, /No change here/);
@@ -98,6 +99,7 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   await nvim.lua("vim.keymap.set('n', '[g', '<Plug>(gemini-prev-change)')");
   await nvim.input("]g:GeminiUndo<CR>");
   await signs(t, "7-7 ▁", "the hunk at the cursor is undone");
+  await says(bridge, /^gemini-bridge: Undid 1 hunk in a\.txt\.$/m);
   t.equal(String(read("a.txt")), "0\n1\n2\n3\n3a\n3b\n4\n6\n");
   t.equal(await lines(), "0 1 2 3 3a 3b 4 6");
   t.equal(await nvim.lua("return vim.bo.modified"), false);
@@ -160,11 +162,37 @@ t.test("a list by turn, old lines on demand, everything at once", async (t) => {
   await nvim.command("cclose");
   await nvim.command("GeminiUndo all");
   await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+  await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\.$/m);
   t.ok(read("a.txt").equals(latin1));
   t.ok(read("b.txt").equals(bom));
   t.equal(String(read("gone.txt")), "old\n");
   t.notOk(existsSync(nvim.path("new.txt")));
   t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
+});
+
+t.test("undoing several files reports the result in one message", async (t) => {
+  const { bridge, nvim, agent, read, signs } = await start(t, {
+    files: { "a.txt": "1\n", "b.txt": "1\n" },
+    args: ["a.txt"],
+  });
+  await agent.write("a.txt", "2\n");
+  await agent.write("b.txt", "2\n");
+  await signs(t, "1-1 ┃", "the mark");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 2", "both changes");
+  await nvim.input("Omine<Esc>");
+  await nvim.command("messages clear");
+  await nvim.command("GeminiUndo all");
+  await says(bridge, /gemini-bridge: /);
+  t.equal(
+    (await nvim.messages()).trim(),
+    "gemini-bridge: Undid 1 hunk in b.txt. a.txt has unsaved changes: save or discard them first",
+  );
+  t.equal(String(read("a.txt")), "2\n");
+  t.equal(String(read("b.txt")), "1\n");
+  await nvim.command("GeminiKeep all");
+  await says(bridge, /Kept 1 hunk in a\.txt\./);
+  await nvim.command("GeminiKeep all");
+  await says(bridge, /No unreviewed changes\./);
 });
 
 t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t) => {

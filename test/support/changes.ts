@@ -95,12 +95,12 @@ export class ChangesHost {
   }
 
   async undo(name: string, hunks?: number[]): Promise<void> {
-    await this.changes.handlers.changes_undo({ files: [{ path: this.path(name), hunks }] });
+    await this.changes.handlers.changes_undo({ files: [{ path: this.path(name), hunks }], unsaved: [] });
     await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } }); // which comes after it
   }
 
   async keep(name: string, hunks?: number[]): Promise<void> {
-    await this.changes.handlers.changes_keep({ files: [{ path: this.path(name), hunks }] });
+    await this.changes.handlers.changes_keep({ files: [{ path: this.path(name), hunks }], unsaved: [] });
     await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
   }
 

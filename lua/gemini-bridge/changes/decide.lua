@@ -38,7 +38,7 @@ local function choose(opts)
     local all = vim.tbl_map(function(change)
       return { path = change.path }
     end, changes.all())
-    return #all > 0 and all or nil, "Nothing is changed that is not kept"
+    return #all > 0 and all or nil, "No unreviewed changes."
   elseif opts.path then
     local change = changes.find(opts.path)
     return change and { { path = change.path } }, ("%s has no changes to keep or undo"):format(opts.path)
@@ -54,6 +54,16 @@ local function choose(opts)
   return hunks_in(change, first, last), "No change here: see :GeminiChanges, or go to the next one"
 end
 
+--- Has the host keep or undo changes. It tells the user the result in one message.
+---@param event "changes_keep"|"changes_undo"
+---@param files gemini_bridge.ChosenFile[]
+---@param unsaved string[] Files that were left out because they have unsaved changes.
+local function decide(event, files, unsaved)
+  if not channel.notify(event, { files = files, unsaved = unsaved }) then
+    notify("The bridge does not run: try again, or :GeminiStart.", "warn")
+  end
+end
+
 --- Keeps changes: what is marked now is the user's.
 ---@param opts gemini_bridge.ChangeOptions
 function M.keep(opts)
@@ -61,7 +71,7 @@ function M.keep(opts)
   if not chosen then
     return notify(problem or "", "warn")
   end
-  channel.notify("changes_keep", { files = chosen })
+  decide("changes_keep", chosen, {})
 end
 
 --- Undoes changes: the file gets back the bytes that it had, and its buffer follows, one undo step later. Where the
@@ -75,20 +85,16 @@ function M.undo(opts)
   if not chosen then
     return notify(problem or "", "warn")
   end
-  local saved = vim.tbl_filter(function(file)
+  local saved, unsaved = {}, {} ---@type gemini_bridge.ChosenFile[], string[]
+  for _, file in ipairs(chosen) do
     local buf = path.buffer(file.path)
     if buf and vim.bo[buf].modified then
-      notify(
-        ("%s has unsaved changes: save or discard them first"):format(path.display(file.path, 40)),
-        "warn"
-      )
-      return false
+      unsaved[#unsaved + 1] = file.path
+    else
+      saved[#saved + 1] = file
     end
-    return true
-  end, chosen)
-  if #saved > 0 then
-    channel.notify("changes_undo", { files = saved })
   end
+  decide("changes_undo", saved, unsaved)
 end
 
 return M
