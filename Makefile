@@ -13,7 +13,7 @@ RUN_AS_USER = node scripts/as-user.mjs
 # What the tests run, beside and not among the plugin's own packages.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps build lint format typecheck test tests quick platform compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
+.PHONY: help deps build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,9 +74,6 @@ tests: build $(APART) ## build and test
 
 quick: build ## the tests that the changed files touch, on one Neovim
 	@node scripts/quick.mjs
-
-platform: deps ## test what differs from system to system, without Neovim
-	$(RUN_TS) test/unit/platform.test.ts
 
 compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with CLIs, old, new and others
 	@node scripts/test.mjs test/compat/compat.test.ts test/compat/clis.test.ts

@@ -1,8 +1,7 @@
 /** The content of discovery files, and the variables of the same meaning. */
+import { delimiter } from "node:path";
 import { IDE_INFO } from "../contract/companion.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { here } from "../system/here.ts";
-import type { System } from "../system/system.ts";
 
 /** What a discovery file says. */
 export interface Announcement {
@@ -31,10 +30,9 @@ export function discoveryContent(
   { content }: Pick<Profile, "content">,
   { editorPid, port, authToken }: Announcement,
   workspace: readonly string[],
-  system: System = here,
 ): Discovery {
   const process = content === "lock" ? { ppid: editorPid, ideName: IDE_INFO.displayName } : {};
-  const path = workspacePath(content, workspace, system);
+  const path = workspacePath(content, workspace);
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
@@ -44,11 +42,7 @@ export function listsAny({ content }: Pick<Profile, "content">): boolean {
 }
 
 /** Qwen Code (0.21.10 and later) reads a text that begins with a bracket as JSON. */
-function workspacePath(
-  content: Profile["content"],
-  workspace: readonly string[],
-  { path: { delimiter } }: System,
-): string {
+function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
   const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
@@ -63,7 +57,7 @@ export function discoveryVariables(
 ): Record<string, string> {
   return {
     [`${env}SERVER_PORT`]: String(port),
-    [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace, here),
+    [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace),
     [`${env}AUTH_TOKEN`]: authToken,
     [`${env}PID`]: String(pid),
   };

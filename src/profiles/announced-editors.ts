@@ -3,7 +3,7 @@
  * `getConnectionConfigFromFile`). What runs beside a CLI finds its editor here, too.
  */
 import { readdirSync, realpathSync } from "node:fs";
-import { join } from "node:path";
+import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 import { here } from "../system/here.ts";
@@ -62,8 +62,7 @@ export function chooseEditor(
   { idePid, cwd, port }: { idePid: number; cwd: string; port?: string | undefined },
 ): AnnouncedEditor | undefined {
   const readable = editors.filter(({ content, uid }) => content && here.isOwn(uid));
-  const rank = (editor: AnnouncedEditor) =>
-    editor.pid === idePid ? 2 : editor.isAlive || !here.asksForLife ? 1 : 0;
+  const rank = (editor: AnnouncedEditor) => (editor.pid === idePid ? 2 : editor.isAlive ? 1 : 0);
   readable.sort((a, b) => rank(b) - rank(a) || b.pid - a.pid);
   const matching = readable.filter(({ content }) => contains(content?.workspacePath, cwd));
   const candidates = matching.length > 0 ? matching : readable;
@@ -92,33 +91,31 @@ export function contains(
   directory: string,
   system: System = here,
 ): boolean {
-  return isWithin(workspacePath ? workspacePath.split(system.path.delimiter) : [], directory, system);
+  return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory, system);
 }
 
 /** Whether a directory lies in one of these, as a CLI sees it. */
 export function isWithin(roots: readonly string[], directory: string, system: System = here): boolean {
-  const inner = realPath(directory, system);
-  const { resolve } = system.path;
-  return roots.some((root) => system.isWithin(realPath(resolve(directory, root), system), inner));
+  const inner = realPath(directory);
+  return roots.some((root) => system.isWithin(realPath(resolve(directory, root)), inner));
 }
 
 /** Decoded and resolved as far as it exists. */
-function realPath(path: string, system: System): string {
+function realPath(path: string): string {
   try {
-    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path), system);
+    return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
   } catch {
-    return realExisting(path, system); // no valid URI
+    return realExisting(path); // no valid URI
   }
 }
 
 /** The path without symbolic links, as far as it exists. */
-export function realExisting(path: string, system: System = here): string {
-  const { basename, dirname, join } = system.path;
+export function realExisting(path: string): string {
   try {
     return realpathSync(path);
   } catch {
     const parent = dirname(path);
-    return parent === path ? path : join(realExisting(parent, system), basename(path));
+    return parent === path ? path : join(realExisting(parent), basename(path));
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname } from "node:path";
+import { dirname, join, normalize } from "node:path";
 import { here } from "../system/here.ts";
 import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
@@ -13,13 +13,13 @@ import type { Profile } from "./profiles.ts";
 /** The path as a program with these variables takes it; relative where a variable of the user's is. */
 export function expand(path: string, env: Variables = process.env, system: System = here): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
-  if (name !== "") return system.path.join(expand(env[name] || fallback, env, system), rest);
-  const home = system.homeDirectory(env) ?? homedir();
+  if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
+  const home = env["HOME"] || homedir();
   const expanded = path
     .replace(/^\{tmp\}/, () => system.temporaryDirectory(env))
     .replace(/^\{config\}\/([^/]+)/, (_, program: string) => system.settingsDirectory(program, env, home))
     .replace(/^~(?=\/|$)/, () => home);
-  return system.path.normalize(expanded);
+  return normalize(expanded);
 }
 
 /** The directory of the discovery files. */

@@ -16,7 +16,7 @@ const SystemDefaults = z.object({
   /** Names the administrator's settings, beside which the file is otherwise. */
   settings: z.string(),
   /** Where those are when nothing names them, by system. */
-  directory: z.object({ darwin: z.string(), linux: z.string(), win32: z.string() }),
+  directory: z.object({ darwin: z.string(), linux: z.string() }),
   /** The CLI believes the file only where nobody but root can change it. */
   isRootsOnly: z.boolean(),
 });

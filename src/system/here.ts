@@ -2,12 +2,10 @@
 import { linux } from "./linux.ts";
 import { macos } from "./macos.ts";
 import type { System } from "./system.ts";
-import { windows } from "./windows.ts";
 
 /** @returns for a system that is none of these, the one that asks programs of every Unix */
 export function systemOf(platform: NodeJS.Platform): System {
-  if (platform === "linux") return linux;
-  return platform === "win32" ? windows : macos;
+  return platform === "linux" ? linux : macos;
 }
 
 export const here = systemOf(process.platform);

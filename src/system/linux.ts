@@ -1,6 +1,6 @@
 /** What is Linux's own: processes, mounts and users are read in /proc. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { join, posix } from "node:path";
+import { join, relative } from "node:path";
 import { macos } from "./macos.ts";
 import type { Connection, MountTable, System } from "./system.ts";
 import { isBelow, unix } from "./unix.ts";
@@ -19,7 +19,7 @@ export const linux: System = {
   ...unix,
   name: "linux",
   settingsDirectory: (program, env, home) => join(env["XDG_CONFIG_HOME"] || join(home, ".config"), program),
-  isWithin: (outer, inner) => isBelow(posix.relative(outer, inner)),
+  isWithin: (outer, inner) => isBelow(relative(outer, inner)),
   isUnknownUser: (uid) =>
     uid === Number(read("/proc/sys/kernel/overflowuid") || Number.NaN) &&
     !isRootKnown(read("/proc/self/uid_map")),

@@ -1,5 +1,5 @@
 /** What is macOS's own, or any Unix's without /proc: processes are asked of `ps` and `lsof`. */
-import { join, posix } from "node:path";
+import { join, relative } from "node:path";
 import { run } from "./run.ts";
 import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
@@ -12,7 +12,7 @@ export const macos: System = {
   name: "darwin",
   settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
   /** Two spellings that differ in case only name one directory. */
-  isWithin: (outer, inner) => isBelow(posix.relative(outer.toLowerCase(), inner.toLowerCase())),
+  isWithin: (outer, inner) => isBelow(relative(outer.toLowerCase(), inner.toLowerCase())),
   isUnknownUser: () => false,
   mounts: () => new Map(NETWORKS.map((place) => [place, true])),
   async startOf(pid) {

@@ -1,5 +1,4 @@
 /** What differs between operating systems. The rest of src asks `here` and knows none of them. */
-import type { PlatformPath } from "node:path";
 
 /** Of a process's environment; what is empty counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -27,23 +26,18 @@ export type MountTable = ReadonlyMap<string, boolean>;
 
 export interface System {
   /** As Node calls it. */
-  readonly name: "linux" | "darwin" | "win32";
-  readonly path: PlatformPath;
+  readonly name: "linux" | "darwin";
 
   /** Node's `os.tmpdir()` for a process with these variables. */
   temporaryDirectory(env: Variables): string;
-  /** What the variables say of the home directory. */
-  homeDirectory(env: Variables): string | undefined;
   /** Where a program keeps its settings that follows the habits of each system (npm's `env-paths`). */
   settingsDirectory(program: string, env: Variables, home: string): string;
-  /** The files that a program's name can be in a directory of PATH. */
-  fileNames(program: string, env: Variables): string[];
 
   /** Whether a CLI takes one directory for the other or one below it; both absolute. */
   isWithin(outer: string, inner: string): boolean;
-  /** Whether a file with this owner is the user's own; true where files have none. */
+  /** Whether a file with this owner is the user's own. */
   isOwn(uid: number): boolean;
-  /** Whether nobody else can read a file with these permissions; true where they do not say. */
+  /** Whether nobody else can read a file with these permissions. */
   isPrivate(mode: number): boolean;
   /** Whether a user is one that this system does not know: root of the machine, too, in a rootless container. */
   isUnknownUser(uid: number): boolean;
@@ -56,8 +50,6 @@ export interface System {
   editorProcess(table: ProcessTable, cli: number): number;
   /** The same for a CLI in a shell that `pid` has started. */
   editorAboveShell(table: ProcessTable, pid: number): number;
-  /** Whether a CLI asks if the process that a discovery file names is alive. */
-  readonly asksForLife: boolean;
   /**
    * When a process began: its number alone does not tell it from one that had it before.
    * @returns Unix milliseconds, exact to about a second; nothing when there is no such process, or nobody tells

@@ -1,5 +1,5 @@
 /** What Linux and macOS have in common. */
-import { basename, posix } from "node:path";
+import { basename } from "node:path";
 import { run } from "./run.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
@@ -12,26 +12,14 @@ const PRIVATE = 0o600;
 
 type Shared = Pick<
   System,
-  | "path"
-  | "temporaryDirectory"
-  | "homeDirectory"
-  | "fileNames"
-  | "isOwn"
-  | "isPrivate"
-  | "processes"
-  | "editorProcess"
-  | "editorAboveShell"
-  | "asksForLife"
+  "temporaryDirectory" | "isOwn" | "isPrivate" | "processes" | "editorProcess" | "editorAboveShell"
 >;
 
 export const unix: Shared = {
-  path: posix,
   temporaryDirectory(env) {
     const path = env["TMPDIR"] || env["TMP"] || env["TEMP"] || "/tmp";
     return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
   },
-  homeDirectory: (env) => env["HOME"] || undefined,
-  fileNames: (program) => [program],
   isOwn: (uid) => uid === process.getuid?.(),
   isPrivate: (mode) => mode === PRIVATE,
   async processes() {
@@ -53,7 +41,6 @@ export const unix: Shared = {
     const parent = table.get(pid)?.parent ?? 0;
     return parent > 1 ? parent : pid;
   },
-  asksForLife: true,
 };
 
 /** As the CLI takes it: the last part of the command line's first word. */

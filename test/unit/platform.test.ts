@@ -9,13 +9,11 @@ import { here, systemOf } from "../../src/system/here.ts";
 import { linux } from "../../src/system/linux.ts";
 import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/system/macos.ts";
 import * as unix from "../../src/system/unix.ts";
-import * as windows from "../../src/system/windows.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 t.test("no other file asks which system it is on", async (t) => {
-  const ASKS =
-    /process\.platform|\bplatform\(\)|\/proc\/|\bhas\("(?:win|mac|wsl|linux|unix)|os_uname|taskkill/;
+  const ASKS = /process\.platform|\bplatform\(\)|\/proc\/|\bhas\("(?:win|mac|wsl|linux|unix)|os_uname/;
   const asking = ["src", "lua", "plugin", "rplugin"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .map((name) => join(folder, name))
@@ -24,7 +22,7 @@ t.test("no other file asks which system it is on", async (t) => {
   const known = asking.filter((path) => path.startsWith(join("src", "system")));
   t.same(
     asking.filter((path) => !known.includes(path)),
-    [join("lua", "gemini-bridge", "config", "platform.lua")],
+    [join("lua", "gemini-bridge", "terminal", "process_tree.lua")],
   );
   t.ok(known.length > 0);
 });
@@ -42,7 +40,7 @@ t.test("the system that this runs on", async (t) => {
   t.equal(await here.startOf(2 ** 22 + 1), undefined);
   t.match((await here.words(process.pid)).join(" "), "platform");
   const directory = await here.directory(process.pid);
-  t.equal(directory, here.name === "win32" ? undefined : process.cwd());
+  t.equal(directory, process.cwd());
 
   const server = createServer().listen(0, "127.0.0.1");
   t.teardown(() => server.close());
@@ -59,31 +57,15 @@ t.test("the system that this runs on", async (t) => {
 t.test("a system that is none of them is a Unix", async (t) => {
   t.equal(systemOf("freebsd"), macos);
   t.equal(systemOf("linux"), linux);
-  t.equal(systemOf("win32"), windows.windows);
 });
 
 t.test("temporary and other directories", async (t) => {
-  const win = windows.windows;
   const folder = "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/";
   t.equal(macos.temporaryDirectory({ TMPDIR: folder }), folder.slice(0, -1), "macOS ends it with a slash");
   t.equal(linux.temporaryDirectory({}), "/tmp");
   t.equal(linux.temporaryDirectory({ TMPDIR: "/" }), "/");
-  const temp = "C:\\Users\\Ada\\AppData\\Local\\Temp";
-  t.equal(win.temporaryDirectory({ TEMP: temp, TMP: "D:\\other", TMPDIR: "/tmp" }), temp);
-  t.equal(win.temporaryDirectory({ TMP: `${temp}\\` }), temp);
-  t.equal(win.temporaryDirectory({ TEMP: "D:\\" }), "D:\\");
-  t.equal(win.temporaryDirectory({ SystemRoot: "C:\\WINDOWS" }), "C:\\WINDOWS\\temp");
-  t.equal(win.homeDirectory({ USERPROFILE: "C:\\Users\\Ada", HOME: "/h" }), "C:\\Users\\Ada");
-  t.equal(
-    win.settingsDirectory("x", { APPDATA: "C:\\Users\\Ada\\AppData\\Roaming" }, ""),
-    "C:\\Users\\Ada\\AppData\\Roaming\\x\\Config",
-  );
   t.equal(macos.settingsDirectory("x", {}, "/Users/ada"), "/Users/ada/Library/Preferences/x");
   t.equal(linux.settingsDirectory("x", { XDG_CONFIG_HOME: "/c" }, "/home/ada"), "/c/x");
-  t.same(win.fileNames("gemini", { PATHEXT: ".EXE;.CMD" }), ["gemini.EXE", "gemini.CMD"]);
-  t.same(win.fileNames("node.exe", {}), ["node.exe"]);
-  t.same(linux.fileNames("gemini", { PATHEXT: ".EXE" }), ["gemini"]);
-  t.ok(win.isOwn(0) && win.isPrivate(0o666), "files tell neither owner nor permissions");
   t.notOk(macos.isPrivate(0o644));
 });
 
@@ -130,64 +112,4 @@ t.test("ps and lsof of one process on macOS", async (t) => {
   t.equal(parseDirectory(""), undefined);
   const listed = "p900\nf23\nn127.0.0.1:52001->127.0.0.1:41234\nf24\nn[::1]:52002->[::1]:41235\n";
   t.same(parseConnections(listed, [41234]), [{ own: 52001, remote: 41234 }]);
-});
-
-/** As Windows PowerShell 5.1 writes it, and as PowerShell 7. */
-const CIM = (date: (minutes: number) => string) =>
-  JSON.stringify([
-    { ProcessId: 0, ParentProcessId: 0, CreationDate: null, CommandLine: null },
-    { ProcessId: 4, ParentProcessId: 0, CreationDate: date(9000), CommandLine: null },
-    {
-      ProcessId: 6100,
-      ParentProcessId: 5990,
-      CreationDate: date(600),
-      CommandLine: "C:\\WINDOWS\\Explorer.EXE",
-    },
-    {
-      ProcessId: 7200,
-      ParentProcessId: 6100,
-      CreationDate: date(60),
-      CommandLine: '"C:\\Program Files\\WindowsApps\\WindowsTerminal.exe" ',
-    },
-    { ProcessId: 7300, ParentProcessId: 7200, CreationDate: date(60), CommandLine: "powershell.exe" },
-    { ProcessId: 7400, ParentProcessId: 7300, CreationDate: date(10), CommandLine: "nvim" },
-    {
-      ProcessId: 7500,
-      ParentProcessId: 7400,
-      CreationDate: date(1),
-      CommandLine: '"C:\\Program Files\\nodejs\\node.exe" C:\\Users\\Ada\\gemini.js --prompt "a b"',
-    },
-  ]);
-
-t.test("PowerShell on Windows", async (t) => {
-  const now = Date.UTC(2025, 5, 1);
-  for (const [release, date] of [
-    ["5.1", (minutes: number) => `/Date(${now - minutes * 60_000})/`],
-    ["7", (minutes: number) => new Date(now - minutes * 60_000).toISOString().replace("000Z", "0000000Z")],
-  ] as const) {
-    const table = windows.parseProcesses(CIM(date), now);
-    t.equal(table.size, 7, release);
-    t.match(table.get(7500), { parent: 7400, seconds: 60 });
-    t.equal(windows.windows.editorProcess(table, 7500), 7300, "the third from the top");
-    t.equal(windows.windows.editorAboveShell(table, 7400), 7300);
-    t.equal(windows.windows.editorProcess(table, 1), 1, "of a process that nobody knows");
-    t.same(windows.splitCommand(table.get(7500)?.command ?? ""), [
-      "C:\\Program Files\\nodejs\\node.exe",
-      "C:\\Users\\Ada\\gemini.js",
-      "--prompt",
-      "a b",
-    ]);
-  }
-  t.same([...windows.parseProcesses('{"ProcessId":8,"ParentProcessId":4}', now).keys()], [8], "one alone");
-  for (const broken of ["", "{", "null", "[1]", '[{"ProcessId":"x"}]'])
-    t.equal(windows.parseProcesses(broken, now).size, 0, broken);
-  const loop = windows.parseProcesses(
-    '[{"ProcessId":8,"ParentProcessId":9},{"ProcessId":9,"ParentProcessId":8}]',
-    0,
-  );
-  t.ok(windows.windows.editorProcess(loop, 8) > 0, "numbers are given again: a circle has an end");
-  const net =
-    '[{"LocalPort":50101,"RemotePort":41234,"OwningProcess":7500},{"LocalPort":41234,"RemotePort":50101,"OwningProcess":7600}]';
-  t.same(windows.parseConnections(net, [7500], [41234]), [{ own: 50101, remote: 41234 }]);
-  t.same(windows.parseConnections("", [7500], [41234]), []);
 });

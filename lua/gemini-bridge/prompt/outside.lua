@@ -1,25 +1,9 @@
 --- CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
 local disk = require("gemini-bridge.disk.path")
-local platform = require("gemini-bridge.config.platform")
+local process = require("gemini-bridge.terminal.process_tree")
 local target = require("gemini-bridge.prompt.target")
 
 local M = {}
-
---- Every process.
----@param done fun(processes: table<integer, gemini_bridge.RunningProcess>)
-local function processes(done)
-  local ok = pcall(
-    vim.system,
-    platform.list_command(platform.here),
-    { text = true },
-    vim.schedule_wrap(function(result)
-      done(platform.parse_list(platform.here, result.stdout or ""))
-    end)
-  )
-  if not ok then
-    done({})
-  end
-end
 
 --- What a script may be run by; an editor that has a file of that name open is no CLI.
 local INTERPRETERS = { "node", "bun", "deno", "sh", "bash", "python", "python3" }
@@ -59,7 +43,7 @@ local function in_buffer(above)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
     if ok and vim.bo[buf].buftype == "terminal" and above[pid] then
-      local cwd = platform.directory_of(pid) or vim.fn.getcwd()
+      local cwd = process.directory_of(pid) or vim.fn.getcwd()
       return target.buffer(buf, cwd)
     end
   end
@@ -129,7 +113,7 @@ end
 ---@param programs string[] Names of the programs, the one that is wanted most first.
 ---@param done fun(found?: gemini_bridge.Target, program?: string)
 function M.find(programs, done)
-  processes(function(table_)
+  process.list(function(table_)
     local running = {}
     for _, program in ipairs(programs) do
       running[program] = lines_of_descent(table_, program)

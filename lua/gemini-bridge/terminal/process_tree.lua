@@ -1,10 +1,54 @@
---- Ends programs together with everything they started.
-local platform = require("gemini-bridge.config.platform")
-
+--- The processes of this machine: lists them, and ends programs together with everything they started.
 local M = {}
+
+---@class gemini_bridge.RunningProcess
+---@field ppid integer
+---@field words string[] Its command line.
 
 --- Time to end in an orderly way, in milliseconds.
 local GRACE = 1000
+
+--- A script for `sh` that waits for the end of its standard input, then ends a process, all below it and its process
+--- group. The group contains the processes that a hangup has orphaned. The list of processes is read once: the script
+--- itself may be below that process, and would follow its own children for ever.
+M.GUARD = [[
+trap '' HUP INT
+read -r _
+processes=$(ps -A -o pid=,ppid=)
+tree() {
+  echo "$1"
+  echo "$processes" | while read -r pid ppid; do
+    if [ "$ppid" = "$1" ]; then tree "$pid"; fi
+  done
+}
+pids=$(tree "$1" | grep -vx "$$")
+kill -TERM $pids "-$1"
+sleep 1
+kill -KILL $pids "-$1"
+]]
+
+--- Every process, as `ps` tells.
+---@param done fun(processes: table<integer, gemini_bridge.RunningProcess>) By process id; empty without `ps`.
+function M.list(done)
+  local command = { "ps", "-A", "-ww", "-o", "pid=,ppid=,args=" }
+  local collect = vim.schedule_wrap(function(result)
+    local found = {}
+    for pid, ppid, args in (result.stdout or ""):gmatch("(%d+)%s+(%d+)%s+([^\n]*)") do
+      found[tonumber(pid)] = { ppid = tonumber(ppid), words = vim.split(args, "%s+") }
+    end
+    done(found)
+  end)
+  if not pcall(vim.system, command, { text = true }, collect) then
+    done({})
+  end
+end
+
+--- The directory that a process is in.
+---@param pid integer
+---@return string? # nil where there is no /proc.
+function M.directory_of(pid)
+  return vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid)) or nil
+end
 
 --- A process and all below it, parents first.
 ---@param pid integer
@@ -17,18 +61,31 @@ function M.tree(pid)
   return pids
 end
 
+--- Whether a process has ended and nobody has collected it yet. Unknown where there is no /proc.
+---@param pid integer
+---@return boolean
+local function is_zombie(pid)
+  local stat = io.open(("/proc/%d/stat"):format(pid))
+  if not stat then
+    return false
+  end
+  local text = stat:read("*a") or ""
+  stat:close()
+  return text:find("%) Z [^)]*$") ~= nil
+end
+
 --- Whether it exists and is not a zombie, which nobody may ever come to collect.
 ---@param pid integer
 ---@return boolean
 function M.is_alive(pid)
-  return vim.uv.kill(pid, 0) == 0 and not platform.is_zombie(pid)
+  return vim.uv.kill(pid, 0) == 0 and not is_zombie(pid)
 end
 
 --- Ends a program and its children when Neovim is killed and can do nothing itself.
 ---@param pid integer Leader of its process group, as every program in a terminal is.
 ---@return integer job To be stopped when the program has ended.
 function M.guard(pid)
-  return vim.fn.jobstart(platform.guard_command(platform.here, pid))
+  return vim.fn.jobstart({ "sh", "-c", M.GUARD, "sh", tostring(pid) })
 end
 
 ---@param pids integer[]

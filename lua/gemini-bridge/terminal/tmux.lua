@@ -1,7 +1,6 @@
 --- Runs a CLI in a pane of the tmux that Neovim is in. The pane outlives Neovim, and the next one takes it over.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
-local platform = require("gemini-bridge.config.platform")
 local process = require("gemini-bridge.terminal.process_tree")
 
 local M = {}
@@ -78,7 +77,7 @@ local function opening(spec, place, enter)
   end
   local keep = config.get().terminal.auto_close and "failed" or "on"
   vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cwd), keep })
-  words[#words + 1] = platform.GUARD
+  words[#words + 1] = process.GUARD
   return table.concat(vim.tbl_map(quote, vim.list_extend(words, spec.cmd)), " ")
 end
 
