@@ -1,5 +1,5 @@
-/** Replaced by scripts/build.mjs: the hash of all that goes into the bundle. Tests of its parts run without. */
+/** Set by scripts/build.mjs to the hash of all sources in the bundle. Undefined in tests that run without the bundle. */
 declare const SOURCES: string | undefined;
 
-/** What this program was built from, so that one that still runs after an update is known. */
+/** Identifies the build of this program, so that a host that still runs after an update is detected. */
 export const BUILD = typeof SOURCES === "string" ? SOURCES : "";

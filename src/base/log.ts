@@ -1,4 +1,4 @@
-/** The log file. Nothing may reach standard output: it is the RPC channel. */
+/** Writes the log file. Nothing may be written to standard output, which is the RPC channel. */
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { inspect } from "node:util";
@@ -6,26 +6,26 @@ import { inspect } from "node:util";
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LEVELS)[number];
 
-/** A longer file is set aside as `<name>.old` (bytes). */
-const MAX_SIZE = 1_000_000;
+/** A larger file is renamed to `<name>.old`. */
+const MAX_SIZE_BYTES = 1_000_000;
 
-/** Lines that wait for the file: a host learns where it is from Neovim. */
-const MAX_WAITING = 100;
+/** Lines that are buffered until Neovim has told the host the path of the log. */
+const MAX_BUFFERED_LINES = 100;
 
-/** Writes one line a message; details are inspected. Never pass a token, nor what a file holds. */
+/** Writes one line per message. Details are formatted with `inspect`. Never pass tokens or the content of files. */
 export interface Log extends Record<LogLevel, (message: string, ...details: unknown[]) => void> {
-  /** Where the lines go from now on, and those that wait. The file is touched when the first one is written. */
+  /** Sets the file and the level, and writes the buffered lines. The file is created with the first line. */
   open(file: string, level: LogLevel): void;
 }
 
-/** A log that cannot be written loses its lines and nothing else. */
+/** Creates a log. If the file cannot be written, lines are lost, but the bridge keeps running. */
 export function createLog(): Log {
   let target: { file: string; level: LogLevel } | undefined;
   const waiting: [LogLevel, string][] = [];
 
   function write(at: LogLevel, line: string): void {
     if (!target) {
-      if (waiting.length < MAX_WAITING) waiting.push([at, line]);
+      if (waiting.length < MAX_BUFFERED_LINES) waiting.push([at, line]);
     } else if (LEVELS.indexOf(at) >= LEVELS.indexOf(target.level)) append(target.file, line);
   }
 
@@ -52,8 +52,9 @@ export function createLog(): Log {
 function append(file: string, line: string): void {
   try {
     mkdirSync(dirname(file), { recursive: true });
-    // Asked each time: other Neovims write to the same file.
-    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_SIZE) renameSync(file, `${file}.old`);
+    // Checked for each line, because other Neovims write to the same file.
+    if ((statSync(file, { throwIfNoEntry: false })?.size ?? 0) > MAX_SIZE_BYTES)
+      renameSync(file, `${file}.old`);
     appendFileSync(file, line, { mode: 0o600 });
   } catch {
     // A full disk or a read-only home must not take the bridge down.

@@ -1,4 +1,4 @@
-/** The context that Gemini CLI is told: the editor's snapshots, held against the disk. */
+/** Builds the context for CLIs from Neovim's snapshots, after checking each file on disk. */
 import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
@@ -9,40 +9,40 @@ import { createFileWatch } from "../system/watch.ts";
 import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
 import { openFiles } from "./open-files.ts";
 
-/** More files than are listed are held against the disk when some of those focused last are not there. */
-const MAX_WATCHED = 3 * MAX_OPEN_FILES;
+/** Maximum number of watched files. More than the listed ones, because a missing file may appear. */
+const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
-/** The log has the others. */
+/** Maximum number of problems in the status. The log has all of them. */
 const MAX_PROBLEMS = 5;
 
 type Look = ReturnType<Files["look"]>;
 
 export interface Context {
-  /** @returns the new context, or `undefined` when nothing has changed. */
+  /** @returns the new context, or `undefined` if nothing has changed */
   apply(snapshot: Snapshot): IdeContext | undefined;
   current(): IdeContext;
-  /** The same for the user, and what is kept from the CLI. */
+  /** The shared and the withheld files, for the user. */
   shared(): Shared;
-  /** Stops looking at the disk until the next snapshot. May run twice. */
+  /** Stops watching the disk until the next snapshot. May run twice. */
   close(): void;
 }
 
 export interface ContextOptions {
-  /** The context is another one because a file has come or gone on disk. */
+  /** Called when the context changed because a file was created or deleted. */
   changed?: () => void;
   report?: FilesOptions["report"];
 }
 
-/** Nothing to share, which differs from nothing said: the CLI forgets what it was told before. */
+/** An empty context, which clears the previous one in the CLI. */
 const EMPTY: IdeContext = { workspaceState: { openFiles: [] } };
 
 export function createContext({ changed = () => {}, report }: ContextOptions = {}): Context {
   const buffers = createOpenBuffers();
   const started = Date.now();
   let current = EMPTY;
-  /** The active file as far as it is a file: a new one, not yet written, does not take its place. */
+  /** The last active file that exists on disk. A new, unwritten file does not replace it. */
   let active: Active | undefined;
-  /** The active file must not be shared. */
+  /** The path of the active file if it must not be shared. */
   let excluded: string | undefined;
   const lookAgain = () => {
     if (refresh()) changed();
@@ -50,7 +50,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const watch = createFileWatch(lookAgain);
   const files = createFiles({ report, answered: lookAgain });
 
-  /** @returns the file that the user looks at, when it must not be shared. */
+  /** Updates the active file. @returns its path if the file must not be shared */
   function chooseActive(look: Look): string | undefined {
     const wanted = buffers.active();
     const path = wanted && buffers.path(wanted.bufnr);
@@ -60,14 +60,14 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
     return verdict === "excluded" ? path : undefined;
   }
 
-  /** The first buffers that are files to share. */
+  /** Chooses the most recently focused files that may be shared, and watches them. */
   function chooseFiles(look: Look): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
     const looked: string[] = [];
     for (const buffer of buffers.all()) {
       if (chosen.length === MAX_OPEN_FILES) break;
       if (look(buffer.path) === "shared") chosen.push(buffer);
-      if (looked.length < MAX_WATCHED) looked.push(buffer.path);
+      if (looked.length < MAX_WATCHED_FILES) looked.push(buffer.path);
     }
     const rules = looked.map((path) => join(dirname(path), IGNORE_FILE));
     watch.set([...looked, ...rules, ...files.ignoreFiles()]);

@@ -1,4 +1,4 @@
-/** What the editor's snapshots add up to: its buffers, and when each had the focus. Nothing here looks at the disk. */
+/** Collects buffers and focus times from Neovim's snapshots, without looking at the disk. */
 import type { Snapshot } from "../contract/neovim.ts";
 
 export type Active = NonNullable<Snapshot["active"]>;
@@ -7,35 +7,35 @@ export type Sharing = NonNullable<Snapshot["sharing"]>;
 export interface OpenBuffer {
   bufnr: number;
   path: string;
-  /** Last focus in Unix milliseconds; `undefined` when it never had the focus. */
+  /** Last focus (Unix milliseconds); `undefined` without any. */
   focused: number | undefined;
 }
 
 export interface OpenBuffers {
-  /** Adds what a snapshot says. */
+  /** Applies a snapshot. */
   add(snapshot: Snapshot): void;
-  /** The candidates, the last focused first; those never focused come last, by number. */
+  /** All file buffers: the last focused first, then those without focus, by number. */
   all(): readonly OpenBuffer[];
   path(bufnr: number): string | undefined;
-  /** The ordinary file buffer that had the focus last. */
+  /** The file buffer that was focused last. */
   active(): Active | undefined;
   sharing(): Sharing;
 }
 
 /**
- * Of so many buffers it is kept when they had the focus; no more than thirty of them ever count. Terminals and other
- * buffers that are no candidates have it too, and nobody tells when they go.
+ * Number of buffers whose focus times are kept. At most thirty are used, but terminals and other buffers without a file
+ * have focus times, too, and their deletion is not reported.
  */
-const MAX_FOCUSED = 1_000;
+const MAX_FOCUS_TIMES = 1_000;
 
-const NOTHING_SAID: Sharing = { paused: false, exclude: [] };
+const DEFAULT_SHARING: Sharing = { paused: false, exclude: [] };
 
 export function createOpenBuffers(): OpenBuffers {
   const paths = new Map<number, string>();
   let focused = new Map<number, number>();
   let active: Active | undefined;
-  let sharing = NOTHING_SAID;
-  /** Sorted once for all the snapshots that only move the cursor. */
+  let sharing = DEFAULT_SHARING;
+  /** Cached order, which stays valid while only the cursor moves. */
   let sorted: OpenBuffer[] | undefined;
 
   function sort(): OpenBuffer[] {
@@ -43,10 +43,10 @@ export function createOpenBuffers(): OpenBuffers {
     return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
   }
 
-  /** Not each time that there is one too many, as it sorts them. */
+  /** Drops the oldest focus times. Waits for twice the maximum, because this sorts all of them. */
   function forgetOldest(): void {
-    if (focused.size < 2 * MAX_FOCUSED) return;
-    focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUSED));
+    if (focused.size < 2 * MAX_FOCUS_TIMES) return;
+    focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUS_TIMES));
   }
 
   return {

@@ -1,12 +1,11 @@
-/** The list of open files as it goes to the CLI. */
-
+/** Converts buffers to the list of open files for CLIs. */
 import type { File } from "../contract/companion.ts";
 import type { Active, OpenBuffer } from "./open-buffers.ts";
 import { cutSelection } from "./selection.ts";
 
 /**
- * Files on the wire, the newest first. Their order is all in the timestamps, so no two may be alike.
- * @param started Unix milliseconds, for files that never had the focus
+ * Converts buffers to files, newest first. CLIs sort by timestamp, so that each timestamp must be different.
+ * @param started timestamp for files that never had the focus (Unix milliseconds)
  */
 export function openFiles(
   buffers: readonly OpenBuffer[],

@@ -1,4 +1,4 @@
-/** Carries the editor's context to every connected CLI: from a snapshot to `ide/contextUpdate`. */
+/** Sends the editor's context to every connected CLI: from a snapshot to `ide/contextUpdate`. */
 import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
 import { IdeContext } from "../contract/companion.ts";
@@ -10,9 +10,9 @@ import { createContext } from "./context.ts";
 import { SUBSCRIPTION } from "./subscription.ts";
 
 export interface ContextPublisher {
-  /** The session's stream is open: it gets the context now, or with the first snapshot. */
+  /** Sends the context to a session whose stream has opened, now or with the first snapshot. */
   connected(session: Session): void;
-  /** A stream closed: without any, nothing is read from the editor. */
+  /** Called when a stream has closed. Unsubscribes from Neovim after the last one. */
   disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }
@@ -21,7 +21,7 @@ export interface ContextPublisherOptions {
   bridge: Bridge;
   log: Log;
   sessions: Pick<Sessions, "connected">;
-  /** Told of what is shared, whenever that is something else. */
+  /** Called when the shared files have changed. */
   shared: (shared: Shared | undefined) => void;
 }
 
@@ -29,12 +29,12 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   const { bridge, log, sessions } = options;
   const context = createContext({
     changed: () => publish(() => true),
-    report: ({ file, reason }) => log.warn(`nothing below is shared: ${file} ${reason}`),
+    report: ({ file, reason }) => log.warn(`nothing in its folder is shared: ${file} ${reason}`),
   });
-  /** Sessions that have not been sent anything since their stream opened. */
+  /** Sessions that have not received a context since their stream opened. */
   const waiting = new Set<string>();
   let subscribed = false;
-  /** The first snapshot of this subscription is complete. */
+  /** Whether the first snapshot of this subscription is complete. */
   let ready = false;
   let shared: Shared | undefined;
 
@@ -44,7 +44,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
     options.shared(now);
   }
 
-  /** To those of the connected that `wants` picks. */
+  /** Sends the context to the connected sessions that match the predicate. */
   function publish(wants: (session: Session) => boolean): void {
     if (!subscribed) return;
     send(sessions.connected().filter(wants));
@@ -54,7 +54,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   function send(to: readonly Session[]): void {
     if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
-    // One message that the CLI's schema refuses disconnects it for good: better the previous one.
+    // A message that the CLI's schema refuses would disconnect the CLI for good. It keeps the previous context instead.
     if (!current.success) {
       log.error("a context was not sent:", current.error.issues);
       return;
@@ -83,7 +83,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
       bridge.tell("context_unsubscribe", {});
     },
     snapshot(snapshot) {
-      // One that was on its way when the last client left would watch files for nobody.
+      // A snapshot that arrives after the last client left must not start watching files.
       if (!subscribed) return;
       const changed = context.apply(snapshot);
       if (snapshot.more) return;

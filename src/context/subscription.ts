@@ -1,10 +1,9 @@
-/** What Neovim is asked to tell while a CLI is connected. */
-
+/** Defines which events and limits Neovim uses for snapshots while a CLI is connected. */
 import { MAX_SELECTED_TEXT } from "../contract/companion.ts";
 import type { Calls } from "../contract/neovim.ts";
 
 export const SUBSCRIPTION: Calls["context_subscribe"] = {
-  /** After these the context may be another one, and after each change of the focus, which is recorded. */
+  /** Events that may change the context, in addition to focus changes, which are always recorded. */
   events: [
     "BufAdd",
     "BufDelete",
@@ -20,9 +19,9 @@ export const SUBSCRIPTION: Calls["context_subscribe"] = {
     "ShellCmdPost",
     "TextChangedP",
   ],
-  /** The pause after the last event that the companion specification recommends (milliseconds). */
+  /** Debounce recommended by the companion specification (milliseconds). */
   debounce: 50,
-  /** Under constant movement the context is out at least every 250 ms: the rest is for reading and sending it. */
+  /** Maximum delay during constant movement (milliseconds). Leaves 10 ms of 250 ms for reading and sending. */
   maxWait: 240,
   maxSelection: MAX_SELECTED_TEXT,
 };

@@ -1,4 +1,4 @@
-/** This editor, made known to the CLIs of all profiles: their discovery files and variables, together. */
+/** Manages the discovery files and environment variables of all profiles together. */
 import { isAbsolute } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Profile } from "../profiles/profiles.ts";
@@ -8,29 +8,29 @@ import { createDiscovery } from "./discovery.ts";
 import { canBeJoined } from "./workspace.ts";
 
 export interface Announcements {
-  /** Of the discovery files. */
+  /** Paths of the discovery files. */
   readonly paths: string[];
   /**
-   * Publishes these roots.
-   * @throws {DiscoveryError} when the first profile's CLIs cannot find this editor; of others `failed` is told
+   * Publishes these workspace roots.
+   * @throws {DiscoveryError} if the file of the first profile cannot be written. Other failures go to `failed`.
    */
   publish(workspace: readonly string[]): void;
-  /** Puts back what is gone. @throws {DiscoveryError} like `publish` */
+  /** Writes missing files again. @throws {DiscoveryError} like `publish` */
   restore(): void;
-  /** Makes the files' dates those of now. */
+  /** Updates the modification times of the files. */
   refresh(): void;
   /** Deletes the files, synchronously. May run twice. */
   remove(): void;
-  /** What leads CLIs that are started in this editor here, and what would lead them elsewhere. */
+  /** Variables for CLIs started in this editor, and the variables of other editors to unset. */
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
 
 export interface AnnouncementsOptions {
   profiles: readonly Profile[];
-  /** What the CLIs of this profile are told. */
+  /** The announcement for the CLIs of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
-  /** These CLIs cannot find this editor. */
+  /** Called when the file of a profile other than the first cannot be written. */
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 
@@ -40,7 +40,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   const all = options.profiles.flatMap((profile) => {
     const announcement = options.announcement(profile);
     const discovery = createDiscovery({ profile, announcement, report: log.warn });
-    // Two files cannot have one name: what looks in the same place is led here by the first.
+    // Profiles may share a path. The file of the first one serves all of them.
     if (taken.has(discovery.path)) return [];
     taken.add(discovery.path);
     return [{ profile, announcement, discovery }];
@@ -60,7 +60,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }
 
   return {
-    // Nothing is written where a variable of the user's leads to another place in each directory.
+    // A relative path, from a variable of the user, is refused when the file is written.
     paths: all.map(({ discovery }) => discovery.path).filter(isAbsolute),
     publish: (workspace) => each(({ profile, discovery }) => discovery.publish(listed(profile, workspace))),
     restore: () => each(({ discovery }) => discovery.restore()),
@@ -75,7 +75,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
         discoveryVariables(profile, announcement, listed(profile, open)),
       );
       return {
-        // Of two that have the same names for them the first has them.
+        // If two profiles use the same names, the first one wins.
         set: Object.assign({}, ...set.reverse()),
         unset: all.flatMap(({ profile }) => foreignVariables(profile)),
       };

@@ -1,4 +1,4 @@
-/** Removes the discovery files of editors that died without a chance to do it themselves. */
+/** Removes the discovery files of dead editors. */
 import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -9,8 +9,8 @@ import type { Profile } from "../profiles/profiles.ts";
 import { here } from "../system/here.ts";
 import { draftName } from "./file.ts";
 
-/** More than any file of ours holds (bytes). */
-const MAX_SIZE = 1_000_000;
+/** A larger file is not from this plugin. */
+const MAX_SIZE_BYTES = 1_000_000;
 
 const OfNeovim = z.object({
   ppid: z.int().positive().optional().catch(undefined),
@@ -18,8 +18,8 @@ const OfNeovim = z.object({
 });
 
 /**
- * Removes the files that name Neovim, belong to this user, and whose process and port are both dead.
- * Whatever else is in that directory stays as it is, and no file that cannot be read or removed is an error.
+ * Removes files that name Neovim, belong to this user, and whose process and port are both dead. All other files stay.
+ * A file that cannot be read or removed is skipped.
  */
 export async function cleanUpDiscovery(profile: Profile): Promise<void> {
   const names = list(directoryOf(profile));
@@ -30,7 +30,7 @@ function list(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // no such directory, or one that is none of ours
+    return []; // missing or not readable
   }
 }
 
@@ -41,10 +41,10 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   if (said?.port === undefined || (published !== name && !isDraft)) return;
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
-  if (!found.isFile() || !here.isOwn(found.uid) || found.size > MAX_SIZE) return;
-  // A draft may be cut short, so that its name, which only this plugin uses, has to do.
+  if (!found.isFile() || !here.isOwn(found.uid) || found.size > MAX_SIZE_BYTES) return;
+  // A draft may be incomplete, so only its name is checked. No other program uses such names.
   const content = isDraft ? undefined : OfNeovim.parse(JSON.parse(readFileSync(path, "utf8")));
   if (!(await isLeftover(said.pid ?? content?.ppid, said.port, found.mtimeMs))) return;
-  // Meanwhile the editor may have come back to it.
+  // The editor may have updated the file meanwhile.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }

@@ -1,9 +1,9 @@
-/** The content of discovery files, and the variables of the same meaning. */
+/** Builds the content of discovery files, and the environment variables with the same information. */
 import { delimiter } from "node:path";
 import { IDE_INFO } from "../contract/companion.ts";
 import type { Profile } from "../profiles/profiles.ts";
 
-/** What a discovery file says. */
+/** The data in a discovery file. */
 export interface Announcement {
   /** The editor's process as a CLI finds it from a shell in `:terminal`. */
   pid: number;
@@ -20,12 +20,12 @@ export interface Discovery {
   workspacePath: string;
   authToken: string;
   ideInfo: { name: string; displayName: string };
-  /** The rest is Qwen Code's: it deletes a file whose process is dead, or that has none and lists two roots. */
+  /** Only for Qwen Code, which deletes a file if its process is dead, or if it has two roots and no process. */
   ppid?: number;
   ideName?: string;
 }
 
-/** The content of the discovery file that a CLI of this profile reads. */
+/** Builds the discovery file for the CLIs of a profile. */
 export function discoveryContent(
   { content }: Pick<Profile, "content">,
   { editorPid, port, authToken }: Announcement,
@@ -36,20 +36,18 @@ export function discoveryContent(
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
-/** Whether a list of directories can hold one with the platform's path separator in its name. */
+/** Whether a CLI accepts a directory whose name contains the platform's path separator. */
 export function listsAny({ content }: Pick<Profile, "content">): boolean {
   return content === "lock";
 }
 
-/** Qwen Code (0.21.10 and later) reads a text that begins with a bracket as JSON. */
+/** Joins the roots. Qwen Code (0.21.10 and later) also accepts a JSON array. */
 function workspacePath(content: Profile["content"], workspace: readonly string[]): string {
   const needsJson = content === "lock" && workspace.some((path) => path.includes(delimiter));
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
 
-/**
- * What leads a CLI that is started in this editor here. Qwen Code takes the token from the file, and our hooks from here.
- */
+/** Environment variables that lead CLIs in this editor's terminals here. The hooks read the token from them. */
 export function discoveryVariables(
   { env, content }: Pick<Profile, "env" | "content">,
   { pid, port, authToken }: Announcement,
@@ -63,7 +61,7 @@ export function discoveryVariables(
   };
 }
 
-/** Variables of another editor's companion that would lead a CLI away from this one. */
+/** Variables of other editors that would lead a CLI there. */
 export function foreignVariables({ env, blank }: Pick<Profile, "env" | "blank">): string[] {
   return blank.map((name) => env + name);
 }

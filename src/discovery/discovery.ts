@@ -1,4 +1,4 @@
-/** Looks after the discovery file: for as long as the bridge runs it is there, and its date is fresh. */
+/** Keeps the discovery file in place, with a fresh modification time, while the bridge runs. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname } from "node:path";
 import type { Profile } from "../profiles/profiles.ts";
@@ -6,27 +6,27 @@ import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
 /**
- * So often the file is looked for, and its date made new. Where its process cannot be seen, in another PID namespace,
- * that tells it from one that a dead editor has left (milliseconds).
+ * Interval for checking the file and updating its modification time. In another PID namespace, only that time tells the
+ * file of a running editor from a leftover.
  */
-const INTERVAL = 50_000;
+const CHECK_INTERVAL_MS = 50_000;
 
-/** Whoever removes the file may be about to remove its directory, too (milliseconds). */
-const SETTLE = 250;
+/** Delay before the file is restored: its directory may be about to be removed, too. */
+const RESTORE_DELAY_MS = 250;
 
 export interface Discovery {
   readonly path: string;
   /**
-   * Publishes these roots. From then on the file comes back whenever something removes it.
+   * Publishes these roots. From then on, the file is restored whenever it was removed.
    * @throws {DiscoveryError}
    */
   publish(workspace: readonly string[]): void;
   /**
-   * Puts the file back if it is gone. A file in its place that is somebody else's stays.
+   * Writes the file again if it is missing. A file of another program in its place stays.
    * @throws {DiscoveryError}
    */
   restore(): void;
-  /** Makes the file's date that of now: of several editors some CLIs take the one with the newest. */
+  /** Updates the modification time. Some CLIs choose the editor with the newest file. */
   refresh(): void;
   /** Deletes the file, synchronously, so that it also works in a signal handler. May run twice. */
   remove(): void;
@@ -35,20 +35,20 @@ export interface Discovery {
 export interface DiscoveryOptions {
   profile: Profile;
   announcement: Announcement;
-  /** Told when the file came back, and when it cannot. */
+  /** Called when the file was restored, and when it could not be. */
   report?: (text: string, ...details: unknown[]) => void;
-  /** Milliseconds. */
+  /** Replaces CHECK_INTERVAL_MS. */
   interval?: number;
 }
 
 export function createDiscovery(options: DiscoveryOptions): Discovery {
-  const { report = () => {}, interval = INTERVAL } = options;
+  const { report = () => {}, interval = CHECK_INTERVAL_MS } = options;
   const file = createDiscoveryFile(options.profile, options.announcement);
   const directory = dirname(file.path);
   const names = [basename(file.path), basename(directory)];
-  /** Published, and to be kept so. */
+  /** The published roots; undefined before the start and after `remove`. */
   let workspace: readonly string[] | undefined;
-  /** It is not there, which was said. */
+  /** Whether the current problem was reported. */
   let complained = false;
   let watcher: FSWatcher | undefined;
   let clock: NodeJS.Timeout | undefined;
@@ -66,43 +66,43 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     if (state === "foreign") complain("another file has taken the place of", file.path);
     if (state === "gone") {
       write();
-      report("it was gone, and is back:", file.path);
+      report("the discovery file was missing and has been restored:", file.path);
     }
     if (state !== "foreign") complained = false;
   }
 
-  /** @param refresh also makes its date new, which a watch would take for a change */
+  /** @param refresh also updates the modification time. Never set by the watcher, which sees that as a change. */
   function look(refresh: boolean): void {
     try {
       restore();
       if (refresh && file.state() === "ours") file.refresh();
     } catch (error) {
-      complain("the discovery file is gone:", error);
+      complain("cannot restore the discovery file:", error);
     }
   }
 
-  /** Once, and not with each look. */
+  /** Reports a problem once, not with each check. */
   function complain(...words: [text: string, detail: unknown]): void {
     if (!complained) report(...words);
     complained = true;
   }
 
-  /** Anew after each write, for it may be another directory by then. */
+  /** Watches the directory. Called after each write, because the directory may be a new one. */
   function watchDirectory(): void {
     watcher?.close();
     try {
       const next = watch(directory, { persistent: false }, (_, name) => {
-        // Other editors' files are there, too.
+        // Ignore the files of other editors.
         if (name !== null && !names.includes(name)) return;
         pause ??= setTimeout(() => {
           pause = undefined;
           look(false);
-        }, SETTLE).unref();
+        }, RESTORE_DELAY_MS).unref();
       });
       next.on("error", () => next.close());
       watcher = next;
     } catch {
-      watcher = undefined; // the system has no watch left: the clock remains
+      watcher = undefined; // the system has no watches left; the interval remains
     }
   }
 
@@ -111,7 +111,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // The first time it is a file that the host before this one left.
+      // At the first time, a file in this place was left by an earlier host.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => look(true), interval).unref();
     },

@@ -1,4 +1,4 @@
-/** The discovery file on disk: how a CLI finds this bridge. src/discovery/discovery.ts looks after it. */
+/** Writes and deletes one discovery file, by which CLIs find this bridge. */
 import {
   closeSync,
   fstatSync,
@@ -24,29 +24,29 @@ import { DiscoveryError, prepareDirectory } from "./directory.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
-  /** What is at its name: the file that was written, nothing, or a file that somebody else has put there. */
+  /** Whether the path holds the file that was written, no file, or a file of another program. */
   state(): "ours" | "gone" | "foreign";
   /**
    * Replaces the file with one that lists these roots, atomically.
    * @throws {DiscoveryError}
    */
   write(workspace: readonly string[]): void;
-  /** Makes its date that of now. */
+  /** Updates the modification time. */
   refresh(): void;
   /** Deletes the file if it is ours, synchronously, so that it also works in a signal handler. May run twice. */
   remove(): void;
 }
 
-/** For the CLIs of one profile. */
+/** Creates the handle of a profile's discovery file, without touching the disk. */
 export function createDiscoveryFile(profile: Profile, announcement: Announcement): DiscoveryFile {
   const directory = directoryOf(profile);
   const name = fileName(profile, announcement.pid, announcement.port);
   const path = join(directory, name);
   const draft = join(directory, draftName(name));
-  /** The file that was written last. While it is open no other one gets its number. */
+  /** Descriptor of the last file written. While it is open, no other file can get the same inode. */
   let written: number | undefined;
 
-  /** From now on `next` is the file. */
+  /** Replaces the descriptor. */
   function keep(next: number | undefined): void {
     if (written !== undefined) closeSync(written);
     written = next;
@@ -67,8 +67,8 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
       if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
       const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
-      // Written beside and renamed: a CLI that reads at any moment sees the old file or the new
-      // one, and nobody else can read either. The flag refuses to follow whatever is at that name.
+      // Write a draft and rename it, so that a CLI sees the old file or the new one, never a part. The flag "wx"
+      // refuses an existing file or link.
       try {
         rmSync(draft, { force: true });
         next = openSync(draft, "wx", 0o600);
@@ -99,17 +99,17 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
 
 const ADVICE: Record<string, string> = {
   ENOSPC: "the disk is full: free some space, or set TMPDIR to a directory on another disk",
-  EDQUOT: "your disk quota is used up: free some space, or set TMPDIR to a directory on another disk",
+  EDQUOT: "your disk quota is exhausted: free some space, or set TMPDIR to a directory on another disk",
   EFBIG: "the limit on file sizes is too low: raise it (ulimit -f)",
   EROFS: "the file system is read-only: set TMPDIR to a directory that you can write to",
-  EISDIR: "a directory is in its place: remove it",
+  EISDIR: "remove the directory with this name",
 };
 
 const Named = z.object({ ideInfo: z.object({ name: z.string() }) });
 
 /**
- * Where a name has no process in it, an editor may have it that listens on the same port of another machine or
- * container, with which this one shares the home directory.
+ * Refuses to replace the file of another editor. A file name without a process id can be the same for an editor on
+ * another machine or in a container, if they share the home directory.
  * @throws {DiscoveryError}
  */
 function refuseOthers(path: string): void {
@@ -117,19 +117,21 @@ function refuseOthers(path: string): void {
   if (!found?.isFile()) return;
   const name = here.isOwn(found.uid) ? nameIn(path) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
-    throw new DiscoveryError(`${path} is another editor's (${name}); remove it if that one is gone`);
+    throw new DiscoveryError(
+      `${path} belongs to another editor (${name}); remove it if that editor is not running`,
+    );
 }
 
-/** The editor that a discovery file names. */
+/** The editor's name in a discovery file. */
 function nameIn(path: string): string | undefined {
   try {
     return Named.parse(JSON.parse(readSmallFile(path)?.text ?? "")).ideInfo.name;
   } catch {
-    return undefined; // no CLI could read it, either
+    return undefined; // CLIs cannot read the file either
   }
 }
 
-/** The name under which a discovery file is written, which no CLI reads. */
+/** The name of the draft of a discovery file. No CLI reads such names. */
 export function draftName(name: string): string {
   return `.${name}.tmp`;
 }
@@ -138,7 +140,7 @@ function look(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {
-    return undefined; // its directory is closed to us
+    return undefined; // no permission for the directory
   }
 }
 
@@ -146,6 +148,6 @@ function unlink(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or never made.
+    // Already deleted, or never written.
   }
 }

@@ -1,4 +1,4 @@
-/** Makes the bridge known to CLIs: the terminal's environment, the discovery files, and what the editor is told of it. */
+/** Publishes the workspace: sets the environment of terminals, writes the discovery files, and reports both to Lua. */
 import { delimiter } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Boot, Status } from "../contract/neovim.ts";
@@ -13,13 +13,13 @@ import { canBeJoined, workspacePaths } from "./workspace.ts";
 
 export interface WorkspacePublisher {
   /**
-   * Publishes these directories; calls that overlap are carried out one after the other, so that the last ones stay.
-   * @throws {DiscoveryError} when the file cannot be written, an abort when the bridge stops meanwhile
+   * Publishes these directories. Overlapping calls run one after the other, so that the last one wins.
+   * @throws {DiscoveryError} if the file cannot be written; an abort error if the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
-  /** Puts back discovery files that are gone. @throws {DiscoveryError} */
+  /** Writes missing discovery files again. @throws {DiscoveryError} */
   restore(): void;
-  /** The user has come to this editor. */
+  /** Updates the files' modification times, when the user focuses this editor. */
   refresh(): void;
   /** Deletes the files, synchronously. May run twice. */
   remove(): void;
@@ -32,7 +32,7 @@ export interface WorkspacePublisherOptions {
   profiles: readonly Profile[];
   boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript" | "tools">;
   report: (change: Partial<Status>) => void;
-  /** Aborted when the bridge stops: from then on nothing is published. */
+  /** Aborted when the bridge stops. Nothing is published afterwards. */
   signal: AbortSignal;
 }
 
@@ -47,7 +47,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   const connection = connect ? obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
-  /** What the user has been told of: directories and CLIs. */
+  /** Directories and CLIs that were reported to the user. */
   const told = new Set<string>();
   const tell = (what: string, text: string) => {
     if (!told.has(what)) bridge.tell("message", { level: "warn", text });
@@ -58,12 +58,12 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     announcement: ({ name }) => ({ pid, editorPid, port, authToken: tokens[name] ?? "" }),
     log,
     failed: ({ name, label }, { message }) => {
-      log.warn(`${label} does not find this editor:`, message);
-      tell(name, `${label} does not find this Neovim: ${message}`);
+      log.warn(`${label} cannot find this editor:`, message);
+      tell(name, `${label} cannot find this Neovim: ${message}`);
     },
   });
   let last: Promise<void> = Promise.resolve();
-  // Before the file is written, so that Lua can remove it should this process be killed meanwhile.
+  // Reported before the files are written, so that Lua can remove them if this process is killed.
   report({ port, pid: process.pid, discoveryFiles: announcements.paths, tokens, connection });
 
   async function publish(directories: readonly string[]): Promise<void> {
@@ -79,7 +79,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
     }
     await bridge.call("set_environment", { set, unset, clis: loopbackVariables(process.env) });
     signal.throwIfAborted();
-    // Last, so that a CLI that finds the file finds everything else in place.
+    // Last, because a CLI may connect as soon as the file exists.
     announcements.publish(paths.listed);
     log.debug("the discovery files were written:", announcements.paths, paths.listed);
     report({ state: "running", workspace: paths.listed.filter(canBeJoined) });
@@ -102,7 +102,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
 
 function cannotBeListed(directory: string): string {
   return (
-    `Gemini CLI cannot be told of ${directory}: the "${delimiter}" in its name separates directories there. ` +
-    "A CLI that is started in it does not find this Neovim."
+    `Gemini CLI cannot find this Neovim from ${directory}, because it treats the "${delimiter}" in the name as a ` +
+    "separator. Rename the directory, or start the CLI elsewhere."
   );
 }

@@ -1,18 +1,18 @@
-/** The workspace as the CLI is told it. */
+/** Determines the workspace directories that CLIs are told. */
 import { delimiter, dirname, join } from "node:path";
 import { type Disk, disk } from "../system/disk.ts";
 import { NoAnswer } from "../system/queue.ts";
 
 export interface WorkspacePaths {
-  /** The open directories, for the environment: the CLI may touch all that is listed there. */
+  /** Open directories, for the environment. The CLI may read and write in all of them. */
   open: string[];
-  /** The same and the roots above them, for the discovery file, where they only serve to be found. */
+  /** Open directories and their repository roots, for the discovery file. A CLI only uses them to find the editor. */
   listed: string[];
 }
 
 /**
- * @param directories absolute; they are listed verbatim, as the CLI decodes and resolves its own and these alike.
- *   An empty one, which would match every directory, is left out.
+ * @param directories absolute paths, which are listed unchanged: the CLI resolves its own directory and these alike.
+ *   An empty path would match every directory and is left out.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
   const open = [...new Set(directories.filter((directory) => directory !== ""))];
@@ -20,14 +20,14 @@ export async function workspacePaths(directories: readonly string[]): Promise<Wo
   return { open, listed: [...new Set([...open, ...roots.filter((root) => root !== undefined)])] };
 }
 
-/** Whether a list of directories that are joined can hold this one. */
+/** Whether a directory can be part of a list joined with the platform's path separator. */
 export function canBeJoined(directory: string): boolean {
   return !directory.includes(delimiter);
 }
 
 /**
- * The top of the repository or worktree that holds a directory: where `.git` is, a folder or, in a worktree, a file.
- * None for a directory on a network that does not answer.
+ * The root of the repository or worktree that contains a directory: the nearest folder with a `.git` folder or file.
+ * Undefined without a repository, and for a network drive that does not answer.
  */
 async function gitRoot(directory: string): Promise<string | undefined> {
   const find = (disk: Disk) => {

@@ -1,17 +1,17 @@
-/** Errors in the form that MCP clients read, and how a connection ends that is of no more use. */
+/** Formats errors for MCP clients, and closes connections that are no longer useful. */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 
-/** How long a peer may read its answer and go by itself (milliseconds). */
-const LINGER = 1_000;
+/** Time for a peer to read its answer and close the connection itself. */
+const LINGER_MS = 1_000;
 
 /** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
 export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
 
-/** JSON-RPC's code and words for an HTTP status; the library's own messages may name inner workings. */
+/** JSON-RPC code and message for an HTTP status. Fastify's own messages may reveal internals. */
 function errorOf(status: number): [code: number, message: string] {
   switch (status) {
     case 400:
@@ -29,18 +29,18 @@ function errorOf(status: number): [code: number, message: string] {
   }
 }
 
-/** Fastify's error handler: a proper status, never a stack trace or a path. */
+/** Fastify's error handler. Never sends a stack trace or a path. */
 export function sendError(error: FastifyError, _request: FastifyRequest, reply: FastifyReply): void {
   const status = error.statusCode !== undefined && error.statusCode >= 400 ? error.statusCode : 500;
-  // Closing while a body still comes in resets the connection, and the client never reads why. What is
-  // left of the body is read and thrown away instead, for no longer than any request may take.
+  // Closing during an upload would reset the connection before the client reads the error. Without this header,
+  // Node reads and discards the rest of the body, within the request timeout.
   reply.removeHeader("connection");
   reply.code(status).send(rpcError(...errorOf(status)));
 }
 
 /**
- * Answers what Node could not read as an HTTP request.
- * @param answering whether a response to an earlier request is under way, which nothing may be mixed into.
+ * Answers data that is not a valid HTTP request.
+ * @param answering whether a response to an earlier request is being sent; nothing may be mixed into that response
  */
 export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, answering: boolean): void {
   if (!socket.writable || answering || error.code === "ECONNRESET") {
@@ -64,14 +64,14 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
 }
 
 /**
- * Destroys a connection whose peer has its answer and does not go: what only ends our side of it holds a descriptor for
- * as long as the peer likes.
- * @param isUseless asked when the peer has had its time
+ * Destroys a connection whose peer has its answer but does not close. Ending only our side would leave the file
+ * descriptor open until the peer closes.
+ * @param isUseless called after the delay, and decides whether to destroy the connection
  */
 export function destroyLater(socket: Socket, isUseless: () => boolean): void {
   const timer = setTimeout(() => {
     if (isUseless()) socket.destroy();
-  }, LINGER);
+  }, LINGER_MS);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
 }

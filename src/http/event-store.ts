@@ -1,25 +1,25 @@
-/** What a session was sent lately, to be sent again to a stream that broke. */
+/** Stores the recent events of a session, so that they can be replayed after its stream broke. */
 import { randomBytes } from "node:crypto";
 import type { EventStore } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 
-/** The SDK's name for the stream that a GET without a request opens. */
+/** The SDK's id for the event stream that a GET opens. */
 export const STANDALONE_STREAM = "_GET_stream";
 
 interface StoredEvent {
   number: number;
   streamId: string;
   message: JSONRPCMessage;
-  /** UTF-16 units of its texts. */
+  /** Total length of the strings in the message (UTF-16 units). */
   size: number;
-  /** Nobody knows yet whether its client has it: it stays, over all bounds. */
+  /** Delivery is not confirmed yet. Pinned events are kept, even beyond the bounds. */
   pinned: boolean;
 }
 
 export interface Bounds {
-  /** Events. */
+  /** Number of events. */
   count: number;
-  /** UTF-16 units of the texts of all events together. The newest event is kept whatever its size. */
+  /** Total `size` of all events (UTF-16 units). The newest event is always kept. */
   size: number;
 }
 
@@ -33,9 +33,9 @@ const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
 const EVENT_ID = /^([\w-]+)\.(\d+)\.(.+)$/;
 
 /**
- * A bounded store for one session. The SDK's example cannot resume the standalone stream, whose name holds the
- * separator it splits at, and forgets where a stream was once the event itself is gone: here the id says it all,
- * and its first part keeps the ids of a host before this one from being taken for our own.
+ * A bounded store for one session. An event id holds the store, the event's number and its stream, so that a stream can
+ * be resumed after its last event was dropped. The random first part tells the ids of an earlier host apart. (The SDK's
+ * example store splits ids at a separator that occurs in the name of the standalone stream, and needs the event.)
  */
 export class BoundedEventStore implements EventStore {
   readonly #origin = randomBytes(6).toString("base64url");
@@ -53,12 +53,12 @@ export class BoundedEventStore implements EventStore {
   }
 
   /**
-   * @param pinned the event stays until `unpin`: one that had to go could not be told from one that its client has.
+   * @param pinned keeps the event until `unpin`. A dropped event would look like a delivered one.
    * @returns the event's id
    */
   add(streamId: string, message: JSONRPCMessage, pinned = false): string {
     const number = ++this.#last;
-    // Only the newest context counts; an older one in its place would be stale when it is replayed.
+    // Only the newest context counts. Replaying an older one would send stale data.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
     const size = sizeOf(message);
     this.#events.push({ number, streamId, message, size, pinned });
@@ -67,7 +67,7 @@ export class BoundedEventStore implements EventStore {
     return this.#id(number, streamId);
   }
 
-  /** The event's client has it. */
+  /** Marks an event as delivered. */
   unpin(id: string): void {
     const number = this.#parse(id)?.number;
     const event = this.#events.find((one) => one.number === number);
@@ -76,7 +76,7 @@ export class BoundedEventStore implements EventStore {
     this.#makeRoom();
   }
 
-  /** What is pinned, the oldest first. */
+  /** The pinned events, oldest first. */
   pinned(): SentEvent[] {
     return this.#events.filter(({ pinned }) => pinned).map((event) => this.#sent(event));
   }
@@ -85,7 +85,7 @@ export class BoundedEventStore implements EventStore {
     return this.streamOf(id);
   }
 
-  /** @returns the stream of an event of ours, also of one that is gone by now when it was the standalone one's */
+  /** @returns the stream of an event of this store; for the standalone stream also if the event was dropped */
   streamOf(id: string): string | undefined {
     const streamId = this.#parse(id)?.streamId;
     const isOurs =
@@ -103,7 +103,7 @@ export class BoundedEventStore implements EventStore {
     return streamId;
   }
 
-  /** What is kept of the same stream and came after an event, the oldest first. */
+  /** The stored later events of the same stream, oldest first. */
   after(lastId: string): SentEvent[] {
     const last = this.#parse(lastId);
     return this.#events
@@ -122,7 +122,7 @@ export class BoundedEventStore implements EventStore {
   #makeRoom(): void {
     while (this.#events.length > this.#bounds.count || this.#size > this.#bounds.size) {
       const candidates = this.#events.slice(0, -1).filter(({ pinned }) => !pinned);
-      // What answers a request goes first: its client has it, or asks again. A decision is asked for once.
+      // Drop answers to requests first, because a client can repeat a request. A decision is sent only once.
       const first = candidates.find(({ streamId }) => streamId !== STANDALONE_STREAM) ?? candidates[0];
       if (!first) return;
       this.#drop(this.#events.indexOf(first));
@@ -136,13 +136,13 @@ export class BoundedEventStore implements EventStore {
 
   #parse(id: string): { number: number; streamId: string } | undefined {
     const [, origin, number, streamId] = EVENT_ID.exec(id) ?? [];
-    // A number that was never given would count every event as seen.
+    // A number that was never assigned would mark every event as seen.
     if (origin !== this.#origin || streamId === undefined || Number(number) > this.#last) return undefined;
     return { number: Number(number), streamId };
   }
 }
 
-/** What makes a message large is its texts; its JSON would tell no more, and is slow to make of a long one. */
+/** Total length of all strings in a value. Avoids encoding long messages as JSON only to measure them. */
 function sizeOf(value: unknown): number {
   if (typeof value === "string") return value.length;
   if (typeof value !== "object" || value === null) return 0;

@@ -1,54 +1,54 @@
 /**
- * A session's standalone event stream: what a CLI is told unasked. It is written here and not by the SDK, which encodes
- * each message anew for every session and passes it through three streams (bench/README.md says what that costs).
+ * The standalone event stream of a session, which carries notifications to a CLI. It bypasses the SDK, which encodes
+ * each message again for every session and passes it through three streams (bench/README.md has measurements).
  */
 import type { ServerResponse } from "node:http";
 import { type BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
 import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
-  /** A client reads it now. */
+  /** Whether a client is reading the stream. */
   readonly isConnected: boolean;
-  /** Sends the context if a client is connected. To a slow reader only the newest goes. */
+  /** Sends the context if a client is connected. A slow reader gets only the newest one. */
   notify(notification: Notification): void;
   /**
-   * Sends a decision of the user's, as soon as a client is connected.
-   * @returns whether it has left; it has not when the session ended first.
+   * Sends the user's decision as soon as a client is connected.
+   * @returns true once sent; false if the session ended first
    */
   deliver(notification: Notification): Promise<boolean>;
   /**
-   * Goes on with another response, and ends the one before.
-   * @param lastId the event after which the client goes on; without it, it knows none
+   * Continues the stream on a new response, and ends the previous response.
+   * @param lastId the last event that the client received, if any
    */
   connect(response: ServerResponse, lastId: string | undefined): void;
-  /** What has not left by now never will. May run twice. */
+  /** Ends the stream. Unsent decisions are reported as not sent. May run twice. */
   close(): void;
 }
 
 export interface EventStreamOptions {
   store: BoundedEventStore;
-  /** Milliseconds between two signs of life. */
+  /** Interval of keep-alive comments (milliseconds). */
   keepAlive: number;
-  /** The response has ended, and no other has taken its place. */
+  /** Called when the response has ended without a successor. */
   disconnected(): void;
 }
 
-/** A decision that has not left, as far as is known. */
+/** A decision that is not known to be sent. */
 interface Awaited {
   readonly notification: Notification;
   readonly report: (hasLeft: boolean) => void;
 }
 
 export function createEventStream({ store, keepAlive, disconnected }: EventStreamOptions): EventStream {
-  /** By event id, in the order in which the user decided. Each event is pinned in the store. */
+  /** Unsent decisions by event id, in the order of the decisions. Their events are pinned in the store. */
   const awaited = new Map<string, Awaited>();
   let current: ServerResponse | undefined;
-  /** The newest context, while the reader has not yet taken what came before it. */
+  /** The newest context, held back until the reader has taken the earlier events. */
   let late: Notification | undefined;
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** The client has this event, or its kernel does. */
+  /** Settles an event that was handed to the client's socket. */
   function hasLeft(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
@@ -57,7 +57,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
 
   function write(response: ServerResponse, id: string, { data }: Notification): void {
     let pieces = 0;
-    // Called when the socket has taken a piece, and with an error when it never will.
+    // Called when the socket has taken a piece, or with an error.
     const taken = (error: unknown) => {
       pieces -= 1;
       if (error) return;
@@ -69,16 +69,16 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
     for (const piece of data()) {
       pieces += 1;
       response.write(piece, taken);
-      response.uncork(); // one packet, with what came before
+      response.uncork(); // sends the header and the first piece in one packet
       response.cork();
     }
     response.uncork();
   }
 
-  /** Sends once more what the client has not seen; of what it has seen it said so itself. */
+  /** Sends the events that the client has missed. The others count as delivered. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
     const missed = lastId === undefined ? store.pinned() : store.after(lastId);
-    // What is awaited is in the store, so that it is missed, or has been seen.
+    // Every unsent decision is pinned in the store: if it is not among the missed events, the client has seen it.
     const unseen = new Set(missed.map(({ id }) => id));
     for (const id of [...awaited.keys()]) if (!unseen.has(id)) hasLeft(id);
     for (const { id, message } of missed)
@@ -88,14 +88,14 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   function sendLate(): void {
     if (!current || !late || isBehind(current)) return;
     const next = late;
-    late = undefined; // before the write, which may itself say that the reader is ready for more
+    late = undefined; // before the write, which may call sendLate again
     write(current, store.add(STANDALONE_STREAM, next.message), next);
   }
 
-  /** Takes what is connected from its reader. */
+  /** Ends the current response. */
   function release(): void {
     clearInterval(alive);
-    // One that nobody reads would wait to be read before it ends.
+    // Ending gracefully would wait for a reader that does not read.
     if (current && isBehind(current)) current.destroy();
     else current?.end();
     current = late = undefined;
@@ -125,7 +125,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
         release();
         disconnected();
       });
-      response.on("error", () => {}); // what cannot be written any more is seen at its end
+      response.on("error", () => {}); // the "close" event follows and is handled
       replay(response, lastId);
     },
     close() {
@@ -137,12 +137,12 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   };
 }
 
-/** Whether the reader has not yet taken what came before. A response that was corked knows nothing of its socket. */
+/** Whether the reader has not yet taken all that was sent. After corking, only the socket knows. */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }
 
-/** Calls back when a response ends, also when it has ended by now. */
+/** Calls back when a response closes, or at once if it is closed already. */
 export function onceClosed(response: ServerResponse, run: () => void): void {
   if (response.closed || response.destroyed) run();
   else response.once("close", run);

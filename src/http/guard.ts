@@ -1,11 +1,11 @@
-/** What is checked of every request before its body is read. */
+/** Checks every request before its body is read: host, origin, token, path and method. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { FastifyReply, FastifyRequest, HTTPMethods, onRequestHookHandler } from "fastify";
 import { destroyLater, rpcError } from "./errors.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** The name of the token that the request came with. */
+    /** The name of the token in the request. */
     credential: string;
   }
   interface FastifyContextConfig {
@@ -14,30 +14,30 @@ declare module "fastify" {
   }
 }
 
-/** What is served behind the guards. */
+/** A route behind the guards. */
 export interface Route {
   readonly url: string;
   readonly methods: HTTPMethods[];
-  /** A request that names no session holds no more than this (UTF-16 units). */
+  /** Maximum body of a request without a session id (UTF-16 units). */
   readonly maxFirstMessage?: number;
-  /** Its handler gets the JSON as a string. */
+  /** Passes the body to the handler as an unparsed string. */
   readonly isText?: boolean;
   handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
-  /** Ends what it keeps. */
+  /** Called when the application closes. */
   close?(): Promise<void>;
 }
 
-/** A CLI in a container reaches its host by the last of these names. */
+/** Accepted host names. A CLI in a container uses the last one. */
 const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 
-/** Where the endpoint is, and what opens it. */
+/** The port of the endpoint and its tokens. */
 export interface Address {
   readonly port: number;
-  /** By name: whoever has one of them is known by its name. */
+  /** By profile or purpose. The name identifies the sender of a request. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** Refuses a foreign `Host` (DNS rebinding) and any `Origin` (no web page is a client): 403. */
+/** Refuses a foreign `Host` (DNS rebinding) and every `Origin` (web pages) with 403. */
 export function checkHost({ port }: Address): onRequestHookHandler {
   return (request, reply, done) => {
     const host = request.headers.host?.toLowerCase();
@@ -49,7 +49,7 @@ export function checkHost({ port }: Address): onRequestHookHandler {
   };
 }
 
-/** Refuses a request without `Authorization: Bearer <token>`: 401. Compares in constant time, with every token. */
+/** Refuses a request without `Authorization: Bearer <token>` with 401. Compares all tokens in constant time. */
 export function checkToken({ tokens }: Address): onRequestHookHandler {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return (request, reply, done) => {
@@ -62,7 +62,7 @@ export function checkToken({ tokens }: Address): onRequestHookHandler {
   };
 }
 
-/** Refuses every other path (404) and method (405), which the router would do after it has read the body. */
+/** Refuses unknown paths (404) and methods (405). Fastify's router would first read the body. */
 export function checkRoute(routes: readonly Route[]): onRequestHookHandler {
   return (request, reply, done) => {
     const route = routes.find(({ url }) => request.url.split("?", 1)[0] === url);
@@ -73,7 +73,7 @@ export function checkRoute(routes: readonly Route[]): onRequestHookHandler {
   };
 }
 
-/** What is left of the body of someone without the token is not waited for as long as a client's. */
+/** Refuses an unauthorized request. Destroys the connection soon after if the body is still incomplete. */
 function refuseStranger(reply: FastifyReply, status: number, message: string): void {
   const { raw } = reply.request;
   reply.raw.once("finish", () => destroyLater(raw.socket, () => !raw.complete));

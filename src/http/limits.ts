@@ -1,16 +1,16 @@
-/** How much of what a client names is kept or passed on: each of it would be held for every session, and told to Lua. */
+/** Limits for names and ids from clients, which are kept for every session and passed to Lua. */
 import type { SessionInfo } from "./session.ts";
 
-/** The longest body that is read of a client without a session: nobody begins one with more (UTF-16 units). */
+/** Maximum body of a request without a session id (UTF-16 units). */
 export const MAX_FIRST_MESSAGE = 64 * 1024;
 
-/** More of a client's name than a line of a message holds (UTF-16 units). */
-const MAX_NAME = 100;
+/** Maximum length of a client's name and version (UTF-16 units). */
+const MAX_NAME_LENGTH = 100;
 
-/** The longest id of a message; it comes back with the answer, which is kept for a while (UTF-16 units). */
-const MAX_ID = 256;
+/** Maximum length of a message id, which is stored with its answer (UTF-16 units). */
+const MAX_ID_LENGTH = 256;
 
-/** Paths that are longer name no file on any system (UTF-16 units, of which a path has no more than bytes). */
+/** Maximum length of a path (UTF-16 units). Operating systems allow no more bytes, and a path has at least as many. */
 export const MAX_PATH = 4096;
 
 export interface Introduction {
@@ -18,7 +18,7 @@ export interface Introduction {
   clientInfo: { name: string; version: string };
 }
 
-/** What is kept of a client's first message. */
+/** The data that is kept from a client's `initialize` request. */
 export function sessionInfo(
   id: string,
   credential: string,
@@ -39,11 +39,11 @@ export function hasLongId(body: unknown): boolean {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
   return messages.some((message) => {
     if (typeof message !== "object" || message === null || !("id" in message)) return false;
-    return typeof message.id === "string" && message.id.length > MAX_ID;
+    return typeof message.id === "string" && message.id.length > MAX_ID_LENGTH;
   });
 }
 
-/** What a client calls itself may be shown to the user: one short line. */
+/** Makes a client's text safe to show to the user: one short line without control characters. */
 function shortLine(text: string): string {
-  return text.slice(0, MAX_NAME).replace(/\p{C}/gu, " ");
+  return text.slice(0, MAX_NAME_LENGTH).replace(/\p{C}/gu, " ");
 }

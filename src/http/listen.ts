@@ -1,4 +1,4 @@
-/** The endpoint: found and connected to at once, while what answers is still being loaded. */
+/** Opens the HTTP endpoint. Requests are accepted at once and wait while the application is loaded. */
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type RequestListener, type Server } from "node:http";
@@ -6,27 +6,27 @@ import type { Socket } from "node:net";
 import type { Log } from "../base/log.ts";
 import type { Address, Route } from "./guard.ts";
 
-/** Milliseconds; each bounds how long a client may hold a connection without getting on. */
+/** Timeouts of a connection (milliseconds). */
 export interface Timeouts {
-  /** Until the headers of a request are in. */
+  /** For the headers of a request. */
   headers: number;
-  /** Until the whole request is in. */
+  /** For the whole request. */
   request: number;
   /** Between two requests on one connection. An open event stream is not idle. */
   idle: number;
-  /** How often the first two are looked at, which costs an idle host processor time. */
+  /** Interval in which Node checks the first two. A shorter one costs an idle host processor time. */
   check: number;
 }
 
-/** Whoever has nothing to say is gone within ten seconds, as SECURITY.md says: headers, check, and a moment to read. */
+/** A silent connection is closed within ten seconds (see SECURITY.md): `headers`, `check` and LINGER_MS. */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
 export interface ListenOptions {
-  /** Who gets a token, each their own. */
+  /** Names of the tokens to create. */
   names: readonly string[];
   /**
-   * What the clients and hooks of an earlier host know. If that port is taken, they send their tokens to its new owner:
-   * issue new ones.
+   * Port and tokens of an earlier host. If the old port is taken, returning clients would send their tokens to its new
+   * owner: issue new ones.
    */
   before?: { port?: number | undefined; tokens?: Address["tokens"] | undefined };
   log: Log;
@@ -36,15 +36,15 @@ export interface ListenOptions {
 export interface Endpoint extends Address {
   readonly server: Server;
   /**
-   * Answers what is asked from now on, and first what has been asked already.
-   * @param bodyLimit the largest request body that is read (bytes)
+   * Answers the waiting requests, then every new one.
+   * @param bodyLimit maximum request body (bytes)
    */
   serve(routes: readonly Route[], bodyLimit: number): Promise<void>;
   /** Ends every connection and session. May run twice. */
   close(): Promise<void>;
 }
 
-/** Listens on loopback. Requests wait until they are served. */
+/** Listens on loopback. Requests wait until `serve` is called. */
 export async function listen(options: ListenOptions): Promise<Endpoint> {
   const { names, before = {}, log, timeouts = TIMEOUTS } = options;
   const waiting: Parameters<RequestListener>[] = [];
@@ -54,7 +54,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     headersTimeout: timeouts.headers,
     keepAliveTimeout: timeouts.idle,
     connectionsCheckingInterval: timeouts.check,
-    keepAlive: true, // a peer that vanished behind a container's network is noticed some day
+    keepAlive: true, // detects a peer that vanished without closing, as behind a container's network
   });
   server.on("request", wait).on("connection", (socket: Socket) => {
     const { remotePort } = socket;
@@ -68,11 +68,11 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     await open(before.port ?? 0);
   } catch (error) {
     if (before.port === undefined) throw error;
-    log.warn(`port ${before.port} is taken; the tokens are new ones, too:`, error);
+    log.warn(`port ${before.port} is taken; using another port and new tokens:`, error);
     known = {};
     await open(0);
   }
-  // Without a listener, an accept that fails (no descriptors left) would end the process.
+  // Without a listener, a failed accept (no file descriptors left) would end the process.
   server.on("error", ({ message }) => log.warn("the server:", message));
   const bound = server.address();
   if (bound === null || typeof bound === "string") throw new Error("the server has no port");
@@ -84,7 +84,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
   async function end(): Promise<void> {
     const ended = once(server, "close");
     server.close();
-    server.closeAllConnections(); // an open event stream would hold it for ever
+    server.closeAllConnections(); // an open event stream would keep the server open
     await closeApp();
     await ended;
   }

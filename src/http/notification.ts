@@ -1,26 +1,28 @@
-/** What clients are told unasked, in the form in which it travels. */
+/** Encodes notifications for clients as server-sent events. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import type { IdeNotifications } from "../contract/companion.ts";
 
 export interface Notification {
   readonly message: JSONRPCMessage;
-  /** The end of its event, from the message's JSON on: encoded once, for however many sessions. */
+  /** The JSON and the end of the event. Encoded once for all sessions. */
   readonly data: () => Iterable<Buffer | string>;
 }
 
-/** Longer texts (UTF-16 units) are encoded in pieces, so that the client reads one while the next is encoded. */
-const PIECE = 128 * 1024;
+/** Longer texts are encoded in pieces, so that the client reads one piece while the next is encoded (UTF-16 units). */
+const PIECE_LENGTH = 128 * 1024;
 
 export function encode<M extends keyof IdeNotifications>(
   method: M,
   params: IdeNotifications[M],
 ): Notification {
   const message = { jsonrpc: "2.0" as const, method, params: { ...params } };
-  const isLong = Object.values(params).some((value) => typeof value === "string" && value.length > PIECE);
+  const isLong = Object.values(params).some(
+    (value) => typeof value === "string" && value.length > PIECE_LENGTH,
+  );
   return isLong ? { message, data: () => pieces(method, params) } : encodeMessage(message);
 }
 
-/** @param content what the user has accepted; nothing for a rejection */
+/** @param content the accepted text; undefined for a rejection */
 export function encodeDecision(filePath: string, content: string | undefined): Notification {
   return content === undefined
     ? encode("ide/diffRejected", { filePath })
@@ -52,11 +54,11 @@ function* pieces(method: string, params: object): Generator<string> {
   yield `${json}}}\n\n`;
 }
 
-/** Never cuts a character in two: each half would be encoded as an escape. */
+/** Splits a text, but never between surrogates: JSON would escape each half. */
 function* slices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
-    const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE - 1));
-    const to = from + PIECE - (isCut ? 1 : 0);
+    const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE_LENGTH - 1));
+    const to = from + PIECE_LENGTH - (isCut ? 1 : 0);
     yield text.slice(from, to);
     from = to;
   }

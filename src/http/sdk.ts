@@ -1,7 +1,4 @@
-/**
- * What needs the MCP SDK at run time. It is imported when the first client is expected, after the start, as
- * its hundreds of schemas take time to build.
- */
+/** Lazy-loads the MCP SDK. Its hundreds of schemas take time to build, so that it is imported after the start. */
 export { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 export {
   isInitializeRequest,

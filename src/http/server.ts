@@ -1,4 +1,4 @@
-/** The HTTP application: routes behind the guards. */
+/** Builds the HTTP application: the routes behind the guards. */
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
@@ -7,34 +7,34 @@ import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 
 export interface AppOptions {
-  /** Listens already. */
+  /** A server that is already listening. */
   server: Server;
   address: Address;
   routes: readonly Route[];
   log: Log;
-  /** The largest request body that is read (bytes). */
+  /** Maximum request body (bytes). */
   bodyLimit: number;
-  /** How long a connection stays between two requests (milliseconds). */
+  /** Timeout of a connection between two requests (milliseconds). */
   idle: number;
 }
 
-/** @returns an application that does not take the server's requests yet */
+/** @returns an application that is not connected to the server's requests yet */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { server, address, routes, log, bodyLimit, idle } = options;
-  /** Responses that have not ended, by connection. */
+  /** Open responses by connection. */
   const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
-  /** Whether an answer to a request that came in whole is due or under way on this connection. */
+  /** Whether the answer to a complete request is due or being sent on this connection. */
   function isAnswering(socket: Socket): boolean {
     const replies = [...(unfinished.get(socket) ?? [])];
     return replies.some(({ raw, request }) => raw.headersSent || request.raw.complete);
   }
 
   const app = Fastify({
-    logger: false, // it would write to standard output, the RPC channel
+    logger: false, // Fastify would log to standard output, the RPC channel
     bodyLimit,
     serverFactory: () => server,
-    // A path that cannot be decoded would be answered by the router, before the guards.
+    // The router answers a path that cannot be decoded before the guards run.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
@@ -45,7 +45,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser("error", "error");
   app.addContentTypeParser<string>("application/json", { parseAs: "string" }, (request, body, done) => {
-    // Some clients say what type their DELETE has, though it has no body.
+    // Some clients send a Content-Type with a DELETE without a body.
     if (body === "" && request.method === "DELETE") done(null);
     else if (request.routeOptions.config.isText) done(null, body);
     else if (request.headers["mcp-session-id"] === undefined && body.length > maxFirstMessage(request))
@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Clients are told to come back sooner than the connection ends: a request that crosses its end is lost, and on a
-  // busy machine a client is late by seconds.
+  // Announces half of the real idle timeout. A request sent while the connection closes is lost, and on a busy machine
+  // a client can be seconds late.
   const comeBack = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", comeBack);
@@ -67,7 +67,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   app.addHook("onRequest", checkToken(address));
   app.addHook("onRequest", checkRoute(routes));
   app.addHook("onSend", ({ method, socket }, { statusCode }, payload, done) => {
-    // The path and the headers are the peer's own words, the payload is ours; what the SDK refuses, the session tells.
+    // Path and headers are untrusted and stay out of the log. The session logs requests that the SDK refuses.
     if (statusCode >= 400)
       log.debug(`connection ${socket.remotePort}: ${method} was answered ${statusCode}`, ownWords(payload));
     done();

@@ -1,4 +1,4 @@
-/** One connected CLI: its McpServer and transport, its event stream, and when it counts as gone. */
+/** The session of one CLI: MCP server, transport, event stream and expiry. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
@@ -7,14 +7,14 @@ import type { Log } from "../base/log.ts";
 import { BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 
-/** What a later host needs in order to go on with a session. */
+/** The data that a later host needs to continue a session. */
 export interface SessionInfo {
   readonly id: string;
-  /** The name of the token that opened it. */
+  /** The name of the token that opened the session. */
   readonly credential: string;
   /** Unix milliseconds. */
   readonly connectedAt: number;
-  /** How the CLI names itself. */
+  /** The name that the CLI gave itself. */
   readonly name: string;
   readonly version: string;
   readonly protocolVersion: string;
@@ -23,14 +23,14 @@ export interface SessionInfo {
 export interface Session extends Pick<EventStream, "isConnected" | "notify" | "deliver"> {
   readonly id: string;
   readonly info: SessionInfo;
-  /** The ports at both ends of the event stream that was opened last. */
+  /** The ports of the last event stream, at both ends. */
   readonly ports: { own: number; client: number } | undefined;
 }
 
 export interface Connection extends Session {
-  /** Answers a request of this session's client, which Fastify has read. */
+  /** Answers a request of this session. */
   handle(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>;
-  /** Takes the first message, for a client that has sent it to a host before this one. */
+  /** Initializes the SDK for a client that sent `initialize` to an earlier host. */
   initialize(): Promise<void>;
   /** Ends the session. May run twice. */
   close(): Promise<void>;
@@ -40,15 +40,15 @@ export interface ConnectionOptions {
   info: SessionInfo;
   server: McpServer;
   log: Log;
-  /** Registers what the server offers; it cannot be told later. */
+  /** Registers tools, resources and prompts. Possible only before the transport is connected. */
   register(session: Session): void;
-  /** Milliseconds between two signs of life on a silent stream. */
+  /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** Without an open stream the session ends this long after its last request (milliseconds). */
+  /** Without an open stream, the session ends this long after its last request (milliseconds). */
   grace: number;
-  /** The client's first message was accepted. */
+  /** The client's `initialize` request was accepted. */
   initialized(): void;
-  /** The event stream is open: what is sent now arrives. */
+  /** The event stream is open: notifications sent from now on arrive. */
   connected(): void;
   /** The event stream closed; it may come back. */
   disconnected(): void;
@@ -60,7 +60,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   const store = new BoundedEventStore();
   let expiry: NodeJS.Timeout | undefined;
   let ports: Session["ports"];
-  /** Whose answers have not ended. */
+  /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
 
@@ -70,7 +70,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     eventStore: store,
     keepAliveMs: options.keepAlive,
   });
-  // Behind the colon there may be what the client has sent.
+  // The text after the colon may contain data from the client.
   server.server.onerror = ({ message }) =>
     log.debug(`session ${info.id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
   server.server.onclose = () => {
@@ -88,7 +88,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
       options.disconnected();
     },
   });
-  /** Starts the time after which a session that shows no life ends. */
+  /** Restarts the expiry timer. It runs while no stream and no request is open. */
   function touch(): void {
     clearTimeout(expiry);
     if (stream.isConnected || requests > 0 || ended) return;
@@ -96,7 +96,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     expiry.unref();
   }
 
-  /** The SDK answers. As long as it does, the session lives: an answer may be a stream, also one that is resumed. */
+  /** Lets the SDK answer. The session stays alive until the response closes, which may itself be a stream. */
   async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
     requests += 1;
     touch();
@@ -111,7 +111,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     const last = request.headers["last-event-id"];
     const lastId = typeof last === "string" ? last : undefined;
     const resumed = lastId === undefined ? undefined : store.streamOf(lastId);
-    // The SDK refuses what is no request for a stream, and goes on with the answer to a request.
+    // The SDK refuses invalid requests, and resumes the streams of answers.
     if (!isStreamRequest(request) || (resumed !== undefined && resumed !== STANDALONE_STREAM))
       return answer(request, reply);
     const { localPort, remotePort } = request.raw.socket;
@@ -123,9 +123,9 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
       "x-accel-buffering": "no",
       "mcp-session-id": info.id,
     });
-    // The headers of a stream without data would wait for its first event.
+    // Otherwise the headers are sent with the first event.
     reply.raw.flushHeaders();
-    // What a host before this one has sent cannot be resumed from: a new stream is the best there is.
+    // An event id of an earlier host cannot be resumed: start a new stream.
     stream.connect(reply.raw, resumed === undefined ? undefined : lastId);
     touch();
     if (stream.isConnected) options.connected();
@@ -163,7 +163,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   return connection;
 }
 
-/** Whether the transport will open a stream, as far as it depends on the request. */
+/** Whether the headers are those of a valid request for an event stream. */
 function isStreamRequest({ headers }: FastifyRequest): boolean {
   const version = headers["mcp-protocol-version"];
   return (
@@ -172,7 +172,7 @@ function isStreamRequest({ headers }: FastifyRequest): boolean {
   );
 }
 
-/** The request as the transport wants it; its address is of no interest there. */
+/** Converts a request for the transport, which ignores the URL. */
 function webRequest(request: FastifyRequest): Request {
   const headers = new Headers();
   for (const [name, value] of Object.entries(request.headers)) {

@@ -1,4 +1,4 @@
-/** The sessions of all connected CLIs: who a request belongs to, and how many there may be. */
+/** Manages the sessions of all connected CLIs: creation, limits, and the session of each request. */
 import { randomUUID } from "node:crypto";
 import { EventEmitter } from "node:events";
 import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
@@ -10,30 +10,30 @@ import type { Route } from "./guard.ts";
 import { hasLongId, type Introduction, MAX_FIRST_MESSAGE, sessionInfo } from "./limits.ts";
 import type { Connection, Session, SessionInfo } from "./session.ts";
 
-/** The CLI's HTTP client drops a stream that is silent for 300 s (milliseconds). */
-const KEEP_ALIVE = 60_000;
+/** Interval of keep-alive comments. The CLI's HTTP client drops a stream that is silent for 300 s. */
+const KEEP_ALIVE_INTERVAL_MS = 60_000;
 
-/** Loads what the first client needs. Not needed for a start, and loaded by itself when a client comes first. */
+/** Loads the SDK in advance. Otherwise the first client has to wait for it. */
 export const prepare = () => import("./sdk.ts");
 export type Sdk = Awaited<ReturnType<typeof prepare>>;
 
 export type { Session } from "./session.ts";
 
-/** What happens to sessions; listeners run at once. */
+/** Events of sessions. Listeners run synchronously. */
 export interface SessionEvents {
-  /** The moment to register what the server offers to this session. */
+  /** Emitted before the session is connected, so that its tools, resources and prompts can be registered. */
   created: [server: McpServer, session: Session, sdk: Sdk];
-  /** The event stream is open: what is sent now arrives. */
+  /** The event stream is open: notifications sent from now on arrive. */
   connected: [session: Session];
   /** The event stream closed; it may come back. */
   disconnected: [session: Session];
   /** The session is gone for good. */
   ended: [session: Session];
-  /** What `all` answers has changed. */
+  /** The result of `all` has changed. */
   changed: [];
 }
 
-/** What the server is to those who connect: its name, and what it can do. */
+/** Name and capabilities of the server, as clients see them. */
 export interface Offer {
   name: string;
   title?: string;
@@ -45,35 +45,35 @@ const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: 
 export interface SessionOptions {
   /** The server's own version. */
   version: string;
-  /** Asked when a client comes. The companion of the CLIs by default. */
+  /** Called for each new client. Default: the companion server of the CLIs. */
   offer?: () => Promise<Offer>;
   log: Log;
-  /** More clients than this at once are refused. */
+  /** Maximum number of sessions. More clients are refused. */
   maxSessions: number;
-  /** A session whose stream is closed, or was never opened, is freed this long after its last request (milliseconds). */
+  /** Without an open stream, a session ends this long after its last request (milliseconds). */
   grace: number;
-  /** Milliseconds between two signs of life on a silent stream. */
+  /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive?: number;
 }
 
 export interface Sessions {
   readonly events: EventEmitter<SessionEvents>;
-  /** The endpoint of MCP's streamable HTTP at this path. */
+  /** The route for MCP's streamable HTTP at this path. */
   route(url: string): Route;
-  /** Goes on with the sessions of a host before this one; each has the grace time to come back. */
+  /** Continues the sessions of an earlier host. Each expires after the grace time unless its client returns. */
   restore(infos: readonly SessionInfo[]): Promise<void>;
   /** All sessions, for a later host. */
   all(): SessionInfo[];
-  /** Those with an open event stream. */
+  /** Sessions with an open event stream. */
   connected(): Session[];
   get(id: string): Session | undefined;
 }
 
 export function createSessions(options: SessionOptions): Sessions {
-  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE } = options;
+  const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE_INTERVAL_MS } = options;
   const { offer = async () => COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
-  /** All of them, so that those about to be initialized count; `connections` has those that have an id to ask for. */
+  /** All sessions, including those being initialized, for the limit. `connections` has the initialized ones by id. */
   const all = new Set<SessionInfo>();
   const connections = new Map<string, Connection>();
 
@@ -113,7 +113,7 @@ export function createSessions(options: SessionOptions): Sessions {
     return connection;
   }
 
-  /** Answers a client's first message, and forgets a client whose first message is refused. */
+  /** Answers `initialize`, and closes the session if the SDK refuses the request. */
   async function initialize(
     introduction: Introduction,
     request: FastifyRequest,
@@ -139,7 +139,7 @@ export function createSessions(options: SessionOptions): Sessions {
     const id = request.headers["mcp-session-id"];
     if (typeof id === "string") {
       const connection = connections.get(id);
-      // Of a session that began with another token nobody else need know.
+      // Do not reveal that a session of another token exists.
       if (connection?.info.credential !== request.credential) return refuse(404, -32001, "Session not found");
       return connection.handle(request, reply);
     }

@@ -1,4 +1,4 @@
-/** Typed calls into Lua, and events out of it. */
+/** Sends typed calls to Lua, and receives events from Lua. */
 import type { Neovim } from "neovim";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
@@ -8,15 +8,15 @@ import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from 
 /** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
 export const EVENT_METHOD = "gemini_bridge";
 
-/** The function that carries an event in the standard host, where unknown notifications are taken for plugin paths. */
+/** The function for events in the standard host, which would treat an unknown notification as a plugin path. */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
-/** What is needed of the client, in either kind of host. */
+/** The part of the Neovim client that is used, in both kinds of host. */
 export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
 
-/** A call that the editor could not carry out; the message is a sentence for the user. */
+/** A call that Lua refused. The message is for the user. */
 export class EditorError extends Refusal {
   override readonly name = "EditorError";
 }
@@ -27,30 +27,30 @@ const Answer = z.object({ result: z.unknown().optional(), error: z.string().opti
 const Channel = z.object({ id: z.number() });
 
 export interface Bridge {
-  /** Tells Lua which host this is. @returns what the host needs to know */
+  /** Registers this host with Lua. @returns the data that the host needs to start */
   attach(): Promise<Boot>;
   /**
    * Calls Lua.
-   * @throws {EditorError} when Lua refuses, or answers something else than the contract says.
+   * @throws {EditorError} if Lua refuses
    */
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
-  /** Like `call`, for what needs no answer: a failure is logged. */
+  /** Calls Lua without waiting for the answer. A failure is logged. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
-  /** Takes an event that has come. It waits until it has a handler: a decision among the first must not be lost. */
+  /** Runs the handler of an event. An event without a handler waits for one, so that no early decision is lost. */
   dispatch(name: unknown, payload: unknown): void;
   /**
-   * Hands events to these handlers from now on: first those of `earlier`, then those that wait. What does not fit the
+   * Adds handlers, and runs them for the `earlier` events, then for the waiting ones. An event that does not match the
    * contract is logged and dropped.
    */
   handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
 }
 
-/** @param start which of Neovim's starts of the bridge this is, where one process serves several: told with each call */
+/** @param start number of this start of the bridge, sent with each call in the shared host, which serves several starts */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   const handlers: Partial<EventHandlers> = {};
   let waiting: [name: unknown, payload: unknown][] = [];
   let events: Contract["events"] | undefined;
-  // When the first call is on its way: the schemas are made while Neovim answers it.
+  // Loaded after the first call was sent, so that the schemas are built while Neovim answers.
   const contract = new Promise(setImmediate).then(() => import("../contract/neovim.ts"));
   void contract.then((loaded) => {
     events = loaded.events;
@@ -58,7 +58,7 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   });
 
   async function run<N extends EventName>(name: N, payload: unknown): Promise<void> {
-    // Nothing awaits an event, so an error that is not caught here is lost (or ends the process).
+    // Nothing awaits an event: an uncaught error would be lost, or end the process.
     try {
       await handlers[name]?.(events?.[name].parse(payload) as EventPayload<N>);
     } catch (error) {

@@ -1,20 +1,17 @@
-/** The private host's connection to Neovim. */
+/** Connects the private host to Neovim. */
 import { NeovimClient } from "neovim/lib/api/client.js";
 import { Messages } from "./messages.ts";
 
 class Client extends NeovimClient {
-  /**
-   * The client would ask for Neovim's whole API, and take no more of it than the channel's number, which is not asked
-   * of it here: a start would wait for it.
-   */
+  /** Skips the request for Neovim's API, which would delay the start. The client only takes the channel id from it. */
   override async requestApi(): Promise<[number]> {
     return [0];
   }
 }
 
-/** Connects by standard input and output. */
+/** Connects over standard input and output. */
 export function connect(): NeovimClient {
-  // Standard output is the channel: what a library prints there would break it. The end of standard error is kept.
+  // Standard output is the RPC channel: print to standard error instead, whose end Lua keeps.
   console.log = console.info = console.debug = console.error;
   const client = new Client();
   client.attach({ reader: process.stdin.pipe(new Messages()), writer: process.stdout });

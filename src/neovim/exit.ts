@@ -1,13 +1,11 @@
-/** How the host's process ends, and that nothing of it stays behind. */
-
+/** Ends the host's process and removes its files. */
 import type { Log } from "../base/log.ts";
 import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";
 
 /**
- * Ends the process with its Neovim. One that was killed shows in its closed channel only; one that quits ends its
- * children by signal, and none of their handlers but those for signals runs.
- * @param abandon removes what would outlive the process, synchronously; may run twice
+ * Ends the process when Neovim ends. If Neovim was killed, only the channel closes. If Neovim quits, it sends a signal.
+ * @param abandon removes files synchronously; may run twice
  */
 export function exitWithEditor(nvim: Editor, abandon: () => void): void {
   const leave = () => {
@@ -19,7 +17,7 @@ export function exitWithEditor(nvim: Editor, abandon: () => void): void {
   process.on("exit", abandon);
 }
 
-/** Ends the process at an error that nobody caught: Lua starts another, and says the last line of standard error. */
+/** Ends the process after an uncaught error. Lua restarts the host and shows the last line of standard error. */
 export function exitOnFailure(log: () => Log | undefined): void {
   for (const failure of ["uncaughtException", "unhandledRejection"] as const) {
     process.on(failure, (error: unknown) => {
@@ -30,7 +28,7 @@ export function exitOnFailure(log: () => Log | undefined): void {
   }
 }
 
-/** Ends the process at once. Node would wait for its threads, and one that asks a dead network never comes back. */
+/** Ends the process at once. Node's own exit waits for its threads, and a thread that reads a dead network never ends. */
 export function exitNow(code = 0): never {
   if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
   process.exit(code);

@@ -202,7 +202,7 @@ t.test("a start that fails says why", async (t) => {
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the start to fail", 10_000);
   await nvim.waitFor(
-    "vim.fn.execute('messages'):find('gemini is no directory; remove it, or set TMPDIR', 1, true)",
+    "vim.fn.execute('messages'):find('gemini is not a directory; remove it, or set TMPDIR', 1, true)",
     "the reason",
   );
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null, "nothing is left half done");

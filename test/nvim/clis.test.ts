@@ -94,7 +94,7 @@ t.test("two editors, and another one's file in the place of ours", async (t) => 
   process.kill(host, "SIGKILL");
   await nvim.waitFor(
     async () =>
-      /Qwen Code does not find this Neovim: \S+\.lock is another editor's/.test(await nvim.messages()),
+      /Qwen Code cannot find this Neovim: \S+\.lock belongs to another editor/.test(await nvim.messages()),
     "the message",
     10_000,
   );
@@ -108,7 +108,7 @@ t.test("one that cannot be told keeps no other from it", async (t) => {
   chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
   await running(nvim);
   await nvim.waitFor(
-    async () => /Qwen Code does not find this Neovim: anyone may rename/.test(await nvim.messages()),
+    async () => /Qwen Code cannot find this Neovim: anyone may rename/.test(await nvim.messages()),
     "the message",
   );
   t.ok(await nvim.lua("return require('gemini-bridge').status().discovery_file"));

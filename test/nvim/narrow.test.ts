@@ -87,7 +87,7 @@ for (const { columns, set } of screens) {
     const separated = nvim.path(`${LONG}/with:colon`);
     mkdirSync(separated);
     await nvim.command(`cd ${separated}`);
-    await isFree("a directory that cannot be listed", /cannot be told of/);
+    await isFree("a directory that cannot be listed", /cannot find this Neovim from/);
 
     const client = await bridge.client();
     await client.openDiff(nvim.path(LONG, "a.txt"), "A\n");

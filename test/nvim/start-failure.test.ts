@@ -37,14 +37,14 @@ function behind(shell: string): NvimOptions {
 
 t.test("a temporary directory that does not exist", async (t) => {
   const nvim = await startNvim(t, behind("export TMPDIR=/nowhere/to/be/found"));
-  await refuses(t, nvim, /\/nowhere\/to\/be\/found does not exist; make it, or set TMPDIR/);
+  await refuses(t, nvim, /\/nowhere\/to\/be\/found does not exist; create it, or set TMPDIR/);
 });
 
 t.test("one that cannot be written to", async (t) => {
   // Nobody makes a directory there, not even root.
   const path = process.platform === "linux" ? "/proc/self" : "/dev/fd";
   const nvim = await startNvim(t, behind(`export TMPDIR=${path}`));
-  await refuses(t, nvim, /cannot make .*; set TMPDIR to a directory that you can write to/);
+  await refuses(t, nvim, /cannot create .*; set TMPDIR to a directory that you can write to/);
 });
 
 t.test("a full disk", async (t) => {
@@ -57,7 +57,7 @@ t.test("a full disk", async (t) => {
 t.test("a file, or a link, where the directory should be", async (t) => {
   const nvim = await startNvim(t);
   writeFileSync(join(nvim.dirs.tmp, "gemini"), "");
-  await refuses(t, nvim, /gemini is no directory; remove it/);
+  await refuses(t, nvim, /gemini is not a directory; remove it/);
   const other = await startNvim(t);
   symlinkSync(other.dirs.home, join(other.dirs.tmp, "gemini"));
   await refuses(t, other, /gemini is a symbolic link; remove it/);
@@ -78,16 +78,12 @@ t.test("a directory in the place of the file", async (t) => {
       vim.fn.setfperm(node, 'rwx------')
       require('gemini-bridge').setup({ node = node })`,
   });
-  await refuses(
-    t,
-    nvim,
-    /cannot write the discovery file .*; (a directory is in its place|check this directory)/,
-  );
+  await refuses(t, nvim, /cannot write the discovery file .*; (remove the directory|check this directory)/);
 });
 
 t.test("a directory of another user, in which none can be made", async (t) => {
   const nvim = await startNvim(t, behind("export TMPDIR=/"));
-  await refuses(t, nvim, /cannot make .*; set TMPDIR/);
+  await refuses(t, nvim, /cannot create .*; set TMPDIR/);
 });
 
 t.test("a program that is not there, or is no Node", async (t) => {

@@ -49,7 +49,7 @@ t.test("a lock file of another user stays", (t) => {
   writeFileSync(path, "");
   chownSync(path, overflow, overflow);
   const write = () => createDiscoveryFile(qwen, announcement(1, 2)).write(["/a"]);
-  t.throws(write, /is another editor's \(of another user\)/);
+  t.throws(write, /belongs to another editor \(of another user\)/);
   t.equal(readFileSync(path, "utf8"), "");
   t.end();
 });

@@ -54,7 +54,7 @@ t.test("it comes back when something removes it, and its directory, again and ag
   discovery.publish(["/b"]);
   rmSync(path);
   await isBack("/b");
-  t.match(reports[0], /is back/);
+  t.match(reports[0], /has been restored/);
   t.notMatch(reports.join(), SECRET);
 });
 

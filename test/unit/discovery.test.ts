@@ -58,7 +58,7 @@ t.test("a place where the token is not safe is refused, with what to do", async 
     [
       "missing",
       (directory) => rmSync(directory, { recursive: true }),
-      /does not exist; make it, or set TMPDIR/,
+      /does not exist; create it, or set TMPDIR/,
     ],
     [
       "a relative path",
@@ -70,7 +70,7 @@ t.test("a place where the token is not safe is refused, with what to do", async 
     [
       "a file for the directory",
       (directory) => writeFileSync(join(directory, "gemini"), ""),
-      /is no directory; remove it/,
+      /is not a directory; remove it/,
     ],
     [
       "a planted link for the directory",
@@ -98,13 +98,13 @@ t.test("a place where the token is not safe is refused, with what to do", async 
       "a directory in the place of the file",
       (directory) =>
         mkdirSync(join(directory, "gemini/ide/gemini-ide-server-1-2.json/x"), { recursive: true }),
-      /is in its place: remove it|set TMPDIR to another/,
+      /remove the directory|set TMPDIR to another/,
     ],
     [
       "a directory in the place of the draft",
       (directory) =>
         mkdirSync(join(directory, "gemini/ide/.gemini-ide-server-1-2.json.tmp/x"), { recursive: true }),
-      /is in its place: remove it|set TMPDIR to another/,
+      /remove the directory|set TMPDIR to another/,
     ],
   ];
   for (const [name, prepare, message] of cases) {

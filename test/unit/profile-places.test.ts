@@ -58,7 +58,7 @@ t.test("its folder may be a link, and must be the user's alone", async (t) => {
   t.same(readdirSync(join(home, "dotfiles/ide")), ["2.lock"]);
   t.equal(statSync(join(home, "dotfiles/ide")).mode & 0o777, 0o700);
   chmodSync(join(home, "dotfiles"), 0o777);
-  t.throws(write, /anyone may rename what is in .*dotfiles; set its sticky bit/);
+  t.throws(write, /anyone may rename files in .*dotfiles; set its sticky bit/);
 });
 
 t.test("what is in the place of its folder costs the others nothing, and is told", async (t) => {
@@ -66,20 +66,20 @@ t.test("what is in the place of its folder costs the others nothing, and is told
     [
       "a file",
       (home) => writeFileSync(join(home, ".qwen"), ""),
-      /\.qwen is no directory, nor a link to one$/,
+      /\.qwen is neither a directory nor a link to one; remove it$/,
     ],
-    ["a link to a file", linkToFile, /\.qwen is no directory, nor a link to one$/],
+    ["a link to a file", linkToFile, /\.qwen is neither a directory nor a link to one; remove it$/],
     [
       "a link that leads nowhere",
       (home) => symlinkSync("gone", join(home, ".qwen")),
-      /\.qwen is no directory/,
+      /\.qwen is neither a directory/,
     ],
-    ["a file called ide", fileCalledIde, /\.qwen\/ide is no directory; remove it/],
+    ["a file called ide", fileCalledIde, /\.qwen\/ide is not a directory; remove it/],
     ["a link called ide", linkCalledIde, /\.qwen\/ide is a symbolic link; remove it/],
     [
       "a relative QWEN_HOME",
       () => Object.assign(process.env, { QWEN_HOME: "rel" }),
-      /it looks in rel\/ide, which is another place in each directory; make that path absolute$/,
+      /its directory for discovery files is a relative path \(rel\/ide\); make it absolute$/,
     ],
   ];
   for (const [what, make, says] of places) {
@@ -118,7 +118,7 @@ t.test("a lock of the same port that is another's stays", async (t) => {
   };
   const others = JSON.stringify({ port: 2, ideInfo: { name: "vscode", displayName: "VS Code" } });
   writeFileSync(path, others);
-  t.throws(write, /2\.lock is another editor's \(vscode\); remove it if that one is gone$/);
+  t.throws(write, /2\.lock belongs to another editor \(vscode\); remove it if that editor is not running$/);
   t.equal(readFileSync(path, "utf8"), others);
   for (const left of [JSON.stringify({ ideInfo: { name: "neovim" } }), "{", "[]"]) {
     writeFileSync(path, left);
