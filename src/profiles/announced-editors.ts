@@ -1,6 +1,6 @@
 /**
- * The editors that announce themselves to CLIs, and which of them a CLI takes (Gemini CLI 0.61.0,
- * `getConnectionConfigFromFile`). What runs beside a CLI finds its editor here, too.
+ * Reads all discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`).
+ * Programs that run beside a CLI use this to find the CLI's editor.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -13,28 +13,28 @@ import type { ProcessTable, System, Variables } from "../system/system.ts";
 import { expand, readFileName } from "./paths.ts";
 import { GEMINI, type Profile } from "./profiles.ts";
 
-/** A CLI takes any object for an announcement, and minds a wrong field when it needs it. */
+/** A CLI accepts any object, and checks a field only when it needs the field. */
 const Announcement = z.object({
   port: z.union([z.number(), z.string()]).optional().catch(undefined),
   workspacePath: z.string().optional().catch(undefined),
   authToken: z.string().optional().catch(undefined),
-  /** Of Qwen Code's, whose files have no process in their names. */
+  /** Only in Qwen Code's files, whose names do not contain the process id. */
   ppid: z.number().optional().catch(undefined),
   ideInfo: z.object({ name: z.string(), displayName: z.string() }).optional().catch(undefined),
 });
 
-/** A discovery file. Process and port are those of its name. */
+/** A discovery file. The process id and port come from its name. */
 export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly path: string;
   readonly pid: number;
   readonly port: number;
-  /** Whether that process exists. */
+  /** Whether the process exists. */
   readonly isAlive: boolean;
-  /** Nothing for a file that no CLI can read. */
+  /** Undefined if CLIs cannot parse the file. */
   readonly content: z.infer<typeof Announcement> | undefined;
 }
 
-/** All discovery files for a kind of CLI, in no order. @param temporary the temporary directory */
+/** All discovery files for CLIs of a profile, unsorted. @param temporary the temporary directory */
 export function announcedEditors(
   temporary: string,
   profile: Pick<Profile, "directory" | "file"> = GEMINI,
@@ -54,8 +54,8 @@ export function announcedEditors(
 }
 
 /**
- * The editor that a CLI takes, or of which it complains.
- * @param cli `idePid` is the process that it takes for its editor, `port` what its environment says
+ * The editor that a CLI chooses, or names in its error message.
+ * @param cli `idePid` is the process that the CLI regards as its editor, `port` the one in its environment
  */
 export function chooseEditor(
   editors: readonly AnnouncedEditor[],
@@ -70,7 +70,7 @@ export function chooseEditor(
   return named ?? candidates[0];
 }
 
-/** Finds the editor that a CLI takes. @param idePid see {@link idePidOf} */
+/** Finds the editor that a CLI chooses. @param idePid see {@link idePidOf} */
 export function findEditor(
   { env, cwd }: { env: Variables; cwd: string },
   idePid: number,
@@ -79,7 +79,7 @@ export function findEditor(
   return chooseEditor(announcedEditors(here.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
-/** The process that a CLI takes for its editor: what its environment says, or where the walk upwards ends. */
+/** The process that a CLI regards as its editor: named by its environment, or found by walking up its parents. */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
   return named > 0 ? named : here.editorProcess(table, pid);
@@ -100,12 +100,12 @@ export function isWithin(roots: readonly string[], directory: string, system: Sy
   return roots.some((root) => system.isWithin(realPath(resolve(directory, root)), inner));
 }
 
-/** Decoded and resolved as far as it exists. */
+/** Decodes a URI, and resolves the existing part of the path. */
 function realPath(path: string): string {
   try {
     return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
   } catch {
-    return realExisting(path); // no valid URI
+    return realExisting(path); // not a valid URI
   }
 }
 
@@ -124,7 +124,7 @@ export function list(directory: string): string[] {
   try {
     return readdirSync(directory);
   } catch {
-    return []; // no editor has made it yet
+    return []; // no editor has created it yet
   }
 }
 

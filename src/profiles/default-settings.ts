@@ -1,4 +1,4 @@
-/** What the CLIs in Neovim's terminals are set to where nobody has said otherwise. */
+/** Builds the default settings for CLIs in Neovim's terminals. The user's own settings win over these. */
 import { dirname } from "node:path";
 import { findProgram } from "../system/program.ts";
 import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
@@ -6,12 +6,12 @@ import { editorSettings } from "./model-settings.ts";
 import type { Profile } from "./profiles.ts";
 import type { RawSettings } from "./system-defaults.ts";
 
-/** Connects a CLI as soon as it starts, and answers its question whether it should. */
+/** Connects a CLI at its start, and skips its question whether to connect. */
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
 /**
  * @param hookScript the path of extension/hooks/hook.sh
- * @param trust whether the model's tools that only read are to be called without a question
+ * @param trust whether the model may call read-only tools without asking
  */
 export function defaultSettings(
   profile: Pick<Profile, "like" | "env">,
@@ -20,7 +20,7 @@ export function defaultSettings(
 ): RawSettings[] {
   const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}) }[profile.like];
   const extension = dirname(dirname(hookScript));
-  // The CLIs run hooks in bash, and complain of each that fails.
+  // CLIs run hooks in bash, and show an error for each hook that fails.
   const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }

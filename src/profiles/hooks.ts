@@ -1,24 +1,24 @@
-/** The hooks as the CLIs' settings have them. All run one command, which is silent outside of Neovim. */
+/** Builds the hooks for the settings of CLIs. All run the same script, which does nothing outside Neovim. */
 import type { RawSettings } from "./system-defaults.ts";
 
-/** A hook that takes longer is ended by the CLI; the command itself gives up before (milliseconds). */
-const TIMEOUT = 5_000;
+/** Timeout of a hook. The script itself gives up earlier. */
+const TIMEOUT_MS = 5_000;
 
-/** Before these the CLI waits until the bridge has seen the files as they are. */
-const WRITES = "^(write_file|replace|edit|run_shell_command)$";
+/** Tools that write files. The CLI runs them after the bridge has read the files. */
+const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 
-/** These may have asked the user before; what only reads is not delayed. */
-const ASKED = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
+/** Tools that may ask the user first. Read-only tools are left out, so that they are not delayed. */
+const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
-/** Before these the CLI waits for the answer; it goes on after all others. */
-const ANSWERED = ["BeforeTool", "PreToolUse"];
+/** Events after which the CLI waits for the hook's answer. It does not wait after any other event. */
+const BLOCKING_EVENTS = ["BeforeTool", "PreToolUse"];
 
-/** By event, with what narrows it. */
+/** Events with their matchers. */
 const GEMINI = {
   SessionStart: undefined,
   BeforeAgent: undefined,
-  BeforeTool: WRITES,
-  AfterTool: ASKED,
+  BeforeTool: WRITING_TOOLS,
+  AfterTool: ASKING_TOOLS,
   Notification: undefined,
   AfterAgent: undefined,
   SessionEnd: undefined,
@@ -27,32 +27,32 @@ const GEMINI = {
 const QWEN = {
   SessionStart: undefined,
   UserPromptSubmit: undefined,
-  PreToolUse: WRITES,
+  PreToolUse: WRITING_TOOLS,
   PermissionRequest: undefined,
-  PostToolUse: ASKED,
-  PostToolUseFailure: ASKED,
+  PostToolUse: ASKING_TOOLS,
+  PostToolUseFailure: ASKING_TOOLS,
   Notification: "idle_prompt",
   Stop: undefined,
   StopFailure: undefined,
   SessionEnd: undefined,
 };
 
-/** @param script the path of extension/hooks/hook.sh, as a word of bash's */
+/** @param script the path of extension/hooks/hook.sh, quoted for bash */
 export const geminiHooks = (script: string): RawSettings => settings(GEMINI, script, "GEMINI_CLI_IDE");
 
 /** @param script as for Gemini CLI */
 export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
 
-/** @returns a word of bash's */
+/** Quotes a path for bash. */
 export function quoted(path: string): string {
   return `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 function settings(events: Record<string, string | undefined>, script: string, prefix: string): RawSettings {
-  // A script that is gone prints that it is, and what a hook prints the CLI shows.
+  // Discards errors: if the script is missing, the CLI would show bash's message for each event.
   const entries = Object.entries(events).map(([event, matcher]) => {
-    const command = `. ${script} ${prefix}${ANSWERED.includes(event) ? "" : " notice"} 2>/dev/null || :`;
-    const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT }];
+    const command = `. ${script} ${prefix}${BLOCKING_EVENTS.includes(event) ? "" : " notice"} 2>/dev/null || :`;
+    const hooks = [{ type: "command", name: "neovim", command, timeout: TIMEOUT_MS }];
     return [event, [{ ...(matcher !== undefined && { matcher }), hooks }]];
   });
   return { hooks: Object.fromEntries(entries) };

@@ -1,14 +1,14 @@
-/** Tells the discovery file of a dead editor from that of a running one. */
+/** Detects discovery files of dead editors. */
 import { connect } from "node:net";
 import { here } from "../system/here.ts";
 
-/** A local port answers or refuses at once. One that does neither counts as alive. */
+/** Timeout for connecting to a local port, which normally accepts or refuses at once. A timeout counts as alive. */
 const CONNECT_TIMEOUT_MS = 500;
 
-/** A running editor updates the date of its file more often than this: see src/discovery/discovery.ts. */
+/** A younger file counts as alive. A running editor updates its file more often: see src/discovery/discovery.ts. */
 const MAX_FILE_AGE_MS = 180_000;
 
-/** The start of a process is known to the second, and clocks are adjusted. */
+/** Tolerance for start times of processes, which are known to the second, and for adjusted clocks. */
 const START_TOLERANCE_MS = 5_000;
 
 /** The highest process id of Linux and macOS, in any namespace. */
@@ -16,18 +16,18 @@ const MAX_PID = 2 ** 22;
 
 /**
  * Whether the editor that wrote a discovery file has died.
- * @param pid none where the file does not say
- * @param date of the file, Unix milliseconds
+ * @param pid undefined if the file does not name a process
+ * @param date modification time of the file (Unix milliseconds)
  */
 export async function isLeftover(pid: number | undefined, port: number, date: number): Promise<boolean> {
   return !(await mayLive(pid, date)) && !(await isListening(port));
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // In another PID namespace, as a container has it, the number tells nothing: the date has to do.
+  // The process may be in another PID namespace, as in a container: a fresh date is enough.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !isRunning(pid)) return false;
-  // A process that began after the file's date has only inherited the number of the one that wrote it.
+  // A process that started after the file was written only reuses the process id.
   const start = await here.startOf(pid);
   return start === undefined || start <= date + START_TOLERANCE_MS;
 }
@@ -37,7 +37,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Any other error (EPERM) tells of a process that exists.
+    // Any other error, such as EPERM, means that the process exists.
     return !(error instanceof Error && "code" in error && error.code === "ESRCH");
   }
 }

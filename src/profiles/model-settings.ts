@@ -1,12 +1,12 @@
-/** How a CLI in Neovim's terminals is told of the server for the model. */
+/** Builds the settings by which CLIs in Neovim's terminals find the MCP server `neovim`. */
 import { join } from "node:path";
 import type { Profile } from "./profiles.ts";
 import type { RawSettings } from "./system-defaults.ts";
 
 /**
- * A part of its default settings. The CLI fills in the variables; the token stands in no file.
+ * A part of the default settings. The CLI expands the variables, so that the token is not written to a file.
  * @param extension the path of the folder extension/
- * @param trust whether the tools that only read are to be called without a question
+ * @param trust whether the model may call read-only tools without asking
  */
 export function editorSettings(
   { like, env }: Pick<Profile, "like" | "env">,

@@ -1,6 +1,6 @@
 /**
- * The places of a profile's files. They begin with `~`, the home directory, `{tmp}`, the temporary one, `{config}`, that
- * of the user's settings, or `${NAME:-path}`: what the variable says, or else the path.
+ * Expands the paths in profiles. They begin with `~` (home directory), `{tmp}` (temporary directory), `{config}` (the
+ * user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
  */
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
@@ -10,7 +10,7 @@ import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
 import type { Profile } from "./profiles.ts";
 
-/** The path as a program with these variables takes it; relative where a variable of the user's is. */
+/** Expands a path for a program with this environment. The result is relative if the user's variable is. */
 export function expand(path: string, env: Variables = process.env, system: System = here): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
   if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
@@ -27,7 +27,7 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
   return expand(directory, env);
 }
 
-/** Whether a CLI may look for this editor: in the home directory nothing is made for one that is not there. */
+/** Whether to serve a profile. Nothing is created in the home directory for a CLI that is not installed. */
 export function isActive(profile: Profile): boolean {
   return (
     profile.directory.startsWith("{tmp}") ||
@@ -36,12 +36,12 @@ export function isActive(profile: Profile): boolean {
   );
 }
 
-/** The discovery file's name for an editor's process and the server's port. */
+/** The name of a discovery file. */
 export function fileName({ file }: Profile, pid: number, port: number): string {
   return file.replace("{pid}", String(pid)).replace("{port}", String(port));
 }
 
-/** What a name that a CLI reads in the directory says; nothing for another file's. */
+/** The process id and port in the name of a discovery file. Undefined if CLIs ignore a file with this name. */
 export function readFileName(
   { file }: Pick<Profile, "file">,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * The CLIs of the companion protocol: what differs between them is data, which Lua reads, too, in profiles.json. It was
- * read in, and run with, Gemini CLI 0.61.0 and Qwen Code 0.24.4, and read in LLxprt Code 0.11.0.
+ * Describes the differences between CLIs of the companion protocol as data from profiles.json, which Lua also reads.
+ * Sources: the code and runs of Gemini CLI 0.61.0 and Qwen Code 0.24.4, and the code of LLxprt Code 0.11.0.
  */
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
@@ -9,70 +9,70 @@ import { CliKind, type Clis } from "../contract/clis.ts";
 import { here } from "../system/here.ts";
 import type { Variables } from "../system/system.ts";
 
-/** A settings file over which all others win. */
+/** A settings file with the lowest priority. */
 const SystemDefaults = z.object({
-  /** Names the file. */
+  /** Variable with the path of the file. */
   variable: z.string(),
-  /** Names the administrator's settings, beside which the file is otherwise. */
+  /** Variable with the path of the administrator's settings. The default place of the file is beside them. */
   settings: z.string(),
-  /** Where those are when nothing names them, by system. */
+  /** Default directory of the administrator's settings, by system. */
   directory: z.object({ darwin: z.string(), linux: z.string() }),
-  /** The CLI believes the file only where nobody but root can change it. */
+  /** The CLI uses the file only if nobody but root can change it. */
   isRootsOnly: z.boolean(),
 });
 type SystemDefaults = z.infer<typeof SystemDefaults>;
 
-/** Its own settings. The keys are paths of names, separated by dots. */
+/** The CLI's own settings. `ide` and `approval` are keys with dots, such as "ide.enabled". */
 const Settings = z.object({
-  /** The user's: the first of these that is there. See src/profiles/paths.ts. */
+  /** The user's settings: the first existing file. See src/profiles/paths.ts. */
   files: z.array(z.string()),
-  /** The folder of a project's, and of the user's in the home directory. */
+  /** Folder of the settings in a project and in the home directory. */
   folder: z.string(),
-  /** Whether it connects to editors. */
+  /** Key: whether the CLI connects to editors. */
   ide: z.string(),
-  /** In which mode it asks before it writes; the command line's `--approval-mode` wins. */
+  /** Key: the approval mode. `--approval-mode` on the command line wins. */
   approval: z.string().optional(),
 });
 
 const Profile = z.object({
   name: z.string(),
-  /** What the user knows it as. */
+  /** Name shown to the user. */
   label: z.string(),
-  /** Its program. */
+  /** Command of the program. */
   cmd: z.array(z.string()).min(1),
-  /** Arguments of `:Gemini`, unless the user gives others for the same. */
+  /** Default arguments of `:Gemini`. The user's arguments replace those with the same name. */
   args: z.array(z.string()),
-  /** Where npm has it. */
+  /** Name of the npm package. */
   package: z.string().optional(),
-  /** Where every editor's discovery files are. See src/profiles/paths.ts. */
+  /** Directory of the discovery files. See src/profiles/paths.ts. */
   directory: z.string(),
-  /** The name of a discovery file, with the editor's process, `{pid}`, and the server's port, `{port}`. */
+  /** Name of a discovery file, with `{pid}` for the editor's process id and `{port}` for the port. */
   file: z.string(),
-  /** What it wants of a discovery file's content: see src/contract/companion.ts. */
+  /** Format of a discovery file: see src/discovery/content.ts. */
   content: z.enum(["plain", "lock"]),
-  /** The beginning of the names of its variables. */
+  /** Prefix of the environment variables. */
   env: z.string(),
-  /** The rest of the names of those that lead it to another editor than the port does. */
+  /** Suffixes of variables that would lead the CLI to another editor. */
   blank: z.array(z.string()),
   settings: Settings,
-  /** The mode in which it is when nothing says another: only in "default" a diff opens. */
+  /** Default approval mode. Diffs open only in "default". */
   approval: z.enum(["default", "auto"]),
-  /** To its question whether to connect. "Yes" looks for an extension of the editor's in some, and there is none. */
+  /** Answer to the CLI's question whether to connect. In some CLIs, "Yes" installs an extension that does not exist. */
   answer: z.enum(["Yes", "No"]),
-  /** After "yes" in its terminal it writes what it proposed, not what the user has edited here. */
+  /** After "yes" in its terminal, the CLI writes its own proposal and drops the user's edits. */
   dropsEdits: z.boolean().default(false),
   /**
-   * It finds an editor only by the process above its shell, and so needs one. Where there is none, it takes its
-   * variables if these are there, too.
+   * The CLI finds its editor only by the process above its shell. These variables make it use the environment instead
+   * if there is no such process.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
-  /** The oldest major version of Node that runs it, where that is newer than this plugin's. */
+  /** Oldest supported major version of Node, if newer than this plugin's. */
   node: z.int().optional(),
   defaults: SystemDefaults.optional(),
 });
 
 export interface Profile extends z.infer<typeof Profile> {
-  /** The known CLI that it is, or is a descendant of. */
+  /** The known CLI itself, or the known CLI from which this one is derived. */
   like: CliKind;
 }
 
@@ -88,7 +88,7 @@ function profileOf(name: CliKind): Profile {
 
 export const GEMINI = profileOf("gemini");
 
-/** What is known, changed as the user says; all that is known where nobody has said anything. */
+/** The profiles of the user's option `clis`, based on the known ones. Default: all known profiles. */
 export function profilesOf(
   clis: Clis = [...known.values()].map(({ name, like, cmd }) => ({ name, like, cmd })),
 ) {
@@ -99,13 +99,13 @@ export function profilesOf(
     const { file = base.file, env = base.env, name, cmd } = changes;
     const profile = { ...base, name, cmd, label, directory, file, env, settings: settingsOf(changes, base) };
     if (isKnown) return profile;
-    // What a descendant calls its own is not known.
+    // The defaults and the npm package of a derived CLI are unknown.
     const { defaults: _, package: __, ...inherited } = profile;
     return inherited;
   });
 }
 
-/** A descendant in a folder of its own in the home directory has its settings there, too. */
+/** A derived CLI with its own folder in the home directory has its settings there. */
 function settingsOf({ directory, settings }: Clis[number], base: Profile): Profile["settings"] {
   const isOwn = directory !== undefined && !directory.startsWith("{tmp}");
   const home = isOwn ? dirname(directory) : undefined;
@@ -114,7 +114,7 @@ function settingsOf({ directory, settings }: Clis[number], base: Profile): Profi
   return { ...base.settings, files: [file], folder: basename(dirname(file)) };
 }
 
-/** Where a CLI with this environment looks for the administrator's settings, and for the system defaults. */
+/** The paths of the administrator's settings and of the system defaults, for a CLI with this environment. */
 export function systemPaths(
   { settings, variable, directory }: SystemDefaults,
   env: Variables,

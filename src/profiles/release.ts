@@ -1,26 +1,26 @@
-/** Which release of Gemini CLI a program is. */
+/** Determines the release of a Gemini CLI program. */
 import { realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { run } from "../system/run.ts";
 import { readSmallFile } from "../system/small-file.ts";
 
-/** The releases between which test/compat ran, both included. */
+/** The oldest and newest release that test/compat covers. */
 export const OLDEST = "0.7.0";
 export const NEWEST = "0.61.0";
 
-/** A CLI that takes longer to say its release hangs (milliseconds). */
-const TIMEOUT = 10_000;
+/** Timeout for `--version`. */
+const TIMEOUT_MS = 10_000;
 
 const Package = z.object({ name: z.literal("@google/gemini-cli"), version: z.string() });
 
-/** What the tests say of a release. */
+/** Compares a release with the tested ones. */
 export function judge(version: string): "tested" | "older" | "newer" {
   if (compare(version, OLDEST) < 0) return "older";
   return compare(version, NEWEST) > 0 ? "newer" : "tested";
 }
 
-/** The release of the CLI that a command line runs. */
+/** The release of the CLI in a command line. */
 export function releaseOfCommand(words: readonly string[]): string | undefined {
   return words
     .filter((word) => word.includes("/"))
@@ -28,12 +28,12 @@ export function releaseOfCommand(words: readonly string[]): string | undefined {
     .find((version) => version !== undefined);
 }
 
-/** The release that a program is, asked of its package, or else of itself. */
+/** The release of a program, from its npm package or from `--version`. */
 export async function releaseOfProgram(path: string): Promise<string | undefined> {
-  return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT))?.[0];
+  return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT_MS))?.[0];
 }
 
-/** The release of the package that a file belongs to; nothing when that is no release of Gemini CLI. */
+/** The release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */
 function packageVersion(path: string): string | undefined {
   try {
     for (let directory = dirname(realpathSync(path)); ; directory = dirname(directory)) {

@@ -1,6 +1,6 @@
 /**
- * The settings files of a CLI, in the order in which it merges them (Gemini CLI 0.61.0, `loadSettings`). Qwen Code has
- * the same order. What a CLI leaves out because the user distrusts the directory is not known here.
+ * Reads the settings files of a CLI, in the order in which it merges them (Gemini CLI 0.61.0, `loadSettings`; the same
+ * in Qwen Code). Does not know which files a CLI ignores because the user distrusts the directory.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -17,18 +17,17 @@ const Settings = z.record(z.string(), z.unknown());
 
 export interface SettingsFile {
   readonly path: string;
-  /** Empty for a file that does not exist, and for one with a problem. */
+  /** Empty if the file is missing or has a problem. */
   readonly settings: z.infer<typeof Settings>;
-  /** Why it does not count, as the end of a sentence that begins with its path. */
+  /** The problem with the file, as the end of a sentence that begins with its path. */
   readonly problem?: string;
-  /** The CLI ignores the file, instead of refusing to start. */
+  /** Whether the CLI ignores the file. Otherwise the CLI refuses to start. */
   readonly isIgnored?: boolean;
 }
 
 /**
- * Reads what counts for a CLI with this environment in this directory. Variables inside of values stay as they are
- * written.
- * @returns the strongest first
+ * Reads the settings of a CLI with this environment in this directory. Does not expand variables in values.
+ * @returns files with higher priority first
  */
 export function readSettings(
   { settings, defaults }: Pick<Profile, "settings" | "defaults">,
@@ -44,7 +43,7 @@ export function readSettings(
   return [readSystem(system.settings), ...own, readSystem(system.defaults)];
 }
 
-/** The strongest file that says something about a key, as "ide.enabled", and what it says. */
+/** The value of a key such as "ide.enabled", from the file with the highest priority that has a valid one. */
 export function setting<T>(
   files: readonly SettingsFile[],
   key: string,
@@ -68,13 +67,13 @@ function read(path: string): SettingsFile {
     const text = readSmallFile(path)?.text ?? "{}";
     return { path, settings: Settings.parse(JSON.parse(stripJsonComments(text))) };
   } catch (error) {
-    return { path, settings: {}, problem: error instanceof Refusal ? error.message : "is no JSON object" };
+    return { path, settings: {}, problem: error instanceof Refusal ? error.message : "is not a JSON object" };
   }
 }
 
-/** A file of the system counts only where nobody but root can change it. */
+/** Reads a system file, which the CLI ignores unless only root can change it. */
 function readSecure(path: string): SettingsFile {
   const reason = existsSync(path) ? insecurity(path) : undefined;
   if (reason === undefined) return read(path);
-  return { path, settings: {}, problem: `does not count: ${reason}`, isIgnored: true };
+  return { path, settings: {}, problem: `is ignored by the CLI: ${reason}`, isIgnored: true };
 }

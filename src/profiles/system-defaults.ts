@@ -1,7 +1,7 @@
 /**
- * Settings for the CLIs in Neovim's terminals that all others win over: their system defaults, in a file that a variable
- * names (Gemini CLI's docs, reference/configuration.md). What the system has there itself stays in force over ours.
- * From 0.60.0 on Gemini CLI believes such a file only where nobody but root can change it.
+ * Writes settings with the lowest priority for CLIs in Neovim's terminals: a system defaults file, named by a variable
+ * (Gemini CLI's docs, reference/configuration.md). The content of the system's own file is merged over ours.
+ * Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -15,24 +15,24 @@ import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
 import { type Profile, systemPaths } from "./profiles.ts";
 
-/** All that a settings file says, known to us or not. */
+/** The whole content of a settings file, including unknown keys. */
 const RawSettings = z.record(z.string(), z.json());
 export type RawSettings = z.infer<typeof RawSettings>;
 
 export interface WrittenDefaults {
-  /** For the CLIs' environment; nothing where ours are left out. */
+  /** Path for the CLIs' environment; undefined if no file was written. */
   readonly path?: string;
-  /** Why ours are left out, as a sentence. */
+  /** Reason why no file was written, as a sentence. */
   readonly obstacle?: string;
   /** Deletes the file, synchronously, so that it also works in a signal handler. May run twice. */
   remove(): void;
 }
 
 /**
- * Writes the file. It never fails: without it the CLI asks, as it does elsewhere.
- * @param directory for the file, made where it is missing; absolute
- * @param parts our settings, the first the strongest
- * @param env Neovim's environment, which says where the system's own file is
+ * Writes the file. Never throws: without the file, the CLI asks the user whether to connect.
+ * @param directory absolute path for the file; created if missing
+ * @param parts our settings, those with higher priority first
+ * @param env Neovim's environment, which may name the system's own file
  */
 export function writeSystemDefaults(
   { name, defaults }: Pick<Profile, "name" | "defaults">,
@@ -40,7 +40,7 @@ export function writeSystemDefaults(
   parts: readonly RawSettings[],
   env: Variables,
 ): WrittenDefaults {
-  // Homes are shared by machines and containers, in which process ids are others.
+  // Includes the host name, because machines and containers may share the home directory but not process ids.
   const prefix = `system-defaults-${encodeURIComponent(hostname())}-`;
   const path = join(directory, `${prefix}${process.pid}-${name}.json`);
   const remove = () => unlink(path);
@@ -63,24 +63,27 @@ export function writeSystemDefaults(
   }
 }
 
-/** @throws {Refusal} where ours would give force to what the CLI passes over, or hide what it complains of */
+/**
+ * Reads the system's own file.
+ * @throws {Refusal} if the CLI would ignore or reject that file: merging its content into ours would change that
+ */
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
   try {
     return RawSettings.parse(JSON.parse(stripJsonComments(readSmallFile(path)?.text ?? "{}")));
   } catch (error) {
-    throw new Refusal(error instanceof Refusal ? `${path} ${error.message}` : `${path} is no JSON object`);
+    throw new Refusal(error instanceof Refusal ? `${path} ${error.message}` : `${path} is not a JSON object`);
   }
 }
 
-/** @throws {Refusal} when the CLI would warn of the file and pass it over */
+/** @throws {Refusal} if the CLI would ignore the file with a warning */
 function checkOwner(path: string): void {
   const reason = insecurity(path);
-  if (reason !== undefined) throw new Refusal(`the CLI would not take ${path}: ${reason}`);
+  if (reason !== undefined) throw new Refusal(`the CLI would ignore ${path}: ${reason}`);
 }
 
-/** Written beside and renamed, so that a CLI that starts meanwhile sees all of it or nothing. */
+/** Writes a draft and renames it, so that a starting CLI never reads an incomplete file. */
 function write(path: string, text: string): void {
   const draft = `${path}.tmp`;
   rmSync(draft, { force: true });
@@ -88,7 +91,7 @@ function write(path: string, text: string): void {
   renameSync(draft, path);
 }
 
-/** Files of hosts on this machine that were killed. */
+/** Deletes the files of killed hosts on this machine. */
 function removeLeftovers(directory: string, prefix: string): void {
   for (const name of readdirSync(directory).filter((each) => each.startsWith(prefix))) {
     const pid = Number.parseInt(name.slice(prefix.length), 10);
@@ -100,11 +103,11 @@ function unlink(path: string): void {
   try {
     unlinkSync(path);
   } catch {
-    // Gone already, or never made.
+    // Already deleted, or never written.
   }
 }
 
-/** What only one of them says, and of what both say the word of `over`. */
+/** Merges two settings objects. `over` wins where both have a value. */
 function merge(under: RawSettings, over: RawSettings): RawSettings {
   const merged = Object.entries(over).map(([key, value]) => {
     const below = Object.hasOwn(under, key) ? under[key] : undefined;

@@ -21,7 +21,7 @@ t.test("a file of an ordinary user is not written", async (t) => {
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /is not made to connect without a question: the CLI would not take/);
+  t.match(report, /is not made to connect without a question: the CLI would ignore/);
   t.match(report, /ERROR IDE mode is off, as by default -> answer No .* type `\/ide enable`/);
 });
 

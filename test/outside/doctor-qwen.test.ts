@@ -33,7 +33,7 @@ t.test("one that :Gemini would start", async (t) => {
   writeFileSync(join(nvim.dirs.home, SETTINGS), '{ "ide": { "enabled": false } // off\n}');
   t.match(await report(), /ERROR.*IDE mode is off in .*\.qwen\/settings\.json.*\n?.*\/ide enable/);
   writeFileSync(join(nvim.dirs.home, SETTINGS), "{ broken");
-  t.match(await report(), /ERROR.*settings\.json is no JSON object/);
+  t.match(await report(), /ERROR.*settings\.json is not a JSON object/);
   for (const name of readdirSync(directory)) {
     rmSync(join(directory, name));
     mkdirSync(join(directory, name)); // so that it does not come back

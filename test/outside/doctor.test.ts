@@ -173,7 +173,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     writeFiles(nvim.dirs.workspace, { ".gemini/settings.json": "{ oops" });
     t.match(
       (await examine(nvim))["A CLI started in"],
-      /ERROR \S+settings\.json is no JSON object -> correct/,
+      /ERROR \S+settings\.json is not a JSON object -> correct/,
     );
     t.match((await examine(nvim, 4194999))["Gemini CLI"], /ERROR There is no process 4194999/);
     await nvim.input(":GeminiDoctor me<CR>");

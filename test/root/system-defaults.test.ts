@@ -76,11 +76,11 @@ t.test("ours are left out where theirs cannot be read", async (t) => {
   for (const system of ["{ no json", "[]", "null", "7", `"${"x".repeat(2_000_000)}"`, `${"[".repeat(9e4)}`]) {
     const { path, obstacle } = defaultsIn(home, system);
     t.equal(path, undefined);
-    t.match(obstacle, /system\.json is (no JSON object|longer than)/);
+    t.match(obstacle, /system\.json is (not a JSON object|longer than)/);
   }
   rmSync(join(home, "system.json"));
   spawnSync("mkfifo", [join(home, "system.json")]);
-  t.match(defaultsIn(home).obstacle, /would not take .*system\.json/, "a pipe is not waited for");
+  t.match(defaultsIn(home).obstacle, /would ignore .*system\.json/, "a pipe is not waited for");
 });
 
 t.test("ours are left out where the CLI would warn of a file", async (t) => {
@@ -90,7 +90,7 @@ t.test("ours are left out where the CLI would warn of a file", async (t) => {
   await t.test("of theirs, to which ours would give force", async (t) => {
     writeFileSync(join(home, "system.json"), "{}");
     chmodSync(join(home, "system.json"), 0o666);
-    t.match(defaultsIn(home), { path: undefined, obstacle: /would not take .*system\.json/ });
+    t.match(defaultsIn(home), { path: undefined, obstacle: /would ignore .*system\.json/ });
     t.notOk(isSecure(join(home, "system.json")));
     rmSync(join(home, "system.json"));
   });
@@ -98,7 +98,7 @@ t.test("ours are left out where the CLI would warn of a file", async (t) => {
   for (const mode of [0o775, 0o757, 0o777]) {
     await t.test(`of ours, below a directory of mode ${mode.toString(8)}`, async (t) => {
       chmodSync(home, mode);
-      t.match(defaultsIn(home), { path: undefined, obstacle: /would not take .*system-defaults/ });
+      t.match(defaultsIn(home), { path: undefined, obstacle: /would ignore .*system-defaults/ });
       t.same(readdirSync(join(home, "state/gemini-bridge")), []);
       writeFileSync(join(home, "state/gemini-bridge/probe.json"), "{}", { mode: 0o600 });
       t.notOk(isSecure(join(home, "state/gemini-bridge/probe.json")), "the CLI agrees");

@@ -65,8 +65,8 @@ t.test("its settings, by its own keys", async (t) => {
   put("project/.ola/settings.json", '{ "ide": { "enabled": false } }');
   t.same(ide("ola"), [[false, "project/.ola/settings.json"], []], "a project's comes first");
   for (const [text, broken] of [
-    ["[1]", ["is no JSON object"]],
-    ["{", ["is no JSON object"]],
+    ["[1]", ["is not a JSON object"]],
+    ["{", ["is not a JSON object"]],
     ['{ "ide": 7 }', []],
     ['{ "ide": { "enabled": "yes" } }', []],
     ['{ "__proto__": { "enabled": true } }', []],

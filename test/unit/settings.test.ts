@@ -45,7 +45,7 @@ t.test("a file of the system counts only where root alone can change it", async 
   const files = readSettings(GEMINI, { ...env, GEMINI_CLI_SYSTEM_DEFAULTS_PATH: defaults }, project);
   t.match(
     files.at(-1),
-    { path: defaults, problem: /^does not count: /, isIgnored: true },
+    { path: defaults, problem: /^is ignored by the CLI: /, isIgnored: true },
     "others write to the directory above",
   );
 });
@@ -53,8 +53,8 @@ t.test("a file of the system counts only where root alone can change it", async 
 t.test("what is no settings file", async (t) => {
   const directory = join(project, ".gemini");
   const broken: [() => void, RegExp][] = [
-    [() => writeFiles(directory, { "settings.json": "{ oops" }), /^is no JSON object$/],
-    [() => writeFiles(directory, { "settings.json": "[]" }), /^is no JSON object$/],
+    [() => writeFiles(directory, { "settings.json": "{ oops" }), /^is not a JSON object$/],
+    [() => writeFiles(directory, { "settings.json": "[]" }), /^is not a JSON object$/],
     [() => execFileSync("mkfifo", [join(directory, "settings.json")]), /^is no regular file$/],
     [() => mkdirSync(join(directory, "settings.json")), /^is no regular file$/],
     [() => symlinkSync("/dev/zero", join(directory, "settings.json")), /^is no regular file$/],
