@@ -239,9 +239,22 @@ t.test("a CLI that closes its review while the user is in it leads them back in 
   const before = await reviewer.layout();
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<C-\\><C-n>:GeminiReview<CR>Ax");
-  t.equal(await reviewer.close(id), "onex\n2\nthree\n".replace("onex\n2", "one\n2x"));
+  t.equal(await reviewer.close(id), "one\n2x\nthree\n");
   await reviewer.outcomes();
-  t.same(await reviewer.layout(), { ...before, mode: "nt" });
+  t.same(
+    await reviewer.nvim.lua("return { vim.b.gemini_diff.role, vim.api.nvim_get_mode().mode }"),
+    ["proposal", "i"],
+    "the user types on in the text that the keys are meant for",
+  );
+  await reviewer.nvim.input("dd added<Esc>");
+  await reviewer.nvim.waitFor("vim.bo.buftype == 'terminal'", "the terminal");
+  const { buffers: _, ...layout } = await reviewer.layout();
+  t.match({ ...before, mode: "nt" }, layout);
+  t.match(await reviewer.nvim.messages(), /has ended\. Your edits are kept in buffer \d+\./);
+  t.same(
+    await reviewer.nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('gemini://kept'), 0, -1, true)"),
+    ["one", "2xdd added", "three"],
+  );
 });
 
 for (const [mode, keys] of [

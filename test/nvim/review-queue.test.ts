@@ -151,6 +151,12 @@ t.test("the same file proposed again replaces the text in the open view", async 
   });
   t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows);
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["second"]);
+  t.match(await nvim.messages(), /has proposed another text for a\.txt\. Undo brings your text back\./);
+  await nvim.input("u");
+  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
+  await nvim.input("<C-r>:w<CR>");
+  t.same(await reviewer.outcomes(), [], "a text that the user has not read is not accepted");
+  t.match(await nvim.messages(), /a\.txt has another proposed text now: look at it, then accept again/);
   await nvim.input(":w<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });

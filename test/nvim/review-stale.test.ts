@@ -68,6 +68,15 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     write(path, "four\n");
     await isStale(true);
     await nvim.input(":GeminiAccept<CR>");
+    await nvim.waitFor(
+      async () =>
+        /a\.txt has changed since it was proposed: compare again, or :GeminiAccept!/.test(
+          await nvim.messages(),
+        ),
+      "the refusal",
+    );
+    t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
+    await nvim.input(":GeminiAccept!<CR>");
     t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: PROPOSED });
   });
 
@@ -218,4 +227,46 @@ t.test("what takes the file's place: a link, a FIFO, an endless device", async (
   write(nvim.path("elsewhere/c.txt"), PROPOSED);
   await isClosed();
   t.equal(bridge.files().length, 1, "and the host lives");
+});
+
+t.test("a write that the host has not seen yet makes the proposal stale", async (t) => {
+  for (const args of [["a.txt"], ["b.txt"]]) {
+    const { nvim, path, open } = await start(t, args);
+    await open();
+    const pending = await nvim.lua(
+      `vim.fn.writefile({ 'by a formatter' }, ...)
+       require('gemini-bridge').accept()
+       return #require('gemini-bridge').diffs()`,
+      path,
+    );
+    t.equal(pending, 1);
+    await nvim.waitFor(
+      async () => /a\.txt has changed since it was/.test(await nvim.messages()),
+      "the refusal",
+    );
+  }
+});
+
+t.test("a file that was written with the same text is not stale", async (t) => {
+  for (const args of [["a.txt"], ["b.txt"]]) {
+    const { nvim, client, path, open } = await start(t, args);
+    await open();
+    await nvim.lua(
+      `vim.fn.writefile({ 'one', 'two', 'three' }, ...)
+       require('gemini-bridge').accept()`,
+      path,
+    );
+    t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: PROPOSED });
+  }
+});
+
+t.test("changes that auto-save has written make the proposal stale", async (t) => {
+  const { nvim, path, open } = await start(t);
+  await nvim.command("autocmd TextChanged,InsertLeave * silent! write");
+  await open();
+  await nvim.input("Gomine<Esc>");
+  await nvim.waitFor(() => readFileSync(path, "utf8").includes("mine"), "auto-save");
+  await nvim.input(":GeminiAccept<CR>");
+  await nvim.waitFor(async () => /a\.txt has changed since/.test(await nvim.messages()), "the refusal");
+  t.equal(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
 });

@@ -87,6 +87,19 @@ function M.buffer(path)
   end)
 end
 
+--- Identifies what is on disk at a path: another write gives another version.
+---@param path string Absolute.
+---@return string # Empty when there is no file.
+function M.version(path)
+  local stat = vim.uv.fs_stat(path)
+  return stat
+      and table.concat(
+        { stat.ino, stat.size, stat.mtime.sec, stat.mtime.nsec, stat.ctime.sec, stat.ctime.nsec },
+        " "
+      )
+    or ""
+end
+
 --- The bytes on disk.
 ---@param path string
 ---@return string? bytes nil when there is no such file or it cannot be read.

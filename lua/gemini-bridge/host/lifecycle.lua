@@ -217,7 +217,11 @@ function M.on_status(new)
   if new.state ~= "stopped" then
     -- A stop that is under way is known here first.
     new.state = host and host.stopping and "stopping" or new.state
+    local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
+    if is_new then
+      require("gemini-bridge.review.kept").restore()
+    end
     return
   end
   if new.error and not (host and host.stopping) then

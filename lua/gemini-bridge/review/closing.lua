@@ -1,10 +1,14 @@
 --- What closing windows, deleting buffers and quitting mean for a review.
 local decision = require("gemini-bridge.review.decision")
 local leave = require("gemini-bridge.review.window.leave")
+local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
+local path = require("gemini-bridge.disk.path")
+local proposal = require("gemini-bridge.review.proposal")
 local queue = require("gemini-bridge.review.queue")
 local safely = require("gemini-bridge.editor.safely")
 local text = require("gemini-bridge.review.text")
+local user_action = require("gemini-bridge.editor.user_action")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -16,17 +20,26 @@ local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Rejects when the user closes the proposal's last window or deletes its buffer.
+--- Something else than the user has closed the review, or deleted its buffer: nothing is decided.
+---@param review gemini_bridge.Review
+local function stay_pending(review)
+  vim.schedule(function()
+    safely.run(function()
+      if queue.has(review) then
+        queue.park(review)
+        queue.show_next()
+        local name = path.display(review.filePath, 24)
+        notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
+      end
+    end)
+  end)
+end
+
+--- Rejects when the user closes the proposal's last window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function reject_on_close(review, on)
   local buf = review.buffers.proposal
-
-  local function reject()
-    if not is_quitting() then
-      decision.reject(review, "after")
-    end
-  end
 
   on("WinClosed", function(args)
     local closing = tonumber(args.match) --[[@as integer]]
@@ -35,14 +48,25 @@ local function reject_on_close(review, on)
     elseif review.view and closing == vim.api.nvim_get_current_win() then
       review.view.arrive = origin.pass()
     end
-    reject()
+    if is_quitting() then
+      return
+    elseif user_action.is_own() then
+      decision.reject(review, "after")
+    else
+      stay_pending(review)
+    end
   end, true)
 
   on("BufUnload", function()
+    if is_quitting() or not queue.has(review) then
+      return
+    end
+    local content = decision.content(review)
     -- `:edit!` unloads, too, and is answered by BufReadCmd.
     vim.schedule(function()
-      if not vim.api.nvim_buf_is_loaded(buf) then
-        reject()
+      if queue.has(review) and not proposal.is_whole(review.buffers) then
+        review.edited = content ~= review.proposed and content or nil
+        stay_pending(review)
       end
     end)
   end)
@@ -58,9 +82,7 @@ end
 local function park_on_hide(review, on)
   local function park()
     if queue.has(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
-      review.parked = true
-      leave.close(review.view)
-      review.view = nil
+      queue.park(review)
       queue.show_next()
     end
   end

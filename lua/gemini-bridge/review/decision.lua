@@ -1,6 +1,7 @@
 --- How a review ends: once, whatever happens first. It is settled and told at once, and taken off the screen as soon as
 --- windows may be touched.
 local channel = require("gemini-bridge.bridge.channel")
+local kept = require("gemini-bridge.review.kept")
 local leave = require("gemini-bridge.review.window.leave")
 local newline = require("gemini-bridge.review.newline")
 local notify = require("gemini-bridge.notify")
@@ -8,6 +9,7 @@ local path = require("gemini-bridge.disk.path")
 local queue = require("gemini-bridge.review.queue")
 local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
+local stale = require("gemini-bridge.review.stale")
 local status = require("gemini-bridge.bridge.status")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
@@ -30,6 +32,40 @@ function M.opened(review)
     review.told = true
     emit("Opened", review)
   end
+end
+
+--- What the proposal holds now. Nothing is redrawn for it.
+---@param review gemini_bridge.Review
+---@return string
+function M.content(review)
+  local buf = review.buffers and review.buffers.proposal
+  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
+    return review.edited or review.proposed
+  end
+  newline.follow(review)
+  -- To read a long text again that is at hand takes time.
+  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
+end
+
+--- Keeps edits of the user that nobody else has. Before the buffers go.
+---@param review gemini_bridge.Review
+---@param told? string The text that the CLI or the host was given at the end.
+local function keep_edits(review, told)
+  local content = M.content(review)
+  if content == review.proposed or content == told then
+    return
+  end
+  local buf = kept.keep(review.filePath, content)
+  local name = path.display(review.filePath, 24)
+  notify(("The review of %s has ended. Your edits are kept in buffer %d."):format(name, buf), "warn")
+end
+
+--- Whether the user is typing into a proposal.
+---@param review gemini_bridge.Review
+local function is_typing(review)
+  return review.buffers ~= nil
+    and vim.api.nvim_get_current_buf() == review.buffers.proposal
+    and vim.api.nvim_get_mode().mode:find("^[iR]") ~= nil
 end
 
 --- Takes a review that has ended off the screen and frees what it used.
@@ -62,7 +98,7 @@ end
 ---@param outcome "Accepted"|"Rejected"|"Closed"
 ---@param when gemini_bridge.When
 ---@param event? "diff_accepted"|"diff_rejected" For the host.
----@param content? string
+---@param content? string Of the proposal: accepted, or told to whoever closes the review.
 ---@return boolean first False when it had ended before.
 local function conclude(review, outcome, when, event, content)
   local place = queue.remove(review)
@@ -77,10 +113,24 @@ local function conclude(review, outcome, when, event, content)
   emit(outcome, review)
   local function off_the_screen()
     safely.run(function()
+      if outcome == "Closed" then
+        safely.attempt(keep_edits, review, content)
+      end
       dismiss(review, place, outcome ~= "Closed")
     end)
   end
-  if when == "now" then
+  if outcome == "Closed" and is_typing(review) then
+    -- The next keys belong to this text: in another window they would be commands.
+    vim.api.nvim_create_autocmd("InsertLeave", {
+      buffer = review.buffers.proposal,
+      once = true,
+      callback = vim.schedule_wrap(off_the_screen),
+    })
+    notify(
+      ("The review of %s has ended; leave Insert mode to close it."):format(path.display(review.filePath, 24))
+    )
+    return true
+  elseif when == "now" then
     off_the_screen()
     return true
   end
@@ -91,19 +141,6 @@ local function conclude(review, outcome, when, event, content)
   end
   vim.schedule(off_the_screen)
   return true
-end
-
---- What the proposal holds now. Nothing is redrawn for it.
----@param review gemini_bridge.Review
----@return string
-function M.content(review)
-  local buf = review.buffers and review.buffers.proposal
-  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
-    return review.proposed
-  end
-  newline.follow(review)
-  -- To read a long text again that is at hand takes time.
-  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
 
 --- The user accepts what the proposal holds now.
@@ -128,6 +165,16 @@ function M.accept(review, when, force)
     )
     return false
   end
+  local name = path.display(review.filePath, 24)
+  if not force and stale.has_changed(review) then
+    notify(("%s has changed since it was proposed: compare again, or :GeminiAccept!"):format(name), "warn")
+    return false
+  elseif not force and review.is_replaced then
+    -- Told once: whoever accepts after this has been told to look.
+    review.is_replaced = false
+    notify(("%s has another proposed text now: look at it, then accept again."):format(name), "warn")
+    return false
+  end
   if unsaved and open then
     reload.give_up_changes(open)
   end
@@ -142,11 +189,12 @@ function M.reject(review, when)
   return conclude(review, "Rejected", when, "diff_rejected")
 end
 
---- Ends a review without a decision.
+--- Ends a review without a decision. Edits that nobody is told of are kept in a buffer.
 ---@param review gemini_bridge.Review
+---@param told? string The text that the CLI or the host is given.
 ---@return boolean first
-function M.close(review)
-  return conclude(review, "Closed", "now")
+function M.close(review, told)
+  return conclude(review, "Closed", "now", nil, told)
 end
 
 return M

@@ -1,29 +1,11 @@
 --- Decisions that their client will never hear of: the user is told, and keeps the text that they accepted.
 local decisions = require("gemini-bridge.bridge.decisions")
+local kept = require("gemini-bridge.review.kept")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local safely = require("gemini-bridge.editor.safely")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
---- Puts text into a new listed buffer that no window shows.
----@param file string The file that the text was meant for.
----@param text string
----@return integer buf
-local function keep(file, text)
-  local buf = window.create_buffer(true, true)
-  local lines = vim.split(text, "\n", { plain = true })
-  local bo = vim.bo[buf]
-  bo.fixendofline = false
-  bo.endofline = lines[#lines] == ""
-  if bo.endofline then
-    lines[#lines] = nil
-  end
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  window.set_name(buf, ("gemini://kept/%d%s"):format(buf, file))
-  return buf
-end
 
 ---@param decision gemini_bridge.Decision
 ---@param asker string
@@ -33,7 +15,7 @@ local function tell(decision, asker, file)
   local shown = path.display(file, 20)
   if event == "diff_accepted" then
     safely.run(function()
-      local buf = keep(file, content or "")
+      local buf = kept.keep(file, content or "")
       notify(("%s is gone; accepted %s is kept in buffer %d"):format(asker, shown, buf), "warn")
     end)
   elseif event == "diff_rejected" then

@@ -109,6 +109,14 @@ local function set_filetype(buf, name)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end
 
+--- Whether the proposal's buffer is as it was created. |:bdelete| unloads it, and forgets its variables and options.
+---@param buffers gemini_bridge.ReviewBuffers
+---@return boolean
+function M.is_whole(buffers)
+  local buf = buffers.proposal
+  return vim.api.nvim_buf_is_loaded(buf) and vim.b[buf].gemini_diff ~= nil
+end
+
 --- Compares with a copy when the user has wiped the file's buffer meanwhile.
 ---@param review gemini_bridge.Review
 function M.mend(review)

@@ -1,6 +1,7 @@
 --- The reviews that are not decided, in the order in which they came, and which of them is shown next.
 local config = require("gemini-bridge.config")
 local inline = require("gemini-bridge.review.inline")
+local leave = require("gemini-bridge.review.window.leave")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
@@ -20,7 +21,10 @@ local M = {}
 ---@field group integer Autocommands that end with it.
 ---@field buffers? gemini_bridge.ReviewBuffers Once buffers could be made.
 ---@field written? table The state of the proposal's buffer when it was given the text as it came.
----@field shown? { buf: integer, state: table, bytes: string } What the user's own buffer of the file held, once read.
+---@field shown? { buf: integer, state: table, bytes: string, was_modified: boolean } First text of the user's buffer.
+---@field version? string Of the file on disk when the review opened.
+---@field is_replaced? boolean The CLI has put another text in the place of one that the user had seen.
+---@field edited? string Text of a proposal whose buffer was deleted.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] The state of both texts for which the hunks were counted, which takes long for long ones.
 ---@field told? boolean GeminiDiffOpened has been fired.
@@ -90,12 +94,33 @@ function M.get(id)
   end)
 end
 
+--- Takes a review off the screen, which stays pending. |:GeminiReview| brings it back.
+---@param review gemini_bridge.Review
+function M.park(review)
+  review.parked = true
+  if review.view then
+    safely.attempt(leave.close, review.view)
+    review.view = nil
+  end
+end
+
+--- The windows of a review while it is on the screen. A window may close without an event, as under |:noautocmd|.
+---@param review gemini_bridge.Review
+---@return gemini_bridge.View?
+function M.view(review)
+  if review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+    M.park(review)
+  end
+  return review.view
+end
+
 --- Whether a review is shown in the current tab page. Two pairs of windows would be compared with each other.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"
     and vim.iter(reviews):any(function(review)
-      return review.view ~= nil and review.view.tab == tab
+      local shown = M.view(review)
+      return shown ~= nil and shown.tab == tab
     end)
 end
 
@@ -135,7 +160,7 @@ end
 
 local function show_waiting()
   for _, review in ipairs(reviews) do
-    if not review.view and not review.parked and not is_taken() then
+    if not M.view(review) and not review.parked and not is_taken() then
       safely.attempt(M.show, review)
     end
   end

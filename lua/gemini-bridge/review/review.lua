@@ -7,6 +7,7 @@ local hunks = require("gemini-bridge.review.hunks")
 local keys = require("gemini-bridge.review.keys")
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
+local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local queue = require("gemini-bridge.review.queue")
 local safely = require("gemini-bridge.editor.safely")
@@ -14,7 +15,9 @@ local series = require("gemini-bridge.review.series")
 local stale = require("gemini-bridge.review.stale")
 local text = require("gemini-bridge.review.text")
 local turn = require("gemini-bridge.editor.turn")
+local user_action = require("gemini-bridge.editor.user_action")
 local view = require("gemini-bridge.review.window.view")
+local window = require("gemini-bridge.editor.window")
 local winbar = require("gemini-bridge.review.window.winbar")
 local write = require("gemini-bridge.review.write")
 
@@ -70,6 +73,7 @@ local function watch(review)
   follow.text(review, buf)
   follow.text(review, review.buffers.original)
   review.stops = {
+    user_action.watch(),
     write.watch(buf, review.group, function(force)
       return accept_by_write(review, "after", force)
     end),
@@ -102,8 +106,13 @@ local function make(review)
   if not queue.has(review) then
     return
   end
+  review.version = review.version or path.version(review.filePath)
   review.buffers = proposal.buffers(review)
   review.written = text.state(review.buffers.proposal)
+  if review.edited then
+    text.write(review.buffers.proposal, review.edited)
+    review.edited = nil
+  end
   watch(review)
   turn.next(function()
     safely.run(function()
@@ -112,11 +121,29 @@ local function make(review)
   end)
 end
 
+--- Creates the buffers of a pending review anew, after something has deleted them.
+---@param review gemini_bridge.Review
+local function remake(review)
+  for _, stop in ipairs(review.stops) do
+    safely.attempt(stop)
+  end
+  window.delete_buffer(review.buffers.proposal)
+  if review.buffers.copied then
+    window.delete_buffer(review.buffers.original)
+  end
+  review.group = vim.api.nvim_create_augroup("gemini-bridge.review." .. review.id, {})
+  review.counted, review.hunks = nil, {}
+  make(review)
+end
+
 --- Goes to a review, which is shown first when it is not on the screen.
 ---@param review gemini_bridge.Review
 function M.enter(review)
   local here = vim.api.nvim_get_current_win()
-  if not review.view and not queue.show(review) then
+  if not proposal.is_whole(review.buffers) then
+    remake(review)
+  end
+  if not queue.view(review) and not queue.show(review) then
     return
   elseif here == review.view.proposal then
     return
@@ -185,11 +212,21 @@ function M.create(params)
   return review
 end
 
---- Puts another text in the place of what was proposed, and of what the user made of it.
+--- Puts another text in the place of the proposed one. A user who has seen or edited that is told; undo brings it back.
 ---@param review gemini_bridge.Review
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)
+  local is_edited = decision.content(review) ~= review.proposed
+  local is_seen = is_edited or review.view ~= nil and review.view.visited
   review.proposed, review.text_id, review.written = params.newContent, params.textId, nil
+  if is_seen then
+    review.is_replaced = true
+    local undo = is_edited and " Undo brings your text back." or ""
+    notify(
+      ("%s has proposed another text for %s.%s"):format(review.label, path.display(review.filePath, 24), undo),
+      "warn"
+    )
+  end
   safely.run(function()
     if queue.has(review) and review.buffers then
       text.write(review.buffers.proposal, review.proposed)

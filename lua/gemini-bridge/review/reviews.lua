@@ -1,6 +1,7 @@
 --- Reviews of proposed changes: what the host, the commands and the public API ask of them.
 local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
+local kept = require("gemini-bridge.review.kept")
 local path = require("gemini-bridge.disk.path")
 local queue = require("gemini-bridge.review.queue")
 local life = require("gemini-bridge.review.review")
@@ -22,6 +23,19 @@ local function announce(review)
   local room = vim.v.echospace - #what - #rest
   notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
 end
+
+--- The pending proposals that hold edits of the user.
+---@return { filePath: string, content: string }[]
+local function edited()
+  local all = vim.tbl_map(function(review)
+    return { filePath = review.filePath, content = decision.content(review), proposed = review.proposed }
+  end, queue.all())
+  return vim.tbl_filter(function(each)
+    return each.content ~= each.proposed
+  end, all)
+end
+
+kept.save_on_exit(edited)
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
 --- Raises a sentence for what cannot be shown.
@@ -69,7 +83,9 @@ end
 function M.close(params)
   local review = open_review(params.id)
   local content = decision.content(review)
-  decision.close(review)
+  -- A CLI that closes the review is given the text. Of one that the CLI has written, the host knows what became of it.
+  local is_told = params.reason == "cli" or params.reason == "written"
+  decision.close(review, is_told and content or nil)
   if params.reason == "disconnected" then
     local text = "%s is gone: the review of %s was closed."
     notify(text:format(review.label, path.display(review.filePath, 18)))

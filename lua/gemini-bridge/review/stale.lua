@@ -26,7 +26,7 @@ function M.watch(review)
   if review.buffers.copied then
     return function() end
   end
-  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local tick, was_modified = vim.api.nvim_buf_get_changedtick(buf), vim.bo[buf].modified
   local edited = false
   local timer = assert(vim.uv.new_timer())
 
@@ -44,7 +44,8 @@ function M.watch(review)
 
   local function read()
     if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
-      review.shown = { buf = buf, state = text.state(buf), bytes = text.read(buf) }
+      review.shown =
+        { buf = buf, state = text.state(buf), bytes = text.read(buf), was_modified = was_modified }
     end
   end
   if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= LONG then
@@ -72,6 +73,34 @@ function M.watch(review)
       timer:close()
     end
   end
+end
+
+--- The text of the file on disk when the review opened, as far as it is at hand.
+---@param review gemini_bridge.Review
+---@return string?
+local function text_at_first(review)
+  local buffers, shown = review.buffers, review.shown
+  if buffers and buffers.copied and not buffers.new then
+    return text.read(buffers.original)
+  end
+  return shown and not shown.was_modified and shown.bytes or nil
+end
+
+--- Whether the file has changed since the review opened, right now: the host may not have seen the last write yet. A
+--- file that was written with the same text has not changed.
+---@param review gemini_bridge.Review
+---@return boolean
+function M.has_changed(review)
+  local now = path.version(review.filePath)
+  if review.stale or now == review.version then
+    return review.stale
+  end
+  local bytes = path.bytes(path.real(review.filePath))
+  if bytes == nil or bytes ~= text_at_first(review) then
+    return true
+  end
+  review.version = now
+  return false
 end
 
 --- The file on disk is another one, or what the host says of it. Told once; the winbar says it for as long as it is so.

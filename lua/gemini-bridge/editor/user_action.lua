@@ -1,0 +1,91 @@
+--- Tells what the user does with a key or a command from what plugins, timers and scripts do.
+local M = {}
+
+local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
+local group_name = "gemini-bridge.user-action"
+
+--- Commands that run others in many places. Closing a window is then no statement about what the window shows.
+local BULK = {
+  argdo = true,
+  bufdo = true,
+  cdo = true,
+  cfdo = true,
+  ldo = true,
+  lfdo = true,
+  runtime = true,
+  source = true,
+  tabdo = true,
+  windo = true,
+}
+--- Commands that delete buffers: bulk with a range, a count or names.
+local DELETES = { bdelete = true, bunload = true, bwipeout = true }
+
+local watchers = 0
+--- A key of the user is being carried out.
+local is_acting = false
+--- The command line that is being carried out is a bulk command.
+local is_bulk = false
+
+---@param line string
+---@return boolean
+local function deletes_in_bulk(line)
+  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
+  if not ok then
+    return false
+  end
+  local has_target = #(command.range or {}) > 0
+    or command.count and command.count > 0
+    or #(command.args or {}) > 0
+  return BULK[command.cmd]
+    or DELETES[command.cmd] and has_target
+    or command.nextcmd ~= "" and command.nextcmd ~= line and deletes_in_bulk(command.nextcmd)
+    or false
+end
+
+--- Set until the event loop runs again, and so neither in timers nor in scheduled callbacks.
+local function acts()
+  is_acting = true
+  vim.schedule(function()
+    is_acting, is_bulk = false, false
+  end)
+end
+
+--- Whether the user's own key or command is being carried out, and nothing else: no function, script or autocommand.
+---@return boolean
+function M.is_own()
+  return is_acting and not is_bulk and not vim.fn.expand("<stack>"):find("..", 1, true)
+end
+
+--- Listens to keys and commands until all who asked for it have stopped.
+---@return fun() stop May run twice.
+function M.watch()
+  watchers = watchers + 1
+  if watchers == 1 then
+    vim.on_key(function(_, typed)
+      if typed ~= "" then
+        acts()
+      end
+    end, keys)
+    local group = vim.api.nvim_create_augroup(group_name, {})
+    vim.api.nvim_create_autocmd("CmdlineLeave", {
+      group = group,
+      pattern = ":",
+      callback = function()
+        is_bulk = not vim.v.event.abort and deletes_in_bulk(vim.fn.getcmdline())
+      end,
+    })
+    -- `:q` asks for it by name, also where it was not typed: `nvim --remote-send` and RPC have no keys.
+    vim.api.nvim_create_autocmd("QuitPre", { group = group, callback = acts })
+  end
+  local stopped = false
+  return function()
+    watchers = stopped and watchers or watchers - 1
+    if not stopped and watchers == 0 then
+      vim.on_key(nil, keys)
+      vim.api.nvim_del_augroup_by_name(group_name)
+    end
+    stopped = true
+  end
+end
+
+return M
