@@ -1,39 +1,40 @@
---- Which file the user looks at, and when files had the focus last; also before the first CLI connects, which is to
---- learn what came before it.
+--- Records the active file and when each file was focused. Recording starts with the bridge, so that the first CLI also
+--- learns about earlier files.
 local buffers = require("gemini-bridge.context.buffers")
 local focus_history = require("gemini-bridge.context.focus_history")
 
 local M = {}
 
---- So many of those entered last are looked at closely; of the others their time is all that counts by then.
-local LOOKED_AT = 64
---- So many entries of the history wait for the next `take`. While no CLI is connected none comes, for days.
-local MAX_WAITING = 512
+--- Number of recent history entries that can change the active file. Of older entries only the time matters.
+local RECENT_COUNT = 64
+--- Maximum number of history entries before they are processed without waiting for `take`. While no CLI is connected,
+--- `take` may not be called for days.
+local MAX_HISTORY = 512
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
----@field win integer Where it was last; another one if it is not there any more.
+---@field win integer The last window of the buffer. May show another buffer by now.
 
---- The last ordinary file buffer that had the focus.
+--- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The last ordinary buffer with a name that had the focus: one that is not listed now may be listed later.
+--- The named ordinary buffer that was focused last. It may be unlisted, and become listed later.
 local named ---@type integer?
---- When buffers had the focus last, in Unix milliseconds.
+--- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
 local times = {}
---- How many there are at most, and how many there may be before those of buffers that are gone are looked for.
-local times_count, times_limit = 0, MAX_WAITING
---- Buffers that had the focus since the last `take`.
+--- Upper bound for the size of `times`, and the size that triggers a search for deleted buffers.
+local times_count, times_limit = 0, MAX_HISTORY
+--- Buffers that were focused since the last `take`.
 ---@type table<integer, true>
 local untaken = {}
 local last_time = 0
 local group ---@type integer?
 local catching_up = false
--- In the order in which one leads to the next.
+-- In the order of calls.
 local catch_up, enter, note, forget_gone
 
---- Starts recording. A record that is being kept goes on.
+--- Starts recording. Does nothing if the recording has started.
 ---@param changed fun() Called in the tick of each change.
 function M.track(changed)
   if group then
@@ -45,7 +46,7 @@ function M.track(changed)
   end
   focus_history.watch(on, function()
     changed()
-    if focus_history.count() > MAX_WAITING and not catching_up then
+    if focus_history.count() > MAX_HISTORY and not catching_up then
       catching_up = true
       vim.schedule(function()
         catching_up = false
@@ -76,14 +77,14 @@ function M.untrack()
   focus_history.forget()
 end
 
---- What is true now decides: a buffer's type is often set after the focus has gone there.
+--- Processes the history. Runs late on purpose: the type of a buffer is often set after it was entered.
 function catch_up()
   local seconds, microseconds = vim.uv.gettimeofday()
   local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
   local seen = focus_history.take()
   for i, one in ipairs(seen) do
     local time = epoch + one.at / 1e6
-    if i > #seen - LOOKED_AT then
+    if i > #seen - RECENT_COUNT then
       enter(one, time)
     elseif not one.float then
       note(one.buf, time)
@@ -105,7 +106,7 @@ function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- A float takes the focus for a moment; one that shows the active file is another window of it.
+  -- A float only takes the focus for a moment, unless it shows the active file.
   if not same and seen.float then
     return
   end
@@ -121,7 +122,7 @@ function enter(seen, time)
 end
 
 ---@param buf integer
----@param time number Unix milliseconds; what is kept of it rises from one to the next.
+---@param time number Unix milliseconds. Stored times are strictly increasing.
 function note(buf, time)
   last_time = math.max(math.floor(time), last_time + 1)
   times_count = times_count + (times[buf] and 0 or 1)
@@ -132,7 +133,7 @@ function note(buf, time)
   end
 end
 
---- Forgets buffers that were wiped without an autocommand, so that there are never many more times than buffers.
+--- Forgets buffers that were wiped without an autocommand, so that `times` does not grow without limit.
 function forget_gone()
   for buf in pairs(times) do
     if not vim.api.nvim_buf_is_valid(buf) then
@@ -141,10 +142,10 @@ function forget_gone()
     end
   end
   times_count = vim.tbl_count(times)
-  times_limit = math.max(MAX_WAITING, 2 * times_count)
+  times_limit = math.max(MAX_HISTORY, 2 * times_count)
 end
 
---- The buffers that had the focus since the last call, and the file that has it.
+--- Returns the buffers that were focused since the last call, and the active file.
 ---@return { bufnr: integer, time: integer }[], gemini_bridge.ActiveFile?
 function M.take()
   catch_up()
@@ -156,19 +157,19 @@ function M.take()
   return focused, active
 end
 
---- The file that has the focus, or had it last. What waits for the next `take` goes on waiting.
+--- Returns the active file. Does not affect the next `take`.
 ---@return gemini_bridge.ActiveFile?
 function M.get()
   catch_up()
   return active
 end
 
---- When buffers had the focus last, as far as it was known at the last `take`, also from before the record.
+--- Returns the last focus of buffers, as known at the last `take`. Includes focus before the recording started.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[]
 function M.times(bufs)
   local found = {}
-  -- Evaluated there, so that the buffers' variables, which can be large, are not copied into Lua.
+  -- Evaluated in Vim script, because getbufinfo() would copy the variables of each buffer into Lua.
   local used = vim.fn.eval(("map([%s], 'getbufinfo(v:val)[0].lastused')"):format(table.concat(bufs, ",")))
   for i, buf in ipairs(bufs) do
     local time = times[buf] or used[i] * 1000

@@ -1,16 +1,16 @@
---- A block's part of each line, as it is highlighted. |getregion()| is of no use here: it adds blanks to lines that end
---- before the block, takes a wide character that is only half in it for blanks, and in Neovim 0.10 cannot be told that
---- the block reaches to the end of the lines.
+--- Reads the highlighted part of each line of a block selection. |getregion()| differs from the highlight: it adds blanks
+--- to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it has no
+--- parameter for a block that extends to the end of the lines.
 local M = {}
 
---- Rows that are read at once.
-local CHUNK = 256
---- A pin has no more rows: with a character and a line break in each, a CLI is told of no more.
+--- Number of rows that are read at once.
+local CHUNK_ROWS = 256
+--- Maximum number of rows of a pin. With one character and a line break per row, this is the CLI's limit.
 local MAX_RANGES = 8192
 local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 local TAB = 9
 
---- The first and the last screen column of a character in the current window.
+--- Returns the first and the last screen column of a character in the current window.
 ---@param position gemini_bridge.Position
 ---@return [integer, integer]
 local function cells_at(position)
@@ -18,7 +18,7 @@ local function cells_at(position)
   return vim.fn.virtcol({ lnum, math.min(col, vim.fn.col({ lnum, "$" })), off }, 1)
 end
 
---- The virtual columns of a block between two corners in the current window, 1-based.
+--- Returns the virtual columns of a block between two corners in the current window, 1-based.
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
 ---@param exclusive boolean
@@ -35,7 +35,7 @@ function M.columns(p, q, exclusive, to_end)
   return left, exclusive and lower[1] > upper[2] and lower[1] - 1 or lower[2]
 end
 
---- Calls a function where columns are what they were when the block was made: how wide a text is depends on the window.
+--- Calls a function in the window where the block was selected, because widths depend on the window.
 ---@generic T
 ---@param region gemini_bridge.Region
 ---@param read fun(): T
@@ -50,11 +50,11 @@ local function where_made(region, read)
   return vim.api.nvim_win_call(win, read)
 end
 
---- The bytes of a line that have cells in the block, in the current window; 1-based.
+--- Returns the bytes of a line that have cells in the block, in the current window; 1-based.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
----@return integer? from nil when the line ends before the block.
----@return integer? to Of the last character, its combining ones included.
+---@return integer? from nil if the line ends before the block.
+---@return integer? to The last byte, including combining characters.
 ---@return integer? right The last column of the block in this line.
 local function bytes_of(region, lnum)
   local right = math.min(region.right, vim.fn.virtcol({ lnum, "$" }) - 1)
@@ -66,7 +66,7 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- A block's part of a line in which something is wider or narrower than its bytes.
+--- Returns the part of a line in the block, if some characters are wider or narrower than their bytes.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string
@@ -77,7 +77,7 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Of a tab only the cells in the block are highlighted, of any other character all.
+  -- Only the cells of a tab that are in the block are highlighted, but all cells of any other character.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then
@@ -94,7 +94,7 @@ local function cut(region, lnum, line)
   return before .. line:sub(from, to)
 end
 
---- Whether in the current window each cell of a line of plain text is a byte of it.
+--- Whether each byte of a plain ASCII line takes one cell in the current window.
 ---@param region gemini_bridge.Region
 local function is_even(region)
   local wraps = vim.wo.wrap and (vim.wo.linebreak or vim.o.showbreak ~= "")
@@ -103,14 +103,14 @@ local function is_even(region)
     and #vim.api.nvim_buf_get_extmarks(0, -1, top, bottom, { type = "virt_text", limit = 1 }) == 0
 end
 
---- Visits the rows of a block, in its window, until one answers that it was enough.
+--- Visits the rows of a block, in its window, until `visit` returns true.
 ---@param region gemini_bridge.Region
 ---@param visit fun(lnum: integer, line: string, simple: boolean): boolean? `simple`: each byte is a cell.
 local function each_row(region, visit)
   where_made(region, function()
     local even = is_even(region)
-    for start = region.first[2], region.last[2], CHUNK do
-      local stop = math.min(start + CHUNK - 1, region.last[2])
+    for start = region.first[2], region.last[2], CHUNK_ROWS do
+      local stop = math.min(start + CHUNK_ROWS - 1, region.last[2])
       for i, line in ipairs(vim.api.nvim_buf_get_lines(0, start - 1, stop, false)) do
         local uneven = line:find("[^ -~]")
         if visit(start + i - 1, line, even and (not uneven or uneven > region.right)) then
@@ -121,9 +121,9 @@ local function each_row(region, visit)
   end)
 end
 
---- The block's text, or the beginning of a long one.
+--- Reads the text of a block, or the beginning of a long one.
 ---@param region gemini_bridge.Region
----@param units integer So many UTF-16 units are read at least, if there are so many.
+---@param units integer Minimum number of UTF-16 units to read from a longer text.
 ---@return string
 function M.read(region, units)
   local rows, size = {}, 0
@@ -136,7 +136,7 @@ function M.read(region, units)
   return table.concat(rows, "\n")
 end
 
---- Where the text is in each row. Tabs at the edges are taken whole.
+--- Returns the range of the text in each row. Tabs at the edges are included completely.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

@@ -1,14 +1,14 @@
---- Which buffers are files that may be told of, and under which path the user opened them.
+--- Determines which buffers are files for the context, and the path by which the user opened each.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- What Neovim's own name of a buffer was when `path` was found.
+--- The path of each buffer, with Neovim's name of the buffer at that time.
 ---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
---- The name as the user gave it, made absolute. Neovim's own one has links to folders resolved, and forgets the user's
---- with the next change of directory.
+--- Makes the name that the user gave absolute. Neovim's own name has links in folders resolved, and Neovim forgets the
+--- given name when the directory changes.
 ---@param buf integer
 ---@param name string
 ---@return string
@@ -18,13 +18,13 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- Behind a link ".." is not where the text says: Neovim knows.
+  -- ".." after a link does not lead to the folder before it in the text: use Neovim's resolved name.
   return given:find("/../", 1, true) and name or given
 end
 
---- Remembers the name that the user gave.
+--- Returns and remembers the path that the user gave.
 ---@param buf integer
----@return string? path Absolute. nil without a name, with a URL for one, and with one that is not UTF-8.
+---@return string? path Absolute. nil if the name is empty, a URL or not UTF-8.
 function M.remember(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" or name:find("^%a[%w+.-]*://") then
@@ -39,7 +39,7 @@ function M.remember(buf)
   return entry.path
 end
 
---- The path of a buffer that is one for a file: listed, ordinary and named.
+--- Returns the path of a file buffer: listed, ordinary and named.
 ---@param buf integer
 ---@return string? path Absolute.
 function M.file(buf)
@@ -55,7 +55,7 @@ function M.file(buf)
   end
 end
 
---- Forgets a buffer, or all.
+--- Forgets one buffer, or all.
 ---@param buf? integer
 function M.forget(buf)
   if buf then

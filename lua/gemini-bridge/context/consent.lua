@@ -1,11 +1,11 @@
---- What the user lets CLIs know: the host acts on it.
+--- Holds what the user allows CLIs to know. The host applies these settings.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
 local paused = false
 
---- The answer of the option `trust`; `nil` leaves the decision to the CLI.
+--- Returns the value of the option `trust`. `nil` leaves the decision to the CLI.
 ---@return boolean?
 local function trusted()
   local trust = config.get().trust
@@ -22,7 +22,7 @@ local function trusted()
   end
 end
 
----@return boolean # The user has paused sharing.
+---@return boolean # Whether the user has paused sharing.
 function M.is_paused()
   return paused
 end
@@ -37,7 +37,7 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- What connected CLIs are told now, and what is kept from them.
+--- Returns what connected CLIs are told now, and what is withheld from them.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

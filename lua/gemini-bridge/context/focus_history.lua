@@ -1,5 +1,5 @@
---- Which buffers had the focus, in which windows and when. It is written in the tick of the event, and asks for no more
---- than the window, so that nobody feels it.
+--- Records which buffers were focused, in which windows and when. The handlers run with each BufEnter and WinEnter, and
+--- do as little as possible.
 local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
@@ -7,25 +7,25 @@ local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 ---@class gemini_bridge.Entered
 ---@field buf integer
 ---@field win integer
----@field at integer When it had the focus last, by |uv.hrtime()|.
----@field float? boolean Whether the window is, or was, a float; known when it closes or is asked for.
+---@field at integer Last focus, by |uv.hrtime()|.
+---@field float? boolean Whether the window is, or was, a float. Determined when the window closes, or in `take`.
 
---- The last time of each buffer in each window, by `key`.
+--- The last focus of each buffer in each window, by `key`.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
---- How many there are at most.
+--- Upper bound for the number of entries.
 local count = 0
---- The last one: many of these events come in pairs, and without any change.
+--- The last recorded buffer and window. Many events come in pairs, without any change.
 local last_buf, last_win ---@type integer?, integer?
 
---- One number for a buffer in a window; 0 is a window that has closed.
+--- Combines a buffer and a window into one number. Window 0 stands for closed windows.
 ---@param buf integer
 ---@param win integer
 local function key(buf, win)
   return buf + win * 0x4000000
 end
 
---- Whether a window is a float. One that has gone without an autocommand is taken for one: they come and go most.
+--- Whether a window is a float. A window that closed without an autocommand counts as a float, as most of them are.
 ---@param win integer
 local function is_float(win)
   return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))
@@ -39,7 +39,7 @@ local function record(buf, win, float)
   count = count + 1
 end
 
---- What most likely had the focus before the record starts: when it starts from a terminal, the file beside it.
+--- Records what most likely was focused before the start. If the bridge starts from a terminal, that is the file beside it.
 local function record_past()
   local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
   if alternate > 0 then
@@ -69,7 +69,8 @@ local function on_enter(changed)
   end
 end
 
---- The last moment at which a window says what it is. Of a float nothing stays.
+--- Moves the entries of a closing window to window 0, and drops those of a float. Afterwards the type of the window is
+--- unknown.
 local function on_close(args)
   local win = tonumber(args.match) --[[@as integer]]
   local shown = vim.tbl_filter(function(seen)
@@ -86,7 +87,7 @@ local function on_close(args)
   end
 end
 
---- Starts recording. The autocommands are those of `on`, and end with them.
+--- Starts recording with autocommands that `on` creates.
 ---@param on fun(events: string|string[], callback: fun(args: table))
 ---@param changed fun() Called in the tick of each change.
 function M.watch(on, changed)
@@ -95,7 +96,7 @@ function M.watch(on, changed)
   on("WinClosed", on_close)
 end
 
---- Forgets a buffer, or all.
+--- Forgets one buffer, or all.
 ---@param buf? integer
 function M.forget(buf)
   if not buf then
@@ -109,17 +110,17 @@ function M.forget(buf)
   end
 end
 
---- How many entries there are at most.
+--- Returns an upper bound for the number of entries.
 ---@return integer
 function M.count()
   return count
 end
 
---- What was recorded since the last call, in the order in which it had the focus.
+--- Returns the entries since the last call, in the order of focus.
 ---@return gemini_bridge.Entered[]
 function M.take()
   local floats = vim.defaulttable(is_float)
-  -- Numbers alone are sorted in a third of the time, and no two are alike.
+  -- Sorting numbers takes a third of the time of sorting entries. No two times are equal.
   local order, by_time = {}, {}
   for _, seen in pairs(entered) do
     order[#order + 1] = seen.at
@@ -135,7 +136,7 @@ function M.take()
   end, order)
 end
 
---- What has the focus now.
+--- Returns the focused buffer and window.
 ---@return gemini_bridge.Entered
 function M.here()
   local win = get_current_win()

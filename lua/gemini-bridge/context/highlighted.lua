@@ -1,20 +1,19 @@
---- What is highlighted in the current window, in Visual or Select mode, and where the cursor is: both as they were when
---- a command line opened, as long as it is open.
+--- Tracks the highlighted region of the current window in Visual or Select mode, and the cursor. While a command line is
+--- open, both are those from before it opened.
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- Each key of a block-wise mode shows whether the block reaches to the end of the lines: `:` has forgotten it by the
---- time the mode ends.
+--- Watches the keys of blockwise mode for `$`, because Neovim has reset 'curswant' when `:` ends the mode.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.highlighted")
 local to_end = false
---- The kind of selection being made; still so while the command line asks for a pattern to move to.
+--- The kind of the current selection. Stays set while the command line asks for a search pattern.
 local visual ---@type gemini_bridge.VisualKind?
---- The cursor and what was highlighted when a command line opened: incremental search moves them until it closes.
+--- Cursor and highlighted region when a command line opened. Incremental search moves both until it closes.
 ---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
 local command_line
 
---- Visual or Select mode begins, or changes its kind.
+--- Called when Visual or Select mode starts or changes its kind.
 ---@param mode string
 function M.started(mode)
   to_end = false
@@ -24,15 +23,15 @@ function M.started(mode)
   end or nil, namespace)
 end
 
---- The mode has ended.
----@return gemini_bridge.Region? # What was highlighted, when it was in an ordinary buffer.
+--- Called when the mode has ended.
+---@return gemini_bridge.Region? # The highlighted region, if the buffer is an ordinary one.
 function M.ended()
   visual = nil
   vim.on_key(nil, namespace)
   return vim.bo.buftype == "" and region.ended(to_end) or nil
 end
 
---- What is highlighted while a command is typed: Neovim has left Visual mode by then.
+--- Saves the highlighted region and the cursor. Neovim may have left Visual mode already.
 function M.command_line_opened()
   command_line = {
     win = vim.api.nvim_get_current_win(),
@@ -41,7 +40,7 @@ function M.command_line_opened()
   }
 end
 
---- The command is given, or given up.
+--- Called when the command was run or cancelled.
 function M.command_line_closed()
   command_line = nil
 end
@@ -66,7 +65,7 @@ function M.region()
   return kind and region.live(kind)
 end
 
---- The cursor of a window, as |nvim_win_get_cursor()| has it.
+--- Returns the cursor of a window, in the format of |nvim_win_get_cursor()|.
 ---@param win integer
 ---@return integer[]
 function M.cursor(win)

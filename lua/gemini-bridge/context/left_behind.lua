@@ -1,5 +1,4 @@
---- The selection that the user leaves behind on the way to a terminal. It counts until they move or edit in a file
---- again.
+--- Keeps the selection that the user made before switching to a terminal, until the user moves or edits in a file again.
 local buffers = require("gemini-bridge.context.buffers")
 local region = require("gemini-bridge.context.region")
 
@@ -9,17 +8,17 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.left_behi
 
 ---@class gemini_bridge.LeftBehind
 ---@field region gemini_bridge.Region
----@field cursor integer[] As |nvim_win_get_cursor()| has it.
+---@field cursor integer[] In the format of |nvim_win_get_cursor()|.
 ---@field text? string
 
---- Visual mode has just ended. Whether the user leaves with it or drops it, the next key tells.
+--- The selection when Visual mode has just ended. The next key decides whether it is kept or dropped.
 ---@type gemini_bridge.LeftBehind?
 local ending
---- The autocommand that sees them leave: there for no longer than `ending`, as BufEnter is an event that others feel.
+--- The BufEnter autocommand that detects leaving the buffer. Exists only as long as `ending`, to keep BufEnter cheap.
 local leaving ---@type integer?
 ---@type gemini_bridge.LeftBehind?
 local left
-local group ---@type integer? The autocommands that end `left`.
+local group ---@type integer? The autocommands that drop `left`.
 local dropped = function() end
 
 local function forget_ending()
@@ -39,8 +38,8 @@ local function forget_left()
   end
 end
 
---- Drops what was left behind as soon as the user does something in a file. The cursor is compared because CursorMoved
---- also fires on entering a window.
+--- Drops the selection as soon as the user moves or edits in a file. Compares the cursor, because CursorMoved also fires
+--- when a window is entered.
 local function on_activity()
   local buf = vim.api.nvim_get_current_buf()
   if not left or not buffers.file(buf) then
@@ -71,9 +70,9 @@ local function leave()
   )
 end
 
---- Holds on to a selection that has ended, until the next key.
+--- Keeps a selection whose mode has ended until the next key, and longer if the user leaves the buffer before.
 ---@param selected gemini_bridge.Region
----@param on_drop fun() Called when it was left behind and counts no more.
+---@param on_drop fun() Called when the kept selection is dropped.
 function M.hold(selected, on_drop)
   forget_ending()
   dropped = on_drop
@@ -87,26 +86,26 @@ function M.hold(selected, on_drop)
   })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
-    -- Keys that a mapping makes belong to the key before; a command line, to the command that may leave.
+    -- Ignore the keys of a mapping, and of a command line whose command may leave the buffer.
     if typed ~= "" and vim.fn.mode() ~= "c" then
       forget_ending()
     end
   end, namespace)
 end
 
---- What has ended, before the next key.
+--- Returns the selection that has just ended, until the next key.
 ---@return gemini_bridge.Region?
 function M.ending()
   return ending and ending.region
 end
 
 ---@param buf integer
----@return boolean # Something of this buffer was left behind, though its text may have changed since.
+---@return boolean # Whether the kept selection is in this buffer. Its text may have changed.
 function M.is_in(buf)
   return left ~= nil and left.region.buf == buf
 end
 
---- The text that was left behind, or the beginning of a long one.
+--- Returns the text of the kept selection, or the beginning of a long one.
 ---@param limit integer UTF-16 units.
 ---@return string?
 function M.text(limit)

@@ -1,21 +1,22 @@
---- The selection that the user has pinned: highlighted, and with a sign, as long as any of its text is there.
+--- Manages the pinned selection. It is highlighted and has a sign as long as some of its text exists.
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
 local HIGHLIGHT = "GeminiPinned"
---- Below what tells of a mistake in the text, and below the colours of syntax, which stay.
+--- Lower than the priorities of diagnostics and of syntax highlighting, which stay visible.
 local PRIORITY = 5
-local FEW = 50
+--- Number of marks that are checked first.
+local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin")
 local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pin.sign")
 
 ---@class gemini_bridge.Pin
 ---@field buf integer
----@field blank table<integer, true> Rows of a block that end before it, by their marks.
----@field shown boolean The text, and the sign with it, is there.
----@field tick? integer The buffer's changedtick that `text` was read at.
+---@field blank table<integer, true> Rows that end before the block, by mark id.
+---@field shown boolean Whether some of the text exists, and the sign is shown.
+---@field tick? integer The buffer's changedtick when `text` was read.
 ---@field text? string
 
 ---@type gemini_bridge.Pin?
@@ -28,14 +29,14 @@ local function marks(limit)
   return vim.api.nvim_buf_get_extmarks(pinned.buf, namespace, 0, -1, { details = true, limit = limit })
 end
 
---- Where all lines are deleted, the end comes before the start.
+--- Whether a range has no text. After its lines were deleted, the end may come before the start.
 ---@param range gemini_bridge.Range
 local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
 end
 
---- Where the pinned text is by now: nowhere when it is deleted, and again where it was when that is undone.
----@param limit? integer Looks at so many marks.
+--- Returns the current ranges of the pinned text: none after it was deleted, and the old ones after an undo.
+---@param limit? integer Maximum number of marks to read.
 ---@return gemini_bridge.Range[] # In the order of the text.
 local function ranges(limit)
   local found, has_text = {}, false
@@ -54,11 +55,11 @@ local function ranges(limit)
   return has_text and found or {}
 end
 
---- Shows the sign as long as the text is there. A mark's own `invalidate` does not do that: in Neovim 0.10 it misses
---- that several lines go at once.
+--- Shows the sign while the text exists. The mark option `invalidate` does not work for this: in Neovim 0.10 it misses
+--- the deletion of several lines at once.
 local function show()
-  -- A block may have thousands, and this comes with each key that changes the text.
-  local first = ranges(FEW)[1] or ranges()[1]
+  -- A block may have thousands of marks, and this runs with each key that changes the text.
+  local first = ranges(FIRST_MARKS)[1] or ranges()[1]
   if pinned.shown == (first ~= nil) then
     return
   end
@@ -87,14 +88,14 @@ local function follow(changed)
   end
   vim.api.nvim_create_autocmd(
     { "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost", "BufDelete", "BufUnload", "BufWipeout" },
-    -- In the event a buffer that goes still has its marks.
+    -- Scheduled, because a buffer still has its marks in the event that deletes it.
     { group = group, buffer = pinned.buf, callback = vim.schedule_wrap(on_event) }
   )
 end
 
---- Pins a region, in place of what was pinned before.
+--- Pins a region, and unpins the previous one.
 ---@param selected gemini_bridge.Region
----@param changed fun() Called when its text may have become another one.
+---@param changed fun() Called when the pinned text may have changed.
 function M.set(selected, changed)
   M.clear()
   pinned = { buf = selected.buf, blank = {}, shown = false }
@@ -104,7 +105,7 @@ function M.set(selected, changed)
       end_row = range.end_row,
       end_col = range.end_col,
       end_right_gravity = false,
-      -- With 'virtualedit' a selection reaches behind the text.
+      -- With 'virtualedit', a selection may extend beyond the text.
       strict = false,
       hl_group = HIGHLIGHT,
       hl_eol = true,
@@ -146,10 +147,10 @@ local function read(limit)
   return #texts > 0 and table.concat(texts, "\n") or nil
 end
 
---- The pinned text of a buffer, or the beginning of a long one.
+--- Returns the pinned text of a buffer, or the beginning of a long one.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
----@return string? # nil when nothing is pinned there, or all of it is deleted.
+---@return string? # nil if nothing is pinned in the buffer, or all of the text was deleted.
 function M.text(buf, limit)
   if not pinned or pinned.buf ~= buf then
     return
@@ -161,12 +162,12 @@ function M.text(buf, limit)
   return pinned.text
 end
 
----@return boolean # Something is pinned, and its text is there.
+---@return boolean # Whether something is pinned and some of its text exists.
 function M.is_shown()
   return pinned ~= nil and pinned.shown
 end
 
---- Which lines are pinned, for the user.
+--- Returns the pinned lines, for the user.
 ---@return { path: string, first: integer, last: integer }? # `path` is the buffer's name; lines are 1-based.
 function M.lines()
   local found = ranges()

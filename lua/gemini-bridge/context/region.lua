@@ -1,12 +1,11 @@
---- A selected part of a buffer: exactly the characters that Neovim highlights. A line break at the very end, which it
---- does not highlight, is none of them.
+--- Reads the selected part of a buffer: exactly the highlighted characters, without a final line break.
 local block = require("gemini-bridge.context.block")
 
 local M = {}
 
 ---@alias gemini_bridge.VisualKind "v"|"V"|"\22"
 
----@class gemini_bridge.Position As |getpos()| has it: 1-based line and byte column, and cells behind the column.
+---@class gemini_bridge.Position In the format of |getpos()|: 1-based line and byte column, and cells after the column.
 ---@field [1] integer Buffer.
 ---@field [2] integer Line.
 ---@field [3] integer Column.
@@ -14,51 +13,51 @@ local M = {}
 
 ---@class gemini_bridge.Region
 ---@field buf integer
----@field win? integer Where the user has selected it.
----@field tick? integer The buffer's changedtick then, to which the positions belong.
+---@field win? integer The window of the selection.
+---@field tick? integer The buffer's changedtick for which the positions are valid.
 ---@field kind gemini_bridge.VisualKind
 ---@field first gemini_bridge.Position
 ---@field last gemini_bridge.Position
----@field exclusive boolean The character at `last` is none of it.
+---@field exclusive boolean Whether the character at `last` is excluded.
 ---@field left? integer First virtual column of a block, 1-based.
 ---@field right? integer Last virtual column of a block.
 
---- Rows and byte columns, 0-based, the end behind the last character: as an extmark has it.
+--- 0-based rows and byte columns with an exclusive end, as in extmarks.
 ---@class gemini_bridge.Range
 ---@field row integer
 ---@field col integer
 ---@field end_row integer
 ---@field end_col integer
 
---- Of UTF-8, at most, for a unit of UTF-16.
+--- Maximum number of UTF-8 bytes per UTF-16 unit.
 M.BYTES_PER_UNIT = 3
 
 local MAXCOL = vim.v.maxcol
---- Units that are read behind a limit, so that the last character before it is seen whole.
-local MORE = 256
+--- UTF-16 units that are read beyond a limit, so that the character at the limit is complete.
+local EXTRA_UNITS = 256
 
 ---@type table<string, gemini_bridge.VisualKind>
 local kinds = { v = "v", s = "v", V = "V", S = "V", ["\22"] = "\22", ["\19"] = "\22" }
 
---- The kind of selection that a mode makes, Visual or Select.
+--- Returns the kind of selection of a Visual or Select mode.
 ---@param mode string
 ---@return gemini_bridge.VisualKind?
 function M.kind(mode)
   return kinds[mode:sub(1, 1)]
 end
 
---- The region between two positions in the current window.
+--- Creates the region between two positions in the current window.
 ---@param kind gemini_bridge.VisualKind
 ---@param p gemini_bridge.Position
 ---@param q gemini_bridge.Position
----@param to_end? boolean Each line of a block is selected to its end.
+---@param to_end? boolean Whether a block extends to the end of each line.
 ---@return gemini_bridge.Region
 local function between(kind, p, q, to_end)
   if q[2] < p[2] or q[2] == p[2] and (q[3] < p[3] or q[3] == p[3] and q[4] < p[4]) then
     p, q = q, p
   end
   local exclusive = vim.o.selection == "exclusive"
-  -- Closed folds are highlighted whole, of which |getregion()| knows nothing.
+  -- Closed folds are highlighted completely, which |getregion()| ignores.
   local fold_start, fold_end = vim.fn.foldclosed(p[2]), vim.fn.foldclosedend(q[2])
   if fold_start > 0 then
     p = { 0, fold_start, 1, 0 }
@@ -86,21 +85,21 @@ local function between(kind, p, q, to_end)
   return region
 end
 
---- Whether `$` was the last movement in the current window: a block then reaches to the end of each line.
+--- Whether `$` was the last motion in the current window. A block then extends to the end of each line.
 ---@return boolean
 function M.is_to_end()
   return vim.fn.winsaveview().curswant == MAXCOL
 end
 
---- What is selected in the current window.
+--- Returns the current selection of the current window.
 ---@param kind gemini_bridge.VisualKind
 ---@return gemini_bridge.Region
 function M.live(kind)
   return between(kind, vim.fn.getpos("v"), vim.fn.getpos("."), M.is_to_end())
 end
 
---- What was selected last in the current window.
----@param to_end boolean What |M.is_to_end()| was then.
+--- Returns the last selection of the current window.
+---@param to_end boolean The value of `M.is_to_end()` at that time.
 ---@return gemini_bridge.Region?
 function M.ended(to_end)
   local p, q = vim.fn.getpos("'<"), vim.fn.getpos("'>")
@@ -109,7 +108,7 @@ function M.ended(to_end)
   end
 end
 
---- Whole lines of the current buffer.
+--- Returns whole lines of the current buffer as a region.
 ---@param first integer 1-based.
 ---@param last integer
 ---@return gemini_bridge.Region
@@ -117,7 +116,7 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Where to stop reading a region that is longer than a limit: |getregion()| copies all that it is asked for.
+--- Returns where to stop reading a region that is longer than a limit, because |getregion()| copies the whole region.
 ---@param region gemini_bridge.Region
 ---@param units integer
 ---@return gemini_bridge.Position?
@@ -128,7 +127,7 @@ local function cut_off(region, units)
   if bottom - top < units and offset(buf, bottom + 1) <= stop then
     return
   end
-  -- A line break is a unit, too.
+  -- Each line has at least one unit, the line break.
   local low, high = top, math.min(bottom, top + units)
   while low < high do
     local middle = math.ceil((low + high) / 2)
@@ -138,7 +137,7 @@ local function cut_off(region, units)
       low = middle
     end
   end
-  -- The offsets tell a line's length without reading it: it may be a very long one.
+  -- Compute the length of the line from offsets, because reading a very long line is slow.
   local line_break = vim.bo[buf].fileformat == "dos" and 2 or 1
   local length = offset(buf, low + 1) - offset(buf, low) - line_break
   local col = math.max(1, math.min(stop - offset(buf, low), length))
@@ -147,15 +146,15 @@ local function cut_off(region, units)
   end
 end
 
---- The region's text, or the beginning of a long one, at a cost that depends on the limit alone.
+--- Reads the text of a region, or the beginning of a long one. The cost depends only on the limit.
 ---@param region gemini_bridge.Region
----@param units integer So many UTF-16 units are read at least, if there are so many.
+---@param units integer Minimum number of UTF-16 units to read from a longer text.
 ---@return string
 function M.read(region, units)
   if not vim.api.nvim_buf_is_loaded(region.buf) then
     return ""
   end
-  units = units + MORE
+  units = units + EXTRA_UNITS
   if region.kind == "\22" then
     return block.read(region, units)
   end
@@ -166,23 +165,23 @@ function M.read(region, units)
   })
   for i, line in ipairs(lines) do
     if line:find("\n", 1, true) then
-      -- A NUL, in the words of Vim script.
+      -- Vim script represents a NUL byte as a line break.
       lines[i] = line:gsub("\n", "\0")
     end
   end
   return table.concat(lines, "\n")
 end
 
---- The text of a range, or the beginning of a long one.
----@param buf integer A loaded one.
+--- Reads the text of a range, or the beginning of a long one.
+---@param buf integer Must be loaded.
 ---@param range gemini_bridge.Range
----@param units integer So many UTF-16 units are read at least, if there are so many.
+---@param units integer Minimum number of UTF-16 units to read from a longer text.
 ---@return string
 function M.read_range(buf, range, units)
   local row, col, end_row, end_col = range.row, range.col, range.end_row, range.end_col
   if row == end_row then
-    -- Most of a block's rows are short.
-    end_col = math.min(end_col, col + (units + MORE) * M.BYTES_PER_UNIT)
+    -- Fast path for the rows of a block.
+    end_col = math.min(end_col, col + (units + EXTRA_UNITS) * M.BYTES_PER_UNIT)
     return vim.api.nvim_buf_get_text(buf, row, col, row, end_col, {})[1]
   end
   return M.read({
@@ -194,7 +193,7 @@ function M.read_range(buf, range, units)
   }, units)
 end
 
---- Where a character-wise region ends. Only its last lines are read.
+--- Returns the end of a characterwise region. Reads only its last lines.
 ---@param region gemini_bridge.Region
 ---@return integer row, integer col
 local function finish(region)
@@ -206,7 +205,7 @@ local function finish(region)
   return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
 end
 
---- Where the region's text is: in one range, or for each row of a block in one.
+--- Returns the ranges of the text: one, or one for each row of a block.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

@@ -1,5 +1,5 @@
---- Which selection counts: the one that is highlighted; the one left behind on the way to a terminal, until the user
---- moves or edits in a file again; the one that was pinned.
+--- Chooses the selection for the context: the highlighted one, else the one left behind when the user switched to a
+--- terminal, else the pinned one.
 local highlighted = require("gemini-bridge.context.highlighted")
 local left_behind = require("gemini-bridge.context.left_behind")
 local pin = require("gemini-bridge.context.pin")
@@ -8,7 +8,7 @@ local region = require("gemini-bridge.context.region")
 local M = {}
 
 local group ---@type integer?
---- Tells that another selection may count now.
+--- Called when another selection may apply.
 local changed = function() end
 
 local function on_change()
@@ -30,8 +30,8 @@ local function on_end(args)
   end
 end
 
---- Starts following the selection. What is followed already stays.
----@param on_other fun() Called when a selection that was left behind or pinned counts no more, or a new one does.
+--- Starts tracking selections. Does nothing if tracking has started.
+---@param on_other fun() Called when a kept or pinned selection was added or dropped.
 function M.track(on_other)
   if group then
     return
@@ -43,7 +43,7 @@ function M.track(on_other)
   end
   on("ModeChanged", "[vVsS\22\19]*:*", on_end)
   on("ModeChanged", "*:[vVsS\22\19]*", on_start)
-  -- An expression that is asked for within a command line is another one.
+  -- Ignore nested command lines, such as the one for an expression.
   on("CmdlineEnter", "*", function()
     if vim.v.event.cmdlevel == 1 then
       highlighted.command_line_opened()
@@ -66,8 +66,8 @@ function M.untrack()
   left_behind.forget()
 end
 
---- A command with the range of the last selection leaves for the terminal: that selection counts, even if it was made
---- before anything followed it.
+--- Keeps the last selection for a command with its range that switches to a terminal. The selection may have been made
+--- before tracking started.
 function M.take_along()
   local selected = not left_behind.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
@@ -80,13 +80,13 @@ local function current()
   return highlighted.region() or highlighted.in_command_line() and left_behind.ending() or nil
 end
 
---- The selected text of a buffer: the beginning of it when it is longer than the limit.
+--- Returns the selected text of a buffer, or the beginning of a long one.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string?
 function M.text(buf, limit)
   local now = current()
-  -- What was remembered as a command line opened may have been changed since, by a timer for instance.
+  -- The text may have changed since the command line opened, for example by a timer.
   if now and now.buf == buf and now.tick == vim.api.nvim_buf_get_changedtick(buf) then
     return region.read(now, limit)
   elseif left_behind.is_in(buf) then
@@ -95,9 +95,9 @@ function M.text(buf, limit)
   return pin.text(buf, limit)
 end
 
---- Pins lines of the current buffer, or exactly what was highlighted when they are the lines of the Visual mode that
---- the command was typed in.
----@param lines? { [1]: integer, [2]: integer } 1-based; without them what is highlighted, or else the cursor's line.
+--- Pins lines of the current buffer. If they are the lines of the selection that the command was typed in, pins exactly
+--- the selected text.
+---@param lines? { [1]: integer, [2]: integer } 1-based. Default: the highlighted text, or the cursor's line.
 function M.pin(lines)
   local cursor = vim.api.nvim_win_get_cursor(0)[1]
   local selected = not lines and current() or region.lines(unpack(lines or { cursor, cursor }))
@@ -114,7 +114,7 @@ function M.pin(lines)
   changed()
 end
 
---- Drops every selection that is not highlighted: the one pinned and the one left behind.
+--- Drops the pinned selection and the one left behind.
 function M.unpin()
   pin.clear()
   left_behind.forget()

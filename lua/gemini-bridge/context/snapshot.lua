@@ -1,5 +1,5 @@
---- What is told: the buffers that are other files than the host knows, which had the focus, and where the user is in
---- the active file. The shapes are those of `Snapshot` in src/contract/neovim.ts.
+--- Builds snapshots for the host: changed buffers, focus times, and cursor and selection in the active file. The shape is
+--- `Snapshot` in src/contract/snapshot.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
@@ -8,31 +8,31 @@ local selection = require("gemini-bridge.context.selection")
 
 local M = {}
 
---- The next snapshot is the first.
+--- Whether the next snapshot is the first.
 local reset = false
---- What the user has said about sharing is still to be told.
+--- Whether the next snapshot includes the user's sharing settings.
 local sharing = false
---- Buffers that may be other files now.
+--- Buffers whose paths may have changed.
 ---@type table<integer, true>
 local unread = {}
---- What the host knows.
+--- The paths that the host knows.
 ---@type table<integer, string>
 local paths = {}
 
---- Starts anew: what the host was told before counts no more.
+--- Starts over with a first snapshot.
 function M.reset()
   reset, unread, paths = true, {}, {}
-  -- The first list tells what had the focus until now.
+  -- The first snapshot includes the focus times until now.
   active_file.take()
 end
 
---- A buffer may be another file now.
+--- Marks a buffer whose path may have changed.
 ---@param buf integer
 function M.buffer_changed(buf)
   unread[buf] = true
 end
 
---- What the user has said about sharing may be something else now.
+--- Marks the sharing settings as changed.
 function M.sharing_changed()
   sharing = true
 end
@@ -49,7 +49,7 @@ local function complete(message)
 end
 
 ---@param bufs integer[]
----@return { bufnr: integer, path?: string }[] # Those that are other files than the host knows.
+---@return { bufnr: integer, path?: string }[] # The buffers whose paths differ from what the host knows.
 local function changes_among(bufs)
   local changes = {}
   for _, buf in ipairs(bufs) do
@@ -62,7 +62,7 @@ local function changes_among(bufs)
   return changes
 end
 
---- Where the user is, or was last, in the active file: row 1-based, column in bytes.
+--- Returns the current or last cursor position in the active file: 1-based row, column in bytes.
 ---@param active gemini_bridge.ActiveFile
 local function cursor_of(active)
   local win = active.win
@@ -88,7 +88,7 @@ end
 ---@param limit integer UTF-16 units.
 local function active_part(active, limit)
   local cursor = cursor_of(active)
-  -- A position that was remembered may be behind what is left of the text by now.
+  -- A remembered position may be beyond the end of the text.
   local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
   local ok, before = pcall(vim.api.nvim_buf_get_text, active.buf, line - 1, 0, line - 1, cursor[2], {})
   return {
@@ -99,16 +99,16 @@ local function active_part(active, limit)
   }
 end
 
---- Where the user is in the active file, apart from what the host is told of changes.
----@param limit integer At least so many UTF-16 units of a longer selection are read.
+--- Returns cursor and selection in the active file. Does not affect the next snapshot.
+---@param limit integer Minimum number of UTF-16 units to read from a longer selection.
 ---@return { bufnr: integer, line: integer, character: integer, selection?: string }? # 1-based.
 function M.active(limit)
   local active = active_file.get()
   return active and active_part(active, limit)
 end
 
---- What has changed since the last one.
----@param limit integer At least so many UTF-16 units of a longer selection are read.
+--- Returns a snapshot of the changes since the last one.
+---@param limit integer Minimum number of UTF-16 units to read from a longer selection.
 ---@return table
 function M.take(limit)
   local focus, active = active_file.take()
@@ -124,7 +124,7 @@ function M.take(limit)
   })
 end
 
---- A part of the first list.
+--- Returns one part of the first snapshot.
 ---@param bufs integer[]
 ---@return table
 function M.slice(bufs)
@@ -132,7 +132,7 @@ function M.slice(bufs)
   return complete({ buffers = changes_among(files), focus = active_file.times(files), more = true })
 end
 
---- Nothing, while the user has paused sharing.
+--- Returns an empty snapshot, for paused sharing.
 ---@return table
 function M.nothing()
   return complete({})

@@ -1,5 +1,5 @@
---- When the host is told what has changed in the editor: a pause after the last event, at the latest some time after
---- the first, and only while a CLI is connected.
+--- Sends snapshots to the host while a CLI is connected: debounced after the last event, with a maximum delay after the
+--- first.
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
@@ -8,11 +8,11 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- So many buffers are read in one go: well under a millisecond.
-local SLICE = 25
---- Pause between two slices of the first list (milliseconds), in which the editor goes on.
-local SLICE_PAUSE = 1
-local MS = 1e6 -- nanoseconds
+--- Number of buffers per slice of the first snapshot. Reading them takes well under a millisecond.
+local SLICE_SIZE = 25
+--- Pause between two slices, in which the editor handles events.
+local SLICE_PAUSE_MS = 1
+local NS_PER_MS = 1e6
 
 ---@class gemini_bridge.Subscription
 ---@field events string[]
@@ -25,16 +25,16 @@ local subscription
 local group ---@type integer?
 local timer ---@type uv_timer_t?
 
---- When the first event that is not sent yet came, and the last one (nanoseconds).
+--- Times of the first and the last event that is not in a snapshot yet (nanoseconds).
 local first, last ---@type integer?, integer
---- The first list is not complete.
+--- Whether slices of the first snapshot remain.
 local listing = false
 
 local hrtime = vim.uv.hrtime
--- In the order in which one leads to the next.
+-- In the order of calls.
 local watch, list, touch, on_timer, send
 
---- Starts telling the host what changes. What it was told before counts no more.
+--- Starts sending snapshots to the host, beginning with a complete one.
 ---@param params gemini_bridge.Subscription
 function M.subscribe(params)
   subscription = vim.deepcopy(params)
@@ -46,12 +46,12 @@ local function on_buffer_event(args)
   touch()
 end
 
---- The option belongs to the buffer that is current for this moment.
+--- The changed option belongs to the current buffer.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
 
---- Events after which a buffer may be another file.
+--- Events that may change the path of a buffer.
 ---@type table<string, { callback: fun(args: table), pattern?: string[] }>
 local buffer_events = {
   BufAdd = { callback = on_buffer_event },
@@ -78,7 +78,7 @@ function watch()
   stop_watching()
   snapshot.reset()
   timer = assert(vim.uv.new_timer())
-  -- A timer that has been set is started again in half the time.
+  -- Restarting a timer with `again` takes half the time of `start`.
   timer:start(subscription.debounce, subscription.debounce, on_timer)
   timer:stop()
   if consent.is_paused() then
@@ -97,7 +97,7 @@ function watch()
   list(vim.api.nvim_list_bufs(), 1, subscription)
 end
 
---- Sends the list of all buffers, a slice at a time.
+--- Sends all buffers in slices.
 ---@param bufs integer[]
 ---@param from integer
 ---@param run gemini_bridge.Subscription
@@ -105,18 +105,18 @@ function list(bufs, from, run)
   if subscription ~= run then
     return
   end
-  channel.notify("context", snapshot.slice(vim.list_slice(bufs, from, from + SLICE - 1)))
-  if from + SLICE <= #bufs then
+  channel.notify("context", snapshot.slice(vim.list_slice(bufs, from, from + SLICE_SIZE - 1)))
+  if from + SLICE_SIZE <= #bufs then
     return vim.defer_fn(function()
-      list(bufs, from + SLICE, run)
-    end, SLICE_PAUSE)
+      list(bufs, from + SLICE_SIZE, run)
+    end, SLICE_PAUSE_MS)
   end
   listing = false
   first = first or hrtime()
   send()
 end
 
---- Something may have changed. Runs with each movement of the cursor, so it does next to nothing.
+--- Notes that the context may have changed. Runs with each cursor movement and must be cheap.
 function touch()
   last = hrtime()
   if not first then
@@ -124,15 +124,16 @@ function touch()
     if subscription.debounce > 0 then
       timer:again()
     else
-      on_timer() -- what repeats after no time does not start again
+      on_timer() -- `again` does nothing for a timer without a repeat interval
     end
   end
 end
 
 function on_timer()
-  local wait = math.min(last + subscription.debounce * MS, first + subscription.maxWait * MS) - hrtime()
+  local due = math.min(last + subscription.debounce * NS_PER_MS, first + subscription.maxWait * NS_PER_MS)
+  local wait = due - hrtime()
   if wait > 0 then
-    timer:start(math.ceil(wait / MS), subscription.debounce, on_timer)
+    timer:start(math.ceil(wait / NS_PER_MS), subscription.debounce, on_timer)
   else
     timer:stop()
     vim.schedule(send)
@@ -154,7 +155,7 @@ function M.unsubscribe()
   subscription = nil
 end
 
---- Keeps the record from which the first snapshot is made, while the bridge runs.
+--- Starts recording focus and selection for the first snapshot, when the bridge starts.
 function M.track()
   local function changed()
     if subscription and not consent.is_paused() then
@@ -165,7 +166,7 @@ function M.track()
   selection.track(changed)
 end
 
---- Ends everything. May run twice.
+--- Stops snapshots and recording. May run twice.
 function M.untrack()
   M.unsubscribe()
   active_file.untrack()
@@ -181,7 +182,7 @@ function M.share(on)
   end
 end
 
---- The options, or the directories that they depend on, have changed.
+--- Called when the options, or the directories that they depend on, have changed.
 function M.refresh()
   if subscription then
     snapshot.sharing_changed()

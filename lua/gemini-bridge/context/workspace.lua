@@ -1,16 +1,16 @@
---- Which directories are open in this Neovim.
+--- Determines the open directories of this Neovim, and reports changes to the host.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
 local group ---@type integer?
 local last = {} ---@type string[]
---- Directories that cannot be told of, of which the user knows.
+--- Directories that are not UTF-8 and were reported to the user.
 ---@type table<string, true>
 local refused = {}
 local changed = function() end
 
---- Directories of the user's, from the option `workspace`.
+--- Returns the directories of the option `workspace`.
 ---@return string[]
 local function from_option()
   local option = require("gemini-bridge.config").get().workspace
@@ -28,18 +28,18 @@ local function from_option()
   end, option)
 end
 
---- Tells the user once.
----@param directory string Not UTF-8.
+--- Reports a directory that is not UTF-8 to the user, once.
+---@param directory string
 local function refuse(directory)
   if not refused[directory] then
     refused[directory] = true
-    local text = "No CLI can be told of %s: it is not UTF-8"
+    local text = "CLIs cannot find this Neovim from %s: its path is not UTF-8; rename it, or start the CLI elsewhere"
     require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
   end
 end
 
---- The current directories, global, of each tab and of each window, and those that the user names; each once, and none
---- that is not UTF-8.
+--- Returns the current directories of Neovim, of each tab and of each window, and those of the option `workspace`.
+--- Leaves out duplicates and paths that are not UTF-8.
 ---@return { directories: string[] }
 function M.get()
   local seen, directories = {}, {}
@@ -65,7 +65,7 @@ function M.get()
   return { directories = directories }
 end
 
---- Tells the host when the directories have changed.
+--- Reports the directories to the host if they have changed.
 function M.refresh()
   local now = M.get()
   if group and not vim.deep_equal(now.directories, last) then
@@ -75,8 +75,8 @@ function M.refresh()
   end
 end
 
---- Follows the directories.
----@param on_change fun() Called when they are others.
+--- Starts watching the directories.
+---@param on_change fun() Called when the directories have changed.
 function M.watch(on_change)
   changed = on_change
   last = M.get().directories
@@ -95,7 +95,7 @@ function M.watch(on_change)
         return
       end
       pending = true
-      -- A window that closes is still there in its event.
+      -- Scheduled, because a closing window still exists in its event.
       vim.schedule(function()
         pending = false
         M.refresh()
