@@ -1,6 +1,6 @@
---- Reads the highlighted part of each line of a block selection. |getregion()| differs from the highlight: it adds blanks
---- to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it has no
---- parameter for a block that extends to the end of the lines.
+--- Reads the highlighted part of each line of a block selection. |getregion()| differs from the highlight: it adds
+--- blanks to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it
+--- has no parameter for a block that extends to the end of the lines.
 local M = {}
 
 --- Number of rows that are read at once.

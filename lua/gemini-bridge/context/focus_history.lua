@@ -39,7 +39,7 @@ local function record(buf, win, float)
   count = count + 1
 end
 
---- Records what most likely was focused before the start. If the bridge starts from a terminal, that is the file beside it.
+--- Records what most likely was focused before the start, such as the file beside the terminal that starts the bridge.
 local function record_past()
   local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
   if alternate > 0 then

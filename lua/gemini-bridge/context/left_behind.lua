@@ -1,4 +1,4 @@
---- Keeps the selection that the user made before switching to a terminal, until the user moves or edits in a file again.
+--- Keeps the selection that the user left for a terminal, until the user moves or edits in a file again.
 local buffers = require("gemini-bridge.context.buffers")
 local region = require("gemini-bridge.context.region")
 
@@ -38,8 +38,8 @@ local function forget_left()
   end
 end
 
---- Drops the selection as soon as the user moves or edits in a file. Compares the cursor, because CursorMoved also fires
---- when a window is entered.
+--- Drops the selection as soon as the user moves or edits in a file. Compares the cursor, because CursorMoved also
+--- fires when a window is entered.
 local function on_activity()
   local buf = vim.api.nvim_get_current_buf()
   if not left or not buffers.file(buf) then

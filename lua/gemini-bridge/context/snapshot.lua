@@ -1,5 +1,5 @@
---- Builds snapshots for the host: changed buffers, focus times, and cursor and selection in the active file. The shape is
---- `Snapshot` in src/contract/snapshot.ts.
+--- Builds snapshots for the host: changed buffers, focus times, and cursor and selection in the active file. The shape
+--- is `Snapshot` in src/contract/snapshot.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
