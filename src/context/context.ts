@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
 import { createFiles, type Files, type FilesOptions } from "../sharing/files.ts";
-import { IGNORE_FILE } from "../sharing/ignore/files.ts";
+import { IGNORE_FILE } from "../sharing/ignore-files.ts";
 import { createFileWatch } from "../system/watch.ts";
 import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
 import { openFiles } from "./open-files.ts";

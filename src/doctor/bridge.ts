@@ -3,7 +3,7 @@ import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { findIgnoreProblems } from "../sharing/ignore/files.ts";
+import { findIgnoreProblems } from "../sharing/ignore-files.ts";
 import { here } from "../system/here.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";

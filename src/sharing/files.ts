@@ -1,8 +1,8 @@
 /** What the disk says about a file: whether it is there, and whether it may be shared. */
 import { homedir } from "node:os";
 import { type Asking, type Disk, disk as thisDisk } from "../system/disk.ts";
-import { createIgnoreFiles, type IgnoreProblem } from "./ignore/files.ts";
-import { createJudge, parseRules } from "./ignore/rules.ts";
+import { createIgnoreFiles, type IgnoreProblem } from "./ignore-files.ts";
+import { createJudge, createRules } from "./rules.ts";
 
 /** An answer from a network is asked for again when it is older than this and wanted (milliseconds). */
 const FRESH = 2_000;
@@ -86,7 +86,7 @@ export function createFiles({
     look(exclude) {
       if (exclude !== patterns) {
         patterns = exclude;
-        isExcluded = createJudge([{ folder: "/", rules: parseRules(exclude.map(anchor)) }], () => {});
+        isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
         remote.clear();
       }
       // One that was silent may say something else now.

@@ -1,33 +1,72 @@
 /** Patterns of ignore files that are made to cost. */
 import t from "tap";
-import { isExcluded, parseRules, TooMuchWork } from "../../src/sharing/ignore/rules.ts";
+import { createLimitedRules, findCostlyPattern, isExcluded } from "../../src/sharing/rules.ts";
+import { runApart } from "../support/apart.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
-t.test("no pattern costs more than its length times that of the name", async (t) => {
+/** The microseconds that this process works for a path. */
+function cost(patterns: readonly string[], path: string): { user: number; slow: string[] } {
+  const slow: string[] = [];
+  const before = process.cpuUsage();
+  isExcluded(
+    [{ folder: "/", rules: createLimitedRules(patterns.join("\n"), (path) => slow.push(path)) }],
+    path,
+  );
+  return { user: process.cpuUsage(before).user, slow };
+}
+
+t.test("no pattern within the limits costs more than the time for a path", async (t) => {
   const name = "a".repeat(255);
   const deep = `${"a/".repeat(1_500)}a`;
-  const patterns = ["*a", "a*", "*a*", "?*", "[a-z]*", "**/", "a**", "**/*", "*?"].map((part) =>
-    part.repeat(20),
-  );
-  for (const pattern of patterns) {
+  const parts = ["*a", "a*", "*a*", "?*", "[a-z]*", "**/", "a**", "**/*", "*?", "**/*/", "*/**/a*"];
+  for (const part of parts) {
+    const stars = part.match(/\*+/g)?.length ?? 1;
+    const pattern = `${part.repeat(Math.floor(20 / stars))}b`;
+    t.equal(findCostlyPattern(pattern), undefined);
     for (const path of [name, `${name}/${name}/${name}`, deep, `${"b".repeat(250)}`]) {
-      const before = process.cpuUsage();
-      isExcluded([{ folder: "/", rules: parseRules([`${pattern}b`]) }], `/${path}`);
-      const { user } = process.cpuUsage(before);
-      t.ok(user < 500_000, `${pattern.slice(0, 9)}…: ${user} microseconds`);
+      const { user } = cost([pattern], `/${path}`);
+      t.ok(user < 1_500_000, `${pattern.slice(0, 9)}…: ${user} microseconds`);
     }
   }
 });
 
-t.test("many such patterns are too much, and said to be", async (t) => {
-  const hostile = parseRules(Array.from({ length: 4_000 }, () => `${"*a".repeat(10)}[b]`));
+t.test("rules that take too long are given up, exclude, and are not tried again", async (t) => {
+  const slow: string[] = [];
+  const rules = createLimitedRules("**/*/**/*/**/*/**/*/b/x", (path) => slow.push(path));
+  const path = `/${"a/".repeat(1_500)}a`;
+  t.equal(isExcluded([{ folder: "/", rules }], path), undefined);
+  t.same(slow, [path.slice(1)]);
   const before = process.cpuUsage();
-  t.throws(
-    () => isExcluded([{ folder: "/", rules: hostile }], `/${"a/".repeat(20)}${"a".repeat(200)}`),
-    TooMuchWork,
+  t.equal(isExcluded([{ folder: "/", rules }], "/other"), undefined, "all other paths, too");
+  t.ok(process.cpuUsage(before).user < 100_000);
+  t.equal(slow.length, 1);
+});
+
+t.test("without descriptors for the clock everything is excluded, and nothing crashes", async (t) => {
+  const script = `
+    const rules = it.createLimitedRules("a", () => {});
+    const isExcluded = it.createJudge([{ folder: "/", rules }]);
+    const before = isExcluded("/a/b");
+    const { closeSync, openSync } = require("node:fs");
+    const taken = [];
+    try { for (;;) taken.push(openSync("/dev/null")); } catch {}
+    const meanwhile = [isExcluded("/a/b"), isExcluded("/c")];
+    taken.forEach((file) => closeSync(file));
+    console.log(JSON.stringify([before, meanwhile, isExcluded("/c")]));`;
+  const by = ["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"];
+  t.equal(
+    await runApart(makeDirectory(t), "src/sharing/rules.ts", script, { by }),
+    "[true,[true,true],false]\n",
   );
-  t.ok(process.cpuUsage(before).user < 2_000_000);
-  const ordinary = parseRules(Array.from({ length: 4_000 }, (_, index) => `**/generated/${index}/*.ts`));
-  t.notOk(
-    isExcluded([{ folder: "/", rules: ordinary }], "/home/user/project/src/some/where/deep/inside/file.ts"),
-  );
+});
+
+t.test("the rules of a large project are far from the limit", async (t) => {
+  const ordinary = Array.from({ length: 400 }, (_, index) => `**/generated/${index}/*.ts`);
+  t.same(cost(ordinary, "/home/user/project/src/some/where/deep/inside/file.ts").slow, []);
+});
+
+t.test("a pattern that is too long, or has too many wildcards, is found", async (t) => {
+  t.equal(findCostlyPattern(`a\n${"*a".repeat(21)}\n`), "*a".repeat(21));
+  t.equal(findCostlyPattern(`a\n${"a".repeat(1_001)}\r\n`), `${"a".repeat(1_001)}\r`);
+  t.equal(findCostlyPattern(`${"#".repeat(2_000)}\n${"a".repeat(1_000)}\n${"**/".repeat(20)}`), undefined);
 });

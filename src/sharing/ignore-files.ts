@@ -1,9 +1,9 @@
 /** The ignore files of folders: read when they have changed, and never believed to be what they seem. */
 import { dirname, join } from "node:path";
-import { type Disk, disk } from "../../system/disk.ts";
-import { NoAnswer } from "../../system/queue.ts";
-import { MAX_SMALL } from "../../system/small-file.ts";
-import { createJudge, type Level, parseRules } from "./rules.ts";
+import { type Disk, disk } from "../system/disk.ts";
+import { NoAnswer } from "../system/queue.ts";
+import { MAX_SMALL } from "../system/small-file.ts";
+import { createJudge, createLimitedRules, findCostlyPattern, type Level } from "./rules.ts";
 
 /** The file that names, as a `.gitignore` does, what is kept from Gemini CLI below its folder. */
 export const IGNORE_FILE = ".geminiignore";
@@ -85,17 +85,21 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
       return unusable(`is too long: over ${MAX_SMALL} bytes, with those above it`, version);
     const content = disk.read(file);
     if (!content.value) return unusable(`cannot be read (${content.error})`);
-    const lines = content.value
-      .toString("utf8")
-      .replace(/^\uFEFF/, "")
-      .split("\n");
-    const levels = [...(above?.levels ?? []), { folder, rules: parseRules(lines) }];
-    const isExcluded = createJudge(levels, (path) => {
-      const problem = `has rules, or those above it have, that take too long for ${path}`;
-      if (one.problem === undefined) report({ file, reason: problem });
-      one.problem ??= problem;
+    const text = content.value.toString("utf8");
+    const costly = findCostlyPattern(text);
+    if (costly !== undefined)
+      return unusable(
+        `has a pattern that is too long or has too many wildcards: ${costly.slice(0, 40)}`,
+        version,
+      );
+    const rules = createLimitedRules(text, (path) => {
+      one.problem = `has rules that take too long for ${path}`;
+      one.levels = undefined;
+      one.isExcluded = () => true;
+      report({ file, reason: one.problem });
     });
-    const one: Known = { file, version, above, bytes, levels, isExcluded };
+    const levels = [...(above?.levels ?? []), { folder, rules }];
+    const one: Known = { file, version, above, bytes, levels, isExcluded: createJudge(levels) };
     return remember(folder, one);
   }
 
