@@ -96,14 +96,55 @@ t.test("the winbar shortens the path before it cuts off how to accept", async (t
       `how to accept at ${columns} columns`,
     );
   }
-  t.match(await screen(reviewer), /…\S*a\.txt/);
+  t.match(await screen(reviewer), /…\/(a-long-folder-name\/)*a\.txt/);
+
+  const parts = [/Proposal for /, / · new file/, / · :w accepts/, /, :q rejects/, /, g\? keys/];
+  const whole = new RegExp(
+    `^ ${parts
+      .map((part) => `(${part.source})?`)
+      .join("")
+      .replace("?", "?\\S+")} *$`,
+  );
+  const shown = new Set<string>();
+  for (let columns = 140; columns >= 50; columns -= 2) {
+    await nvim.lua("vim.o.columns = ...", columns);
+    await nvim.command("wincmd =");
+    const bar = z
+      .string()
+      .parse(
+        await nvim.lua(
+          "return vim.api.nvim_eval_statusline(vim.wo[...].winbar, { winid = ..., use_winbar = true }).str",
+          (await reviewer.proposals())[0],
+        ),
+      );
+    t.match(bar, whole, `whole words at ${columns} columns`);
+    shown.add(bar.trim());
+  }
+  t.match([...shown].at(-1), "…/a.txt · :w accepts", "how to accept stays");
+});
+
+t.test("a long removal leaves room for the new lines in a small window", async (t) => {
+  const file = Array.from({ length: 60 }, (_, i) => `old ${i + 1}\n`);
+  for (const at of [0, 20]) {
+    const proposed = [...file.slice(0, at), "new 1\n", "new 2\n", "new 3\n", ...file.slice(at + 15)];
+    const reviewer = await Reviewer.start(t, {
+      files: { "a.txt": file.join(""), "b.txt": "b\n" },
+      args: ["b.txt"],
+      init: `vim.o.columns, vim.o.lines = 80, 24
+        require('gemini-bridge').setup({ diff = { layout = 'inline' } })`,
+    });
+    await reviewer.open(reviewer.nvim.path("a.txt"), proposed.join(""));
+    const shown = new RegExp(`old ${at + 14}\\s+old ${at + 15}\\s+new 1\\s+new 2\\s+new 3`);
+    await reviewer.nvim.waitFor(async () => shown.test(await screen(reviewer)), `${shown}`);
+  }
 });
 
 t.test("g? shows the keys, those of the user, and goes with the next move", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args: ["b.txt"],
-    init: `require('gemini-bridge').setup({ diff = { keys = { drop = 'gX', keep = false } } })`,
+    init: `vim.g.maplocalleader = ' '
+      require('gemini-bridge').setup({ diff = { keys = { drop = 'gX', keep = false } } })`,
   });
   const { nvim } = reviewer;
   await reviewer.open(nvim.path("a.txt"), PROPOSED);
@@ -114,6 +155,7 @@ t.test("g? shows the keys, those of the user, and goes with the next move", asyn
   await nvim.waitFor(`${windows} == ${Number(before) + 1}`, "the float");
   const shown = await screen(reviewer);
   t.match(shown, /gX +Drop this hunk/);
+  t.match(shown, /<Space>a +Accept the proposal/, "the local leader as it is pressed");
   t.match(shown, /\]h +Next hunk/);
   t.match(shown, /:w +Accept the proposal/);
   t.notMatch(shown, /Keep this hunk/);

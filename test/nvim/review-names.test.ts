@@ -72,7 +72,11 @@ for (const [how, prepare] of [
           `return { vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(...)), vim.b[vim.api.nvim_win_get_buf(...)].gemini_diff }`,
           (await reviewer.proposals())[0],
         );
-        t.same(shown, [`gemini://${id}/${path}`, { filePath: path, role: "proposal" }], JSON.stringify(name));
+        t.same(
+          shown,
+          [`gemini://${id}/dir/${name}`, { filePath: path, role: "proposal" }],
+          JSON.stringify(name),
+        );
         await reviewer.nvim.command("redraw");
         await reviewer.review();
         await reviewer.nvim.input("Gomore<Esc>:w<CR>");

@@ -116,14 +116,32 @@ function M.bytes(path)
   return bytes
 end
 
+--- The path from the current directory, if it is below; else the path itself.
+---@param path string Absolute.
+---@return string
+function M.relative(path)
+  local cwd = vim.fn.getcwd() .. "/"
+  return vim.startswith(path, cwd) and path:sub(#cwd + 1) or path
+end
+
 --- The path as the user sees it: relative to the current directory, unprintable characters spelled out.
 ---@param path string
----@param width? integer At most this many screen cells; the end, which tells most, stays.
+---@param width? integer At most this many screen cells; the end, which tells most, stays: whole folders, if possible.
 ---@return string
 function M.display(path, width)
-  local cwd = vim.fn.getcwd() .. "/"
-  local shown = vim.fn.strtrans(vim.startswith(path, cwd) and path:sub(#cwd + 1) or path)
+  local shown = vim.fn.strtrans(M.relative(path))
   if width and vim.fn.strdisplaywidth(shown) > width then
+    local rest = shown ---@type string?
+    while rest do
+      rest = rest:match("^[^/]*/(.+)$")
+      if rest and vim.fn.strdisplaywidth("…/" .. rest) <= width then
+        return "…/" .. rest
+      end
+    end
+    shown = vim.fs.basename(shown)
+    if vim.fn.strdisplaywidth(shown) <= width then
+      return shown
+    end
     local characters = vim.fn.strchars(shown)
     while vim.fn.strdisplaywidth(shown) >= width and characters > 0 do
       characters = characters - 1

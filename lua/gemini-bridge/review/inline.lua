@@ -12,7 +12,7 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 ---@param original integer Buffer.
 ---@param hunk gemini_bridge.Hunk
 ---@return [string, string][][]
-local function removed(original, hunk)
+local function removed_lines(original, hunk)
   local first = hunk.original_from - 1
   local shown = math.min(hunk.original_count, MAX_LINES)
   local lines = vim.tbl_map(function(line)
@@ -31,7 +31,7 @@ local function mark(buffers, hunk)
   local row = hunk.count > 0 and hunk.from - 1 or math.max(hunk.from - 1, 0)
   if hunk.original_count > 0 then
     vim.api.nvim_buf_set_extmark(buffers.proposal, namespace, row, 0, {
-      virt_lines = removed(buffers.original, hunk),
+      virt_lines = removed_lines(buffers.original, hunk),
       virt_lines_above = above,
     })
   end
@@ -59,6 +59,44 @@ function M.update(review)
   M.reveal_top(review)
 end
 
+--- How a hunk is laid out in a window of this height: the lines before it, and as many of the removed lines as leave
+--- half of the window to the new ones.
+---@param hunk gemini_bridge.Hunk
+---@param win integer
+---@return integer context Lines.
+---@return integer removed Virtual lines.
+local function layout(hunk, win)
+  local height = vim.fn.getwininfo(win)[1].height
+  local removed = math.min(hunk.original_count, MAX_LINES + 1)
+  local added = math.min(math.max(hunk.count, 1), math.ceil(height / 2))
+  local context = math.max(math.floor((height - removed - added) / 2), 0)
+  return context, math.max(math.min(removed, height - added), 0)
+end
+
+--- Scrolls to a hunk, so that its new lines are visible below the lines that it removes.
+---@param view gemini_bridge.View
+---@param hunk gemini_bridge.Hunk
+local function scroll_to(view, hunk)
+  local context, removed = layout(hunk, view.proposal)
+  local line = math.max(hunk.from, 1)
+  local topline = math.max(line - context, 1)
+  local is_at_top = topline == line and (hunk.count > 0 or hunk.from == 0)
+  window.set_view(
+    view.proposal,
+    { lnum = line, col = 0, leftcol = 0, topline = topline, topfill = is_at_top and removed or 0 }
+  )
+end
+
+--- Scrolls to the first hunk, unless the user is in the window.
+---@param review gemini_bridge.Review
+function M.scroll_to_first_hunk(review)
+  local first, view = review.hunks[1], review.view
+  if view and view.inline and first and view.proposal ~= vim.api.nvim_get_current_win() then
+    scroll_to(view, first)
+  end
+  M.reveal_top(review)
+end
+
 --- Scrolls to what is removed above the first line, which Neovim does not show by itself.
 ---@param review gemini_bridge.Review
 function M.reveal_top(review)
@@ -69,10 +107,8 @@ function M.reveal_top(review)
   then
     return
   end
-  local room = vim.api.nvim_win_get_height(view.proposal) - 2
-  local filler = math.max(math.min(first.original_count, MAX_LINES + 1, room), 0)
-  local now = window.view(view.proposal)
-  window.set_view(view.proposal, vim.tbl_extend("force", now, { topfill = filler }))
+  local _, removed = layout(first, view.proposal)
+  window.set_view(view.proposal, vim.tbl_extend("force", window.view(view.proposal), { topfill = removed }))
 end
 
 return M

@@ -81,7 +81,7 @@ end
 function M.keep(file, content)
   local buf = window.create_buffer(true, true)
   text.write(buf, content)
-  window.set_name(buf, ("gemini://kept/%d%s"):format(buf, file))
+  window.set_name(buf, ("gemini://kept/%d/%s"):format(buf, path.relative(file)))
   buffers[buf] = file
   return buf
 end

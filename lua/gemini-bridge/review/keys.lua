@@ -2,10 +2,40 @@
 local config = require("gemini-bridge.config")
 local follow = require("gemini-bridge.review.follow")
 local hunks = require("gemini-bridge.review.hunks")
-local key_list = require("gemini-bridge.review.key_list")
+local key_list = require("gemini-bridge.editor.key_list")
 local notify = require("gemini-bridge.notify")
 
 local M = {}
+
+--- In the order in which `g?` lists them.
+local NAMES = { "accept", "reject", "keep", "drop", "undo", "next", "prev", "help" }
+
+--- Commands of Neovim that `g?` lists, too.
+---@type [string, string][]
+local COMMANDS = {
+  { ":w", "Accept the proposal as it stands" },
+  { ":q", "Reject the proposal" },
+  { "do, dp", "Take this hunk from the other side, put it there" },
+  { "u", "Undo an edit" },
+}
+
+---@param actions table<string, { desc: string }> By the name of their key.
+---@return [string, string][]
+local function key_rows(actions)
+  local options, rows = config.get().diff, {}
+  for _, name in ipairs(NAMES) do
+    local key = options.keys[name]
+    if key then
+      rows[#rows + 1] = { key_list.name(key), actions[name].desc }
+    end
+  end
+  for _, command in ipairs(COMMANDS) do
+    if command[1] ~= ":w" or options.write_accepts then
+      rows[#rows + 1] = command
+    end
+  end
+  return rows
+end
 
 ---@class gemini_bridge.Decide
 ---@field accept fun()
@@ -109,7 +139,7 @@ function M.map(review, decide)
   actions.help = {
     desc = "Show these keys",
     run = function()
-      key_list.show(actions)
+      key_list.show(key_rows(actions))
     end,
   }
   for name, action in pairs(actions) do

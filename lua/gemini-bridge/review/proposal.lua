@@ -47,7 +47,7 @@ end
 ---@param bytes string
 ---@return integer buf
 local function create_proposal(id, file, bytes)
-  local buf = create(("gemini://%d/%s"):format(id, file), bytes, "acwrite")
+  local buf = create(("gemini://%d/%s"):format(id, path.relative(file)), bytes, "acwrite")
   vim.b[buf].gemini_diff = { filePath = file, role = "proposal" }
   return buf
 end
@@ -58,7 +58,8 @@ end
 ---@param file string Absolute path.
 ---@return integer buf
 local function copy(id, file)
-  local buf = create(("gemini-original://%d/%s"):format(id, file), path.bytes(file) or "", "nofile")
+  local buf =
+    create(("gemini-original://%d/%s"):format(id, path.relative(file)), path.bytes(file) or "", "nofile")
   vim.bo[buf].modifiable = false
   return buf
 end

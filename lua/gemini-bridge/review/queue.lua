@@ -154,7 +154,7 @@ function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
   if first and review.view then
     view.scroll_to(review.view, first.original_from, first.from)
-    inline.reveal_top(review)
+    inline.scroll_to_first_hunk(review)
   end
 end
 

@@ -1,6 +1,7 @@
 --- What a review says of itself above its windows.
 local config = require("gemini-bridge.config")
 local differences = require("gemini-bridge.review.hunks")
+local key_list = require("gemini-bridge.editor.key_list")
 local path = require("gemini-bridge.disk.path")
 local window = require("gemini-bridge.editor.window")
 
@@ -49,27 +50,63 @@ local function escape(text)
   return (text:gsub("%%", "%%%%"))
 end
 
---- How to decide, and where the keys are.
----@return string
-local function help()
-  local diff = config.get().diff
-  local accept = diff.write_accepts and ":w accepts" or ":GeminiAccept"
-  return table.concat({ accept, ":q rejects", diff.keys.help and diff.keys.help .. " keys" or nil }, ", ")
+--- A part of a bar. Where there is little room, the part with the lowest rank is left out first.
+---@alias gemini_bridge.BarPart { text: string, rank: integer }
+
+---@param text string|false|nil
+---@param rank integer
+---@return gemini_bridge.BarPart[] # Empty without a text.
+local function part(text, rank)
+  return text and { { text = text, rank = rank } } or {}
 end
 
---- The proposal's bar. Where there is little room the path is shortened first, and how to accept is cut last.
+--- What a proposal's bar says behind the path.
+---@param review gemini_bridge.Review
+---@return gemini_bridge.BarPart[]
+local function facts(review)
+  local diff, position = config.get().diff, review.position
+  local count, note, help = hunks(review), M.note(review), diff.keys.help
+  return vim
+    .iter({
+      part(position and (" · %d of %d"):format(position.number, position.count), 5),
+      part(count and " · " .. count, 4),
+      part(note and " · " .. note, 7),
+      part(diff.write_accepts and " · :w accepts" or " · :GeminiAccept", 6),
+      part(", :q rejects", 3),
+      part(help and (", %s keys"):format(key_list.name(help)), 1),
+    })
+    :flatten()
+    :totable()
+end
+
+--- The proposal's bar. Where there is little room the path is shortened first, then whole parts are left out.
 ---@param review gemini_bridge.Review
 ---@param width integer Screen cells.
 ---@return string
 local function proposal_bar(review, width)
-  local said = { "Proposal for " }
-  local position = review.position
-  said[#said + 1] = position and ("%d of %d"):format(position.number, position.count)
-  said[#said + 1] = hunks(review)
-  said[#said + 1] = M.note(review)
-  local rest = vim.fn.strdisplaywidth(table.concat(said, " · ") .. " · " .. help()) + 2
-  said[1] = said[1] .. path.display(review.filePath, math.max(width - rest, MIN_NAME))
-  return " " .. escape(table.concat(said, " · ")) .. " · %<" .. escape(help()) .. " "
+  local name = { text = "", rank = math.huge }
+  local parts = vim.list_extend({ { text = "Proposal for ", rank = 2 }, name }, facts(review))
+  local function join()
+    return (" %s "):format(vim
+      .iter(parts)
+      :map(function(each)
+        return each.text
+      end)
+      :join(""))
+  end
+  local function room()
+    return width - vim.fn.strdisplaywidth(join())
+  end
+  local shortest = math.min(vim.fn.strdisplaywidth(path.display(review.filePath)), MIN_NAME)
+  for rank = 1, 7 do
+    if room() < shortest then
+      parts = vim.tbl_filter(function(each)
+        return each.rank ~= rank
+      end, parts)
+    end
+  end
+  name.text = path.display(review.filePath, math.max(room(), MIN_NAME))
+  return escape(join())
 end
 
 --- Shows the state of a review that is on the screen.

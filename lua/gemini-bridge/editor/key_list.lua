@@ -1,0 +1,53 @@
+--- Shows in a float what keys do in a buffer. The float closes with the next move.
+local M = {}
+
+local open ---@type integer? The float's window.
+
+--- The key that the user presses for the left side of a map, such as "\a" for "<LocalLeader>a".
+---@param lhs string
+---@return string
+function M.name(lhs)
+  return vim.fn.keytrans(vim.api.nvim_replace_termcodes(lhs, true, true, true))
+end
+
+local function close()
+  if open and vim.api.nvim_win_is_valid(open) then
+    vim.api.nvim_win_close(open, true)
+  end
+  open = nil
+end
+
+--- Shows the float, or closes it if it is open.
+---@param rows [string, string][] Keys as the user presses them, and what they do.
+function M.show(rows)
+  if open then
+    return close()
+  end
+  local width = 0
+  for _, row in ipairs(rows) do
+    width = math.max(width, vim.fn.strdisplaywidth(row[1]))
+  end
+  local lines = vim.tbl_map(function(row)
+    return (" %s%s%s "):format(row[1], (" "):rep(width - vim.fn.strdisplaywidth(row[1]) + 2), row[2])
+  end, rows)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  local columns = math.max(unpack(vim.tbl_map(vim.fn.strdisplaywidth, lines)))
+  open = vim.api.nvim_open_win(buf, false, {
+    relative = "editor",
+    row = math.max(math.floor((vim.o.lines - #lines) / 2) - 2, 0),
+    col = math.max(math.floor((vim.o.columns - columns) / 2) - 1, 0),
+    width = columns,
+    height = #lines,
+    border = "rounded",
+    style = "minimal",
+  })
+  vim.api.nvim_create_autocmd({ "CursorMoved", "InsertEnter", "BufLeave", "WinLeave", "CmdlineEnter" }, {
+    buffer = vim.api.nvim_get_current_buf(),
+    once = true,
+    callback = close,
+  })
+end
+
+return M
