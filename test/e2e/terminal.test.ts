@@ -112,7 +112,7 @@ t.test("Enter that the CLI takes for a line break is pressed again", async (t) =
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Good morning\./, 30_000);
   t.match(model.promptText(), /@greet\.js hello/);
-  t.notMatch(await nvim.messages(), /did not take Enter/);
+  t.notMatch(await nvim.messages(), /typed but not sent/);
 });
 
 t.test("a Neovim that is killed takes the real CLI along", async (t) => {

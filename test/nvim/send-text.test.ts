@@ -54,7 +54,7 @@ t.test("the last output of a terminal", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend --output<CR>");
-  t.match(await nvim.messages(), /There is no output of a terminal/);
+  t.match(await nvim.messages(), /There is no terminal output/);
   await nvim.input(":GeminiSend<CR>");
   await receives(nvim, "<@a.txt >");
   await shell(nvim, "echo one; echo two", /^two\n\$/m);

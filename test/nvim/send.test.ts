@@ -146,11 +146,11 @@ t.test("what cannot be sent is told", async (t) => {
   await nvim.input(":GeminiSend<CR>");
   t.match(await nvim.messages(), /This buffer has no file/);
   await nvim.input(":edit new.txt<CR>:GeminiSend<CR>");
-  t.match(await nvim.messages(), /not written yet/);
+  t.match(await nvim.messages(), /not on disk yet/);
   t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped", "nothing was started");
   await nvim.input(":edit a.txt<CR>onew<Esc>:GeminiSend<CR>");
   await receives(nvim, "<@a.txt >");
-  t.match(await nvim.messages(), /without the changes that are not written/);
+  t.match(await nvim.messages(), /without your unsaved changes/);
 });
 
 t.test("control characters do not get through", async (t) => {

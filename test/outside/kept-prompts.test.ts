@@ -60,11 +60,11 @@ t.test("while the CLI asks", async (t) => {
   await t.test("prompts wait, and none is lost", async (t) => {
     await nvim.input(":GeminiSend! --text and then this<CR>");
     await nvim.input(":GeminiSend --text not yet sent<CR>");
-    await waitForReason(nvim, /the question of gemini is answered/);
-    t.match(await nvim.messages(), /The prompt waits until the question of gemini is answered/);
+    await waitForReason(nvim, /you answer the question in gemini/);
+    t.match(await nvim.messages(), /The prompt waits until you answer the question in gemini/);
     t.match(
       await nvim.lua("return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')"),
-      /Prompts {5}and then this: waits until the question of gemini is answered\n +not yet sent: waits until/,
+      /Prompts {5}and then this: waits until you answer the question in gemini\n +not yet sent: waits until/,
     );
     t.match((await cli.screen()).join("\n"), /● 1\. Allow once/, "nothing is answered");
     t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/);
@@ -77,7 +77,7 @@ t.test("while the CLI asks", async (t) => {
     await nvim.waitFor(() => isEmpty(nvim), "the prompts to be there");
     t.notMatch(model.promptText(), /not yet sent/);
     t.match(readFileSync(nvim.path("greet.js"), "utf8"), /Hello/, "no change was allowed");
-    const said = (await nvim.messages()).match(/waits until the question/g);
+    const said = (await nvim.messages()).match(/waits until you answer the question/g);
     t.equal(said?.length, 1, "it was said once");
   });
 
@@ -91,7 +91,7 @@ t.test("while the CLI asks", async (t) => {
     await nvim.input(":GeminiSend --cancel<CR>");
     await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
     t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
-    t.match(await nvim.messages(), /2 prompts taken back, into the register "/);
+    t.match(await nvim.messages(), /2 prompts cancelled. Register " has the text/);
     const requests = model.requests.length;
     await cli.press("\x1b");
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
@@ -100,7 +100,7 @@ t.test("while the CLI asks", async (t) => {
     t.equal(model.requests.length, requests, "nothing of it was sent");
     await nvim.waitFor(() => isEmpty(nvim), "the third to be there");
     await nvim.input(":GeminiSend --cancel<CR>");
-    t.match(await nvim.messages(), /No prompt waits/);
+    t.match(await nvim.messages(), /No prompts are waiting/);
   });
 
   await t.test("a prompt is kept when it ends before it listens", async (t) => {
@@ -110,7 +110,7 @@ t.test("while the CLI asks", async (t) => {
     await nvim.input(":GeminiSend! --text precious<CR>");
     await waitForReason(nvim, /question/);
     await nvim.command(`bwipeout! ${cli.place.buf}`);
-    await nvim.waitFor(async () => /gemini is gone/.test(await nvim.messages()), "the message");
+    await nvim.waitFor(async () => /gemini has ended/.test(await nvim.messages()), "the message");
     await nvim.input(":GeminiPrompt!<CR>1<CR>");
     t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), ["precious"]);
   });
@@ -146,7 +146,7 @@ t.test("what the user has typed stays the user's", async (t) => {
     await cli.press("my own");
     await waitForPrompt(nvim, cli, ">myown");
     await nvim.input("<C-\\><C-n><C-w>p:GeminiSend! --text ours<CR>");
-    await waitForReason(nvim, /what you typed in gemini is sent or deleted/);
+    await waitForReason(nvim, /you send or delete your text in gemini/);
     t.equal(streamed(), 0);
     model.say([{ text: "Got ours." }]);
     await cli.press("\x03"); // deletes it
@@ -179,7 +179,7 @@ t.test("what the user has typed stays the user's", async (t) => {
     await cli.press("!");
     await cli.waitForScreen(/^ ?! +Type your shell command/m);
     await nvim.input(":GeminiSend! --text touch mistaken<CR>");
-    await waitForReason(nvim, /gemini listens to its prompt again/);
+    await waitForReason(nvim, /gemini accepts a prompt again/);
     model.say([{ text: "No command." }]);
     await cli.press("\x1b");
     await cli.waitForScreen(/No command\./, 30_000);

@@ -1,21 +1,22 @@
---- Completion in a prompt: files after `@`, else words of the open buffers.
+--- Completes files after `@` in a prompt, and words of the open buffers elsewhere.
 local M = {}
 
---- So many are offered; so many files of a project are looked through.
+--- Maximum number of offered matches, and of searched files.
 local MAX_MATCHES, MAX_FILES = 200, 50000
---- How long the list of a project's files may take (milliseconds).
-local TIMEOUT = 2000
+--- Timeout for listing the files of a project.
+local TIMEOUT_MS = 2000
 
---- Files below a directory, relative to it: those that git knows or would take, else what is in the folder named.
+--- Lists files below a directory, relative to it: the files that git tracks or does not ignore. Without git, lists the
+--- entries of the folder in `lead`.
 ---@param directory string
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Of a repository's own configuration nothing is run.
+  -- Never run a program that the repository configures.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local ok, process = pcall(vim.system, git)
-  local result = ok and process:wait(TIMEOUT)
+  local result = ok and process:wait(TIMEOUT_MS)
   if result and result.code == 0 then
     return vim.list_slice(vim.split(result.stdout, "\0", { trimempty = true }), 1, MAX_FILES)
   end
@@ -52,11 +53,11 @@ end
 --- |complete-functions|.
 ---@param findstart integer 1 or 0.
 ---@param base string
----@return integer|string[] # A column, 0-based, or what is offered.
+---@return integer|string[] # A 0-based column, or the matches.
 function M.omnifunc(findstart, base)
   if findstart == 1 then
     local before = vim.api.nvim_get_current_line():sub(1, vim.api.nvim_win_get_cursor(0)[2])
-    -- A reference ends at a blank that has no backslash before it.
+    -- A reference ends at a blank without a backslash before it.
     local masked = before:gsub("\\.", "__")
     return (masked:find("@[^%s@]*$") or masked:find("[%w_\128-\255]*$")) - 1
   elseif base:sub(1, 1) ~= "@" then

@@ -1,4 +1,5 @@
---- Types one prompt: waits until the CLI's prompt takes it, sees that it has arrived, and only then presses Enter.
+--- Types one prompt into a CLI: waits until the CLI accepts input, checks that the text has arrived, then presses
+--- Enter.
 local lanes = require("gemini-bridge.prompt.lane")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
@@ -7,27 +8,27 @@ local task = require("gemini-bridge.prompt.task")
 
 local M = {}
 
---- How often the screen is looked at: at first, and when that takes long (milliseconds).
-local INTERVAL, SLOW = 50, 500
---- How long a text may take to appear (milliseconds). A CLI that is known and busy gets longer: what is typed again too
---- soon is there twice.
-local TIMEOUT, LONG = 3000, 20000
---- What is seen this long is there (milliseconds). Gemini CLI 0.61.0 takes Enter for a line break for 40 ms after a
---- paste.
-local PAUSE = 150
---- So much of a line a message leaves to what is put before it.
-local MARGIN = 16
---- What comes and goes by itself is not worth a word until it has lasted this long (milliseconds).
-local PATIENCE = 1000
---- So much of a text's end is looked for.
-local TAIL = 20
+--- Polling interval for the screen, at first and after a while.
+local POLL_MS, SLOW_POLL_MS = 50, 500
+--- Timeout for a text to appear. A known CLI gets longer, because it may be busy: typing too early again would enter
+--- the text twice.
+local TIMEOUT_MS, KNOWN_TIMEOUT_MS = 3000, 20000
+--- A text has arrived after it was shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line break for
+--- 40 ms after a paste.
+local STABLE_MS = 150
+--- Cells of the message line that are left for the name of the plugin.
+local MESSAGE_MARGIN = 16
+--- Delay before a message about a state that usually ends by itself.
+local NOTICE_DELAY_MS = 1000
+--- Number of characters at the end of a text by which it is recognized on the screen.
+local TAIL_LENGTH = 20
 
---- What a prompt waits for, by what the screen says of the CLI.
+--- The reasons for waiting, by the state of the screen.
 local REASONS = {
-  question = "the question of %s is answered",
-  typed = "what you typed in %s is sent or deleted",
-  menu = "the menu of %s is closed",
-  elsewhere = "%s listens to its prompt again",
+  question = "you answer the question in %s",
+  typed = "you send or delete your text in %s",
+  menu = "you close the menu in %s",
+  elsewhere = "%s accepts a prompt again (Esc leaves its shell mode and its search)",
   absent = "%s shows its prompt",
 }
 
@@ -35,13 +36,13 @@ local HINT = " (:GeminiSend --cancel)"
 
 ---@class gemini_bridge.Prompt
 ---@field items gemini_bridge.Item[]
----@field text string What to say; may be empty.
----@field submit? boolean Press Enter.
----@field waits? string What it waits for.
----@field said? table<string, true> What of that the user has been told.
----@field taken_back? boolean
+---@field text string The text of the user; may be empty.
+---@field submit? boolean Whether to press Enter.
+---@field waits? string The reason for waiting, after "waits until".
+---@field said? table<string, true> The reasons that were reported to the user.
+---@field taken_back? boolean Whether the user has cancelled the prompt.
 
---- Remembers what a prompt waits for, and says it once.
+--- Sets the reason for waiting, and reports it once.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
 ---@param state string
@@ -50,20 +51,20 @@ local function wait_for(lane, prompt, state, since)
   prompt.waits = REASONS[state]:format(lane.target.name)
   prompt.said = prompt.said or {}
   local passes = state == "absent" or state == "menu"
-  if not prompt.said[state] and (not passes or vim.uv.now() - since >= PATIENCE) then
+  if not prompt.said[state] and (not passes or vim.uv.now() - since >= NOTICE_DELAY_MS) then
     prompt.said[state] = true
     local text = ("The prompt waits until %s"):format(prompt.waits)
-    notify(text .. (#text + #HINT < vim.v.echospace - MARGIN and HINT or ""))
+    notify(text .. (#text + #HINT < vim.v.echospace - MESSAGE_MARGIN and HINT or ""))
   end
 end
 
---- Looks at the screen until it is as wanted, within a task.
+--- Polls the screen until `look` returns a result. Must run in a task.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
----@param look fun(reading: gemini_bridge.Reading): any? A result ends it.
----@return any? # Nothing when the CLI is gone or the prompt was taken back.
+---@param look fun(reading: gemini_bridge.Reading): any? Any result but nil ends the polling.
+---@return any? # nil if the CLI has ended or the prompt was cancelled.
 local function watch(lane, prompt, look)
-  local interval = INTERVAL
+  local interval = POLL_MS
   while true do
     local reading = lane:look()
     if not reading or prompt.taken_back then
@@ -74,13 +75,13 @@ local function watch(lane, prompt, look)
       return result
     end
     task.sleep(math.floor(interval))
-    interval = math.min(interval * 1.1, SLOW)
+    interval = math.min(interval * 1.1, SLOW_POLL_MS)
   end
 end
 
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
----@return gemini_bridge.Reading? # The screen when the prompt may be typed.
+---@return gemini_bridge.Reading? # The screen when the CLI accepts the prompt.
 local function until_free(lane, prompt)
   local since = vim.uv.now()
   return watch(lane, prompt, function(reading)
@@ -92,17 +93,17 @@ local function until_free(lane, prompt)
   end)
 end
 
---- Waits until a text that was typed is seen. While a question is open its answer is waited for: the CLI keeps what
---- had arrived before, and drops what came later.
+--- Waits until a typed text is shown. If a question opens meanwhile, waits for its answer: the CLI keeps text that
+--- arrived before the question, and drops text that arrived later.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
 ---@param before gemini_bridge.Reading
 ---@param text string
----@return "shown"|"dropped"|"lost"|nil outcome Nothing when the CLI is gone or the prompt was taken back.
----@return gemini_bridge.Reading? reading As it stands then.
+---@return "shown"|"dropped"|"lost"|nil outcome nil if the CLI has ended or the prompt was cancelled.
+---@return gemini_bridge.Reading? reading The last screen.
 local function until_shown(lane, prompt, before, text)
   local tail = screens.bare(text)
-  tail = vim.fn.strcharpart(tail, math.max(0, vim.fn.strchars(tail) - TAIL))
+  tail = vim.fn.strcharpart(tail, math.max(0, vim.fn.strchars(tail) - TAIL_LENGTH))
   local since, was_interrupted = vim.uv.now(), false
   local shown ---@type { text: string, since: integer }?
   local last
@@ -113,12 +114,12 @@ local function until_shown(lane, prompt, before, text)
       wait_for(lane, prompt, reading.state, since)
       since, shown, was_interrupted = now, nil, true
     elseif lanes.shows(reading, before, tail) then
-      -- Only the prompt of a CLI that is known comes to rest.
+      -- Only the prompt of a known CLI can be read without the rest of the screen, which may keep changing.
       if not shown or lane.drawing and shown.text ~= reading.text then
         shown = { text = reading.text, since = now }
       end
-      return now - shown.since >= PAUSE and "shown" or nil
-    elseif now - since > (lane.drawing and not was_interrupted and LONG or TIMEOUT) then
+      return now - shown.since >= STABLE_MS and "shown" or nil
+    elseif now - since > (lane.drawing and not was_interrupted and KNOWN_TIMEOUT_MS or TIMEOUT_MS) then
       return was_interrupted and reading.text == before.text and "dropped" or "lost"
     end
   end)
@@ -126,8 +127,8 @@ local function until_shown(lane, prompt, before, text)
   return outcome, last
 end
 
---- Presses Enter and sees that the text goes. A CLI that has much to do may still take it for a line break of the
---- paste, which makes its prompt a line taller: then, and only then, it is pressed again.
+--- Presses Enter and checks that the text is sent. A busy CLI may treat Enter as a line break of the paste, which makes
+--- its prompt one line taller. Only then Enter is pressed again.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
 ---@param shown gemini_bridge.Reading
@@ -137,7 +138,7 @@ local function enter(lane, prompt, shown)
   if not lane.drawing then
     return
   end
-  local deadline = vim.uv.now() + TIMEOUT
+  local deadline = vim.uv.now() + TIMEOUT_MS
   local height, is_taller = shown.height, false
   local stays = watch(lane, prompt, function(reading)
     if reading.state ~= shown.state or reading.text ~= shown.text then
@@ -145,20 +146,21 @@ local function enter(lane, prompt, shown)
     end
     local was_taller = is_taller
     is_taller = height ~= nil and reading.height == height + 1
-    -- Seen twice, it is no screen that is half drawn.
+    -- Seen twice in a row, so that a half-drawn screen does not count.
     if is_taller and was_taller then
       height, is_taller = reading.height, false
       lane.target.enter()
     end
     return vim.uv.now() > deadline or nil
   end)
-  return stays and ("The prompt is typed, but %s did not take Enter."):format(lane.target.name) or nil
+  return stays and ("The prompt is typed but not sent: press Enter in %s."):format(lane.target.name) or nil
 end
 
---- Types a prompt, within a task. Nothing that is asked is answered, and nothing that the user has typed is sent.
+--- Types a prompt. Never answers a question of the CLI, and never sends text that the user typed there. Must run in a
+--- task.
 ---@param lane gemini_bridge.Lane
 ---@param prompt gemini_bridge.Prompt
----@return boolean is_there Whether the CLI has the text, sent or not.
+---@return boolean is_there Whether the text is in the CLI, sent or not.
 ---@return string? problem
 function M.deliver(lane, prompt)
   while true do
@@ -180,7 +182,7 @@ function M.deliver(lane, prompt)
       lane.ours = not prompt.submit and is_ours and last.text or nil
       return true, prompt.submit and enter(lane, prompt, last) or nil
     elseif outcome ~= "dropped" then
-      local what = prompt.submit and "%s did not take the prompt: Enter was not pressed."
+      local what = prompt.submit and "%s does not show the prompt, so Enter was not pressed."
         or "%s does not show the prompt."
       return false, outcome and what:format(lane.target.name)
     end

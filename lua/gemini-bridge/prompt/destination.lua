@@ -1,5 +1,5 @@
---- Where a prompt goes: the terminal of `:Gemini` that was used last, a CLI that the user started elsewhere, or a new
---- one.
+--- Chooses the CLI for a prompt: the last used terminal of `:Gemini`, a CLI that the user started elsewhere, or a new
+--- terminal.
 local config = require("gemini-bridge.config")
 local outside = require("gemini-bridge.prompt.outside")
 local target = require("gemini-bridge.prompt.target")
@@ -7,14 +7,14 @@ local task = require("gemini-bridge.prompt.task")
 
 local M = {}
 
---- A CLI that was opened outside of Neovim is looked for so often and so long (milliseconds).
-local INTERVAL, TIMEOUT = 1000, 30000
+--- Polling interval and timeout for finding a CLI that a provider opens outside Neovim.
+local POLL_MS, TIMEOUT_MS = 1000, 30000
 
 local function terminals()
   return require("gemini-bridge.terminal.terminals")
 end
 
---- The program of a terminal, or of the CLI that `:Gemini` would run.
+--- Returns the program of a terminal, or the one that `:Gemini` would run.
 ---@param terminal? gemini_bridge.Terminal
 ---@return string
 local function program(terminal)
@@ -22,7 +22,7 @@ local function program(terminal)
   return vim.fs.basename(cmd[1])
 end
 
---- Those of all CLIs, that of `:Gemini` first.
+--- Returns the programs of all CLIs, the one of `:Gemini` first.
 ---@return string[]
 local function programs()
   local names = { program() }
@@ -35,18 +35,18 @@ local function programs()
   return names
 end
 
---- A terminal of `:Gemini`, also before its program runs. When its provider opened it outside of Neovim, it is looked
---- for there.
+--- Creates the target for a terminal of `:Gemini`, whose program may not run yet. A terminal that its provider opened
+--- outside Neovim is searched for there.
 ---@param terminal gemini_bridge.Terminal
 ---@return gemini_bridge.Target
 local function own(terminal)
   local inner ---@type gemini_bridge.Target?
   local deadline ---@type integer?
 
-  --- Nothing yet, or nothing any more.
+  --- Searches for the program. Calls back with an empty screen until it is found, and with nil after the timeout.
   ---@param done fun(lines?: string[])
   local function look_outside(done)
-    deadline = deadline or vim.uv.now() + TIMEOUT
+    deadline = deadline or vim.uv.now() + TIMEOUT_MS
     outside.find({ program(terminal) }, function(found)
       inner = found
       if found or vim.uv.now() > deadline then
@@ -54,7 +54,7 @@ local function own(terminal)
       end
       vim.defer_fn(function()
         done({})
-      end, INTERVAL)
+      end, POLL_MS)
     end)
   end
 
@@ -91,15 +91,15 @@ local function own(terminal)
   }
 end
 
---- The directory that the next prompt's references are spelled from, as far as it is known.
+--- Returns the directory to which references in the next prompt are probably relative.
 ---@return string
 function M.directory()
   local last = terminals().last()
   return last and last.cwd or vim.fn.getcwd()
 end
 
---- Finds it, within a task.
----@return gemini_bridge.Target? # Nothing when no CLI can be started; the user has been told why.
+--- Finds or starts the CLI for a prompt. Must run in a task.
+---@return gemini_bridge.Target? # nil if no CLI could be started; the reason was reported to the user.
 ---@return string program
 function M.find()
   local last = terminals().last()

@@ -1,24 +1,24 @@
---- Text that the CLI cannot read from a file: of scratch buffers and terminals.
+--- Cuts excerpts from buffers that the CLI cannot read as files: scratch buffers and terminals.
 local M = {}
 
---- So much goes into a prompt at most, whole lines; of a terminal the last ones.
+--- Maximum size of an excerpt, in whole lines.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
---- A shell's prompt has no more lines than this: with more below its mark a command is running.
-local PROMPT_LINES = 2
+--- Maximum number of lines of a shell's prompt. With more lines after the last mark, a command is running.
+local MAX_PROMPT_LINES = 2
 
 --- A piece of text.
 ---@class gemini_bridge.Excerpt
 ---@field lines string[]
----@field language string For the fence; may be empty.
----@field title? string Where it is from.
----@field left_out integer Lines that did not fit.
+---@field language string Language of the code fence; may be empty.
+---@field title? string Name of the buffer or terminal.
+---@field left_out integer Number of lines that did not fit.
 
 ---@param buf integer
 ---@param first integer 1-based.
 ---@param last integer
----@param keep_end boolean Leave out lines at the start, not at the end.
----@return gemini_bridge.Excerpt? # Nothing when there is no text.
+---@param keep_end boolean Whether to leave out lines at the start instead of the end.
+---@return gemini_bridge.Excerpt? # nil without text.
 local function cut(buf, first, last, keep_end)
   local wanted = last - first + 1
   if keep_end then
@@ -39,7 +39,7 @@ local function cut(buf, first, last, keep_end)
   return { lines = lines, language = "", left_out = wanted - #lines }
 end
 
---- The text of a buffer, or some of its lines.
+--- Returns the text of a buffer, or some of its lines.
 ---@param buf integer
 ---@param lines? [integer, integer] First and last, 1-based.
 ---@return gemini_bridge.Excerpt?
@@ -54,7 +54,7 @@ function M.of_buffer(buf, lines)
   return found
 end
 
---- Where shells have begun a prompt (OSC 133;A), as Neovim 0.11 and later marks it.
+--- Returns the lines where a shell's prompt starts (OSC 133;A), as marked by Neovim 0.11 and later.
 ---@param buf integer
 ---@return integer[] # Lines, 1-based.
 local function prompts(buf)
@@ -65,7 +65,8 @@ local function prompts(buf)
   end, marks)
 end
 
---- What a terminal printed last: the last command with its output, where the shell tells, else the last screenful.
+--- Returns the last output of a terminal: the last command and its output if the shell marks its prompts, else the last
+--- screen.
 ---@param buf integer
 ---@return gemini_bridge.Excerpt?
 function M.of_terminal(buf)
@@ -79,7 +80,7 @@ function M.of_terminal(buf)
   if not before then
     local win = vim.fn.win_findbuf(buf)[1]
     first = last - (win and vim.api.nvim_win_get_height(win) or vim.o.lines) + 1
-  elseif last - current < PROMPT_LINES then
+  elseif last - current < MAX_PROMPT_LINES then
     first, last = before, current - 1
   else
     first = current
@@ -87,7 +88,7 @@ function M.of_terminal(buf)
   local found = cut(buf, math.max(first, 1), last, true)
   if found then
     found.title = "Output of a terminal"
-    -- What was drawn over with blanks is nothing.
+    -- Terminals fill lines with blanks.
     found.lines = vim.tbl_map(function(line)
       return (line:gsub("%s+$", ""))
     end, found.lines)
@@ -95,7 +96,7 @@ function M.of_terminal(buf)
   return found
 end
 
---- The terminal that was used last, but those of the CLI.
+--- Returns the terminal that was used last, except terminals of CLIs.
 ---@return integer?
 function M.last_terminal()
   local infos = vim.tbl_filter(function(info)
@@ -111,8 +112,8 @@ function M.last_terminal()
   return is_here and current or infos[1] and infos[1].bufnr
 end
 
---- The text between fences that are longer than any in it. An `@` gets a backslash, or Gemini CLI would put the file of
---- that name into the prompt (`parseAllAtCommands`, 0.61.0): of a text that others wrote, that is nobody's wish.
+--- Formats an excerpt as a code block, with a fence that is longer than any in the text. Escapes `@`, because Gemini
+--- CLI would insert the file with the name that follows (`parseAllAtCommands`, 0.61.0).
 ---@param excerpt gemini_bridge.Excerpt
 ---@return string
 function M.fenced(excerpt)
@@ -123,7 +124,7 @@ function M.fenced(excerpt)
   end
   local title = excerpt.title and excerpt.title .. ":\n" or ""
   local rest = excerpt.left_out > 0 and ("\n(%d lines left out)"):format(excerpt.left_out) or ""
-  -- A terminal takes a tab for a key.
+  -- A terminal treats a tab as a key.
   body = body:gsub("\t", "    ")
   return ((title .. fence .. excerpt.language .. "\n" .. body .. "\n" .. fence .. rest):gsub("@", "\\@"))
 end

@@ -1,11 +1,11 @@
---- What stands for files in a command line: `%`, `#`, `<cfile>` and wildcards. Neovim's own expansion would run what is
---- between backticks, and hand braces to a shell; nothing here does.
+--- Expands file names in command lines: `%`, `#`, `<cfile>` and wildcards. Unlike Neovim's own expansion, never runs
+--- backticks or passes braces to a shell.
 local M = {}
 
---- More than this is a slip.
+--- More files are probably a mistake.
 local MAX_FILES = 100
 
---- What is special unless a backslash is before it.
+--- Characters with a special meaning, unless preceded by a backslash.
 local SPECIAL = "[%%#<*?%[%]{}`'\"$\\]"
 
 ---@param word string
@@ -14,7 +14,8 @@ local function exists(word)
   return vim.uv.fs_stat(vim.fs.normalize(vim.fn.fnamemodify(word, ":p"), { expand_env = false })) ~= nil
 end
 
---- `%`, `#`, `#3` and `<cfile>`, with modifiers such as `:h`: |expand()| replaces these by a name and looks no further.
+--- Whether a word is `%`, `#`, `#3` or `<cfile>`, with modifiers such as `:h`. |expand()| replaces such a word with a
+--- name and expands nothing else.
 ---@param word string
 ---@return boolean
 local function is_name(word)
@@ -30,14 +31,14 @@ local function name(word)
   if path == "" then
     return nil, ("There is no file for %s."):format(word)
   elseif vim.startswith(word, "<cfile>") and not exists(path) then
-    -- As |gf| does, from the directory of the file, too.
+    -- Also relative to the directory of the current file, as for |gf|.
     local beside = vim.fs.joinpath(vim.fn.expand("%:p:h"), path)
     path = exists(beside) and beside or path
   end
   return path
 end
 
---- The files that a word of a command line stands for. One that exists under this very name is meant itself.
+--- Expands one word of a command line. If a file has exactly this name, that file is meant.
 ---@param word string
 ---@return string[]? files
 ---@return string? problem
@@ -59,7 +60,7 @@ local function files(word)
   return found
 end
 
---- The files that the words of a command line stand for.
+--- Expands the words of a command line to files.
 ---@param words string[]
 ---@return string[]? files
 ---@return string? problem
@@ -73,12 +74,12 @@ function M.files(words)
     vim.list_extend(all, found)
   end
   if #all > MAX_FILES then
-    return nil, ("These are %d files, more than %d."):format(#all, MAX_FILES)
+    return nil, ("%d files match; at most %d can be sent."):format(#all, MAX_FILES)
   end
   return all
 end
 
---- Files and directories that begin as a word of a command line does, written so that each stands for itself.
+--- Completes files and directories for a word of a command line. Special characters in the results are escaped.
 ---@param word string
 ---@return string[]
 function M.complete(word)

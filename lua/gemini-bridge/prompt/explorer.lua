@@ -1,4 +1,4 @@
---- The entries of file explorers, through what each of them documents for scripts.
+--- Reads the entries of file explorers through their documented APIs.
 local M = {}
 
 --- Runs `read` with the cursor on a line, for explorers that only know the entry under the cursor.
@@ -7,7 +7,7 @@ local M = {}
 ---@return string?
 local function at_line(line, read)
   if line == vim.api.nvim_win_get_cursor(0)[1] then
-    -- The column counts where several entries share a line.
+    -- Keep the column, because several entries can share a line.
     return read()
   end
   local view = vim.fn.winsaveview()
@@ -17,11 +17,11 @@ local function at_line(line, read)
   return ok and path or nil
 end
 
---- Path of the entry on a line (1-based) of the current buffer, by filetype.
+--- Functions that return the path of the entry on a line (1-based) of the current buffer, by filetype.
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
---- |netrw-call|. In the tree style netrw knows the branch: a directory or a link itself, of a file its directory.
+--- See |netrw-call|. In the tree style, netrw returns a branch: a directory or link itself, or the directory of a file.
 function readers.netrw(line)
   return at_line(line, function()
     local word = vim.fn["netrw#Call"]("NetrwGetWord")
@@ -60,7 +60,7 @@ function readers.minifiles(line)
   return entry and entry.path
 end
 
---- The explorer of snacks.nvim is a picker, whose buffer holds only the entries in sight.
+--- The explorer of snacks.nvim is a picker whose buffer holds only the visible entries.
 function readers.snacks_picker_list(line)
   local snacks, buf = require("snacks"), vim.api.nvim_get_current_buf()
   local picker = vim.iter(snacks.picker.get()):find(function(candidate)
@@ -69,10 +69,10 @@ function readers.snacks_picker_list(line)
   return picker and snacks.picker.util.path(picker.list:get(picker.list:row2idx(line)))
 end
 
---- The files and directories on lines of the current buffer.
+--- Returns the files and directories on lines of the current buffer.
 ---@param first integer 1-based.
 ---@param last integer
----@return string[]? paths Absolute; nothing when the buffer is no explorer.
+---@return string[]? paths Absolute; nil if the buffer is not an explorer.
 function M.entries(first, last)
   local read = readers[vim.bo.filetype]
   if not read then
@@ -81,7 +81,7 @@ function M.entries(first, last)
   local paths = {}
   for line = first, last do
     local ok, path = pcall(read, line)
-    -- Not the entries for the directory itself and its parent.
+    -- Leave out the entries for the directory itself and its parent.
     if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
       paths[#paths + 1] = vim.fs.normalize(path, { expand_env = false })
     end

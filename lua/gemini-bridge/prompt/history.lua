@@ -1,8 +1,8 @@
---- The last prompts, kept in a file that only the user can read.
+--- Keeps the last prompts in a file that only the user can read.
 local M = {}
 
---- So many are kept, while they are not larger than this together (bytes); the newest one always is.
-local MAX_PROMPTS, MAX_SIZE = 50, 1024 * 1024
+--- Maximum number and total size of prompts. The newest one is always kept.
+local MAX_PROMPTS, MAX_SIZE_BYTES = 50, 1024 * 1024
 
 ---@class gemini_bridge.PastPrompt
 ---@field text string
@@ -19,7 +19,7 @@ local function is_prompt(value)
   return type(value) == "table" and type(value.text) == "string" and type(value.time) == "number"
 end
 
---- Writes beside the file and renames, so that another Neovim never reads half of it.
+--- Writes a draft and renames it, so that another Neovim never reads an incomplete file.
 ---@param prompts gemini_bridge.PastPrompt[]
 local function write(prompts)
   vim.fn.mkdir(vim.fs.dirname(path()), "p")
@@ -32,11 +32,11 @@ local function write(prompts)
     problem = select(2, vim.uv.fs_rename(aside, path()))
   end
   if problem then
-    require("gemini-bridge.notify")("The prompt is not among the last ones: " .. problem, "warn")
+    require("gemini-bridge.notify")("The prompt could not be saved for :GeminiPrompt!: " .. problem, "warn")
   end
 end
 
---- The last prompts, the newest first.
+--- Returns the last prompts, newest first.
 ---@return gemini_bridge.PastPrompt[]
 function M.list()
   local ok, prompts = pcall(function()
@@ -48,7 +48,7 @@ function M.list()
   return vim.tbl_filter(is_prompt, prompts)
 end
 
---- Adds a prompt. One that is there already becomes the newest.
+--- Adds a prompt as the newest, and removes an older one with the same text.
 ---@param text string
 function M.add(text)
   text = vim.trim(text)
@@ -58,7 +58,7 @@ function M.add(text)
   local prompts, size = { { text = text, time = os.time() } }, #text
   for _, prompt in ipairs(M.list()) do
     size = size + #prompt.text
-    if prompt.text ~= text and #prompts < MAX_PROMPTS and size <= MAX_SIZE then
+    if prompt.text ~= text and #prompts < MAX_PROMPTS and size <= MAX_SIZE_BYTES then
       prompts[#prompts + 1] = prompt
     end
   end

@@ -1,26 +1,26 @@
---- One place that prompts go to, and what is known of its screen.
+--- Tracks one CLI that receives prompts: the waiting prompts and the state of its screen.
 local clis = require("gemini-bridge.config.clis")
 local screens = require("gemini-bridge.prompt.screens")
 local task = require("gemini-bridge.prompt.task")
 
 local M = {}
 
---- A terminal says nothing about who reads it, and what is typed too early is echoed or lost. A program whose screen is
---- not known listens when it has settled: it shows something and stays the same for so long, or never rests for so long
---- (milliseconds).
-local QUIET, RESTLESS = 1000, 20000
+--- An unknown program is ready when its screen has been unchanged for QUIET_MS, or has shown something for
+--- MAX_START_MS. Text that is typed earlier may be echoed or lost.
+local QUIET_MS, MAX_START_MS = 1000, 20000
 
---- What many CLIs show instead of a long paste, without blanks: "[Pasted Text: 12 lines]", "[Pasted Content …]".
+--- Shown by many CLIs instead of a long paste, without blanks: "[Pasted Text: 12 lines]", "[Pasted Content …]".
 local PASTE = "[Pasted"
 
 ---@class gemini_bridge.Lane
 ---@field target gemini_bridge.Target
----@field prompts gemini_bridge.Prompt[] Those on their way, oldest first.
----@field drawing? gemini_bridge.Drawing Of the CLI, as soon as it is known.
----@field ours? string What its prompt shows while it holds nothing but what came from here.
----@field settled? boolean
----@field last? string The screen of a program that is not known, as it was.
----@field since? { any: integer, same: integer } When it first showed something, and when what it shows now.
+---@field prompts gemini_bridge.Prompt[] Waiting prompts, oldest first.
+---@field drawing? gemini_bridge.Drawing How the CLI draws its screen, if it is a known one.
+---@field ours? string The text in the CLI's prompt, if all of it was typed from here.
+---@field settled? boolean Whether an unknown program is ready.
+---@field last? string The last screen of an unknown program.
+---@field since? { any: integer, same: integer } When something was first shown, and when the last screen was first
+---shown.
 local Lane = {}
 Lane.__index = Lane
 
@@ -41,9 +41,9 @@ function M.new(target, program)
   return setmetatable({ target = target, prompts = {}, drawing = drawing }, Lane)
 end
 
---- Reads the screen of a program that is not known.
+--- Reads the screen of an unknown program.
 ---@param lines string[]
----@return gemini_bridge.Reading # "empty" when it seems to listen; its text is the whole screen.
+---@return gemini_bridge.Reading # "empty" if the program seems to be ready. The text is the whole screen.
 function Lane:guess(lines)
   local text, now = screens.bare(table.concat(lines, "\n")), vim.uv.now()
   if text ~= self.last then
@@ -51,14 +51,14 @@ function Lane:guess(lines)
     self.since = text ~= "" and { any = self.since and self.since.any or now, same = now } or nil
   end
   local since = self.since
-  self.settled = self.settled or since and (now - since.same >= QUIET or now - since.any >= RESTLESS)
-  -- Only the bridge can tell whether a question is open.
+  self.settled = self.settled or since and (now - since.same >= QUIET_MS or now - since.any >= MAX_START_MS)
+  -- Whether a question is open is only known from the open reviews.
   local is_asking = #require("gemini-bridge.review.reviews").list() > 0
   return { state = is_asking and "question" or self.settled and "empty" or "absent", text = text }
 end
 
---- Looks at the screen, within a task.
----@return gemini_bridge.Reading? # Nothing when the CLI is gone.
+--- Reads the screen. Must run in a task.
+---@return gemini_bridge.Reading? # nil if the CLI has ended.
 function Lane:look()
   local lines = task.await(self.target.screen)
   if not lines then
@@ -74,7 +74,7 @@ function Lane:look()
   return self:guess(lines)
 end
 
---- Whether the prompt may be typed now.
+--- Whether a prompt can be typed now.
 ---@param reading gemini_bridge.Reading
 ---@param prompt gemini_bridge.Prompt
 ---@return boolean
@@ -85,17 +85,17 @@ function Lane:is_free(reading, prompt)
   return reading.state == "empty"
 end
 
---- Whether nobody else has typed into the CLI's prompt.
+--- Whether the user has not typed anything into the CLI's prompt.
 ---@param reading gemini_bridge.Reading
 ---@return boolean
 function Lane:is_ours(reading)
   return reading.state == "empty" or reading.text == self.ours
 end
 
---- Whether more of a text is to be seen than before it was typed.
+--- Whether the end of a text occurs more often on the screen than before the text was typed.
 ---@param reading gemini_bridge.Reading
 ---@param before gemini_bridge.Reading
----@param tail string The text's end, without blanks.
+---@param tail string The end of the text, without blanks.
 ---@return boolean
 function M.shows(reading, before, tail)
   return tail == ""

@@ -1,4 +1,4 @@
---- Prompts on their way into CLIs, in the order in which they came: none is lost.
+--- Queues prompts for CLIs and delivers them in order. The text of an undelivered prompt goes to the prompt history.
 local delivery = require("gemini-bridge.prompt.delivery")
 local destination = require("gemini-bridge.prompt.destination")
 local history = require("gemini-bridge.prompt.history")
@@ -9,22 +9,22 @@ local task = require("gemini-bridge.prompt.task")
 
 local M = {}
 
---- Prompts for which a CLI is looked for.
+--- Prompts without a CLI yet.
 ---@type gemini_bridge.Prompt[]
 local homeless = {}
 
---- By the target's key. They stay: what is known of a screen counts for the next prompt, too.
+--- By the key of the target. Lanes are kept, because the state of a screen also matters for the next prompt.
 ---@type table<any, gemini_bridge.Lane>
 local lanes = {}
 
 ---@param prompt gemini_bridge.Prompt
----@param cwd? string The CLI's directory, where it is known.
+---@param cwd? string The CLI's directory, if known.
 ---@return string
 local function text_of(prompt, cwd)
   return reference.prompt(prompt.items, cwd or vim.fn.getcwd(), prompt.text)
 end
 
---- Keeps the texts of prompts that did not get there.
+--- Saves the texts of undelivered prompts in the history.
 ---@param prompts gemini_bridge.Prompt[]
 ---@param cwd? string
 ---@param why string
@@ -32,12 +32,12 @@ local function keep(prompts, cwd, why)
   for _, prompt in ipairs(prompts) do
     if not prompt.taken_back then
       history.add(text_of(prompt, cwd))
-      notify(why .. " :GeminiPrompt! brings it back.", "warn")
+      notify(why .. " Get it back with :GeminiPrompt!", "warn")
     end
   end
 end
 
---- Types what waits in a lane, within a task.
+--- Delivers the prompts of a lane. Must run in a task.
 ---@param here gemini_bridge.Lane
 local function work(here)
   while here.prompts[1] do
@@ -50,7 +50,11 @@ local function work(here)
     if is_there and problem then
       notify(problem, "warn")
     elseif not is_there then
-      keep({ prompt }, here.target.cwd, problem or (here.target.name .. " is gone."))
+      keep(
+        { prompt },
+        here.target.cwd,
+        problem or ("The prompt was not sent: %s has ended."):format(here.target.name)
+      )
     end
   end
 end
@@ -63,7 +67,7 @@ local function enqueue(target, program, prompts)
   lanes[target.key] = here
   local was_idle = #here.prompts == 0
   for _, prompt in ipairs(prompts) do
-    prompt.waits = "those before it are there"
+    prompt.waits = "the earlier prompts are delivered"
   end
   vim.list_extend(here.prompts, prompts)
   if was_idle then
@@ -71,7 +75,7 @@ local function enqueue(target, program, prompts)
   end
 end
 
---- Sends a prompt on its way.
+--- Queues a prompt.
 ---@param prompt gemini_bridge.Prompt
 function M.add(prompt)
   prompt.waits = "a CLI is found"
@@ -84,7 +88,7 @@ function M.add(prompt)
     local found = homeless
     homeless = {}
     if not target then
-      return keep(found, nil, "There is no CLI to send to.")
+      return keep(found, nil, "The prompt was not sent: no CLI is running.")
     end
     if require("gemini-bridge.config").get().send.focus then
       target.focus()
@@ -105,8 +109,8 @@ local function each(visit)
   end
 end
 
---- Prompts that wait.
----@return { text: string, name?: string, waits?: string }[] # The text, the CLI's name, and for what it waits.
+--- Returns the waiting prompts.
+---@return { text: string, name?: string, waits?: string }[] # Text, name of the CLI, and reason for waiting.
 function M.list()
   local waiting = {}
   each(function(prompt, target)
@@ -119,7 +123,7 @@ function M.list()
   return waiting
 end
 
---- Takes back all prompts that wait: their text goes into the unnamed register and among the last prompts.
+--- Cancels all waiting prompts. Their text goes into the unnamed register and the prompt history.
 function M.cancel()
   local texts = {}
   each(function(prompt, target)
@@ -128,10 +132,10 @@ function M.cancel()
     history.add(texts[#texts])
   end)
   if #texts == 0 then
-    return notify("No prompt waits.")
+    return notify("No prompts are waiting.")
   end
   vim.fn.setreg('"', table.concat(texts, "\n"))
-  notify(('%d %s taken back, into the register ".'):format(#texts, #texts == 1 and "prompt" or "prompts"))
+  notify(('%d %s cancelled. Register " has the text.'):format(#texts, #texts == 1 and "prompt" or "prompts"))
 end
 
 return M

@@ -1,14 +1,14 @@
---- CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
+--- Finds CLIs that the user started without `:Gemini`: in a |:terminal| of this Neovim, or in a pane of the same tmux.
 local disk = require("gemini-bridge.disk.path")
 local process = require("gemini-bridge.terminal.process_tree")
 local target = require("gemini-bridge.prompt.target")
 
 local M = {}
 
---- What a script may be run by; an editor that has a file of that name open is no CLI.
+--- Programs that may run a CLI as a script. Others, such as an editor, may just have a file of that name open.
 local INTERPRETERS = { "node", "bun", "deno", "sh", "bash", "python", "python3" }
 
---- Whether a command line runs the program, itself or by an interpreter: `gemini`, `node --some-flag /usr/bin/gemini`.
+--- Whether a command line runs a program, directly or by an interpreter: `gemini`, `node --some-flag /usr/bin/gemini`.
 ---@param words string[]
 ---@param program string
 ---@return boolean
@@ -23,7 +23,7 @@ end
 
 ---@param table_ table<integer, gemini_bridge.RunningProcess>
 ---@param program string
----@return table<integer, true> # Process ids of the program and everything above it.
+---@return table<integer, true> # Process ids of the program and its ancestors.
 local function lines_of_descent(table_, program)
   local above = {}
   for pid, entry in pairs(table_) do
@@ -68,7 +68,7 @@ local function in_workspace(path)
   end)
 end
 
---- The nearest pane: in Neovim's own window, else in its session, else anywhere.
+--- Finds the nearest pane with a CLI: in Neovim's own window, else in its session, else anywhere.
 ---@param running table<string, table<integer, true>> By program.
 ---@param programs string[]
 ---@param done fun(found?: gemini_bridge.Target, program?: string)
@@ -110,7 +110,7 @@ local function in_tmux(running, programs, done)
 end
 
 --- Looks for a running CLI.
----@param programs string[] Names of the programs, the one that is wanted most first.
+---@param programs string[] Names of the programs, the preferred one first.
 ---@param done fun(found?: gemini_bridge.Target, program?: string)
 function M.find(programs, done)
   process.list(function(table_)

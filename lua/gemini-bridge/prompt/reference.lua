@@ -1,17 +1,16 @@
---- References to files, as Gemini CLI reads them in a prompt: `@path`, then a space.
+--- Formats references to files for prompts, as Gemini CLI reads them: `@path`, then a space.
 local M = {}
 
---- One thing to refer to: a file, or a text that is in none.
+--- One thing to refer to: a file, or an excerpt of a buffer without a file.
 ---@class gemini_bridge.Item
 ---@field excerpt? gemini_bridge.Excerpt
----@field path string Absolute; of an excerpt "".
+---@field path string Absolute; "" for an excerpt.
 ---@field first? integer First line, 1-based.
 ---@field last? integer Last line, 1-based.
----@field note? string What there is to say about these lines.
+---@field note? string A note about these lines.
 
---- The path as the CLI takes it: with a backslash before what its shell-like escaping knows (`escapePath`, Gemini CLI
---- 0.61.0), before a comma, which ends a reference (`parseAllAtCommands`), and before a dot at the end, which would be
---- taken for the sentence's.
+--- Escapes a path for the CLI with backslashes: the special characters of `escapePath` (Gemini CLI 0.61.0), a comma,
+--- which ends a reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.
 ---@param path string
 ---@return string
 function M.spelled(path)
@@ -21,7 +20,7 @@ end
 
 ---@param path string Absolute.
 ---@param cwd string The CLI's directory.
----@return string # Relative to the directory, where it is below.
+---@return string # Relative to the directory if it is below.
 local function shortened(path, cwd)
   local root = cwd:gsub("/*$", "/")
   return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
@@ -46,7 +45,7 @@ local function in_words(ranges)
   return (several and "lines " or "line ") .. table.concat(ranges, ", ")
 end
 
----@param group gemini_bridge.Item[] All of one file.
+---@param group gemini_bridge.Item[] All items of one file.
 ---@param cwd string
 ---@return string text
 ---@return boolean has_notes
@@ -71,10 +70,10 @@ local function describe(group, cwd)
   return reference, false
 end
 
---- A prompt that refers to each file once, in the order given.
+--- Builds a prompt that refers to each file once, in the given order.
 ---@param items gemini_bridge.Item[]
 ---@param cwd string The CLI's directory.
----@param text string What the user says about them; may be empty.
+---@param text string The text of the user; may be empty.
 ---@return string
 function M.prompt(items, cwd, text)
   local groups, order = {}, {}

@@ -1,24 +1,24 @@
---- What CLIs draw: whether their prompt takes a text, what is typed in it, or what else has the keyboard.
+--- Reads the screens of CLIs: whether the prompt accepts text, what is typed in it, and what else has the keyboard.
 local M = {}
 
---- How a CLI draws; Lua patterns of single lines.
+--- How a CLI draws its screen, as Lua patterns for single lines.
 ---@class gemini_bridge.Drawing
----@field prompt string The first line of its prompt; captures the sign in front of what is typed.
----@field other string[] The same of prompts that take no message: of a shell, of a search.
----@field placeholders string[] What is there while nothing is typed.
----@field message string A message that was sent before: what stands above is over.
----@field question string A choice that Enter would take.
----@field elsewhere? string Said while keys go to something else than the prompt.
+---@field prompt string The first line of the prompt. Captures the sign before the text.
+---@field other string[] The first line of prompts that accept no message: of a shell or a search.
+---@field placeholders string[] The text of an empty prompt.
+---@field message string The first line of a sent message. Questions above it are closed.
+---@field question string A choice that Enter would select.
+---@field elsewhere? string Shown while keys do not go to the prompt.
 
---- What the screen says.
+--- The state of a screen.
 ---@class gemini_bridge.Reading
----@field state "empty"|"typed"|"menu"|"question"|"elsewhere"|"absent" "menu" when a list of completions is open below
----what is typed; "absent" when there is no prompt.
----@field text string What is typed in the prompt, without blanks; "" where there is none.
----@field height? integer Lines of the prompt, blank ones too; none where nothing is typed, or nothing stands below.
+---@field state "empty"|"typed"|"menu"|"question"|"elsewhere"|"absent" "menu": a list of completions is open below the
+---text. "absent": there is no prompt.
+---@field text string The text in the prompt, without blanks.
+---@field height? integer Number of lines of the prompt, including blank ones. nil if it is empty or ends the screen.
 
---- By the CLI that others descend from. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code
---- 0.24.4 speaks many languages, but its placeholder is always set off by two more blanks.
+--- By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
+--- many languages, but always draws two more blanks before the placeholder.
 ---@type table<string, gemini_bridge.Drawing>
 M.drawings = {
   gemini = {
@@ -42,14 +42,14 @@ M.drawings = {
   },
 }
 
---- Below the prompt there are at most so many lines, a rule and the footer; more are a menu.
-local FOOTER = 5
+--- Maximum number of lines below the prompt, a rule and the footer. More lines are a menu.
+local MAX_FOOTER_LINES = 5
 
---- What rules and the edges of a coloured background are drawn with.
+--- Characters of rules and of the edges of a coloured background.
 local RULES = { "─", "▀", "▄" }
 
---- A text as it is compared: control characters do not get through, wrapping adds blanks and borders, and a cursor may
---- be a blank of no width.
+--- Removes what a screen may add or drop in a text: blanks and borders from wrapping, control characters, and a cursor
+--- drawn as a zero-width blank.
 ---@param text string
 ---@return string
 function M.bare(text)
@@ -76,11 +76,11 @@ local function matches(text, patterns)
   end)
 end
 
---- The last line that matches one of the patterns, at or above a line.
+--- Returns the last line that matches one of the patterns, at or above a line.
 ---@param lines string[]
 ---@param from integer 1-based.
 ---@param patterns string[]
----@return integer # 0 when there is none.
+---@return integer # 0 without a match.
 local function last(lines, from, patterns)
   for index = from, 1, -1 do
     if matches(lines[index], patterns) then
@@ -90,10 +90,10 @@ local function last(lines, from, patterns)
   return 0
 end
 
---- What is typed. Further lines of a text are indented by as much as the sign takes; what the CLI prints below a
---- message that was sent begins at the edge.
+--- Reads the text in the prompt. Its further lines are indented by the width of the sign. A line without indent is
+--- output below a sent message, so that there is no prompt.
 ---@param lines string[]
----@param at integer The prompt's first line.
+---@param at integer The first line of the prompt.
 ---@param drawing gemini_bridge.Drawing
 ---@return gemini_bridge.Reading
 local function typed(lines, at, drawing)
@@ -117,7 +117,7 @@ local function typed(lines, at, drawing)
   if shown == "" then
     return { state = "empty", text = "" }
   end
-  return { state = below > FOOTER and "menu" or "typed", text = shown, height = height }
+  return { state = below > MAX_FOOTER_LINES and "menu" or "typed", text = shown, height = height }
 end
 
 --- Reads a screen.
@@ -126,7 +126,7 @@ end
 ---@return gemini_bridge.Reading
 function M.read(lines, drawing)
   local at = last(lines, #lines, vim.list_extend({ drawing.prompt }, drawing.other))
-  -- A question may stand above the prompt, too.
+  -- A question may also be above the prompt.
   for index = last(lines, at - 1, { drawing.message }) + 1, #lines do
     if matches(lines[index], { drawing.question }) then
       return { state = "question", text = "" }
@@ -144,7 +144,7 @@ function M.read(lines, drawing)
   return typed(lines, at, drawing)
 end
 
---- The CLI that a screen is of, known by an empty prompt or a question.
+--- Recognizes a CLI by an empty prompt or a question.
 ---@param lines string[]
 ---@return gemini_bridge.Drawing?
 function M.recognize(lines)

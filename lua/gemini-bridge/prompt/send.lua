@@ -1,18 +1,17 @@
---- Prompts with references to what is here, on their way to the CLI.
+--- Sends prompts with references to files, diagnostics or text of this Neovim.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
 
 ---@class gemini_bridge.SendOptions
----@field text? string What to say.
----@field source? "here"|"diagnostics"|"quickfix"|"output"|"nothing" What to refer to: "here" is the file, the entries
----of an explorer or of a quickfix window, or the text of a buffer without a file, "output" what a terminal printed
----last.
----@field files? string[] Files to refer to instead; relative ones from the current directory.
----@field lines? [integer, integer] First and last, 1-based, of the current buffer.
----@field submit? boolean Press Enter.
+---@field text? string The text of the prompt.
+---@field source? "here"|"diagnostics"|"quickfix"|"output"|"nothing" What to refer to. "here": the file, the entries of
+---an explorer or a quickfix window, or the text of a buffer without a file. "output": the last output of a terminal.
+---@field files? string[] Files to refer to instead, relative to the current directory.
+---@field lines? [integer, integer] First and last line of the current buffer, 1-based.
+---@field submit? boolean Whether to press Enter.
 
---- Sends a prompt. It waits until the CLI's prompt takes it, see |gemini-bridge-waiting|.
+--- Sends a prompt as soon as the CLI accepts it, see |gemini-bridge-waiting|.
 ---@param opts gemini_bridge.SendOptions
 function M.send(opts)
   local items, problem = require("gemini-bridge.prompt.sources").items(opts)

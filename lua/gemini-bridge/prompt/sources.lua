@@ -1,9 +1,9 @@
---- What a prompt can refer to.
+--- Collects the files, lines, diagnostics and excerpts that a prompt refers to.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- More than this says little and costs much.
+--- Maximum number of diagnostics or quickfix entries in a prompt.
 local MAX_NOTES = 100
 
 local SEVERITIES = { "error", "warning", "info", "hint" }
@@ -14,7 +14,7 @@ local function one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
---- The file of a buffer: a proposal stands for the file that it would change.
+--- Returns the file of a buffer. For a proposal, that is the file it would change.
 ---@param buf integer
 ---@return string? path
 ---@return string? problem
@@ -27,13 +27,10 @@ local function file_of(buf)
   if vim.bo[buf].buftype ~= "" or path == "" then
     return nil, "This buffer has no file."
   elseif not vim.uv.fs_stat(path) then
-    return nil, "This file is not written yet: the CLI could not read it."
+    return nil, "This file is not on disk yet; write it first, so that the CLI can read it."
   end
   if vim.bo[buf].modified then
-    require("gemini-bridge.notify")(
-      "The CLI reads the file on disk, without the changes that are not written.",
-      "warn"
-    )
+    require("gemini-bridge.notify")("The CLI reads the file on disk, without your unsaved changes.", "warn")
   end
   return path
 end
@@ -65,7 +62,7 @@ local function lines_or_cursor(lines)
   return lines and lines[1] or line, lines and lines[2] or line
 end
 
---- The entries of a quickfix or location list window.
+--- Returns the entries of a quickfix or location list window.
 ---@param lines? [integer, integer]
 local function list_window(lines)
   local info = vim.fn.getwininfo(vim.api.nvim_get_current_win())[1]
@@ -80,7 +77,7 @@ local function as_items(excerpt)
   return excerpt and { { path = "", excerpt = excerpt } } or {}
 end
 
---- The text of a buffer without a file; of a terminal its last output.
+--- Returns the text of a buffer without a file, or the last output of a terminal.
 ---@param lines? [integer, integer]
 local function excerpt_here(lines)
   local excerpt, buf = require("gemini-bridge.prompt.excerpt"), vim.api.nvim_get_current_buf()
@@ -110,7 +107,7 @@ function sources.here(opts)
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
   elseif (opts.text or "") ~= "" and not opts.lines then
-    -- A text alone is a prompt too.
+    -- A prompt may have text only.
     return {}
   end
   return excerpt_here(opts.lines), problem
@@ -119,7 +116,7 @@ end
 function sources.output()
   local excerpt = require("gemini-bridge.prompt.excerpt")
   local buf = excerpt.last_terminal()
-  return as_items(buf and excerpt.of_terminal(buf)), "There is no output of a terminal."
+  return as_items(buf and excerpt.of_terminal(buf)), "There is no terminal output."
 end
 
 ---@param opts gemini_bridge.SendOptions
@@ -172,10 +169,10 @@ local function files(names)
   return items
 end
 
---- What the options ask for.
+--- Returns the items that the options ask for.
 ---@param opts gemini_bridge.SendOptions
 ---@return gemini_bridge.Item[]? items
----@return string? problem Why there are none.
+---@return string? problem The reason, if there are no items.
 function M.items(opts)
   local items, problem
   if opts.files then
@@ -185,9 +182,9 @@ function M.items(opts)
   end
   for _, item in ipairs(items or {}) do
     if item.path:find("[\r\n]") then
-      return nil, ("The CLI cannot be told of a path with a line break: %q"):format(item.path)
+      return nil, ("A path with a line break cannot be sent: %q"):format(item.path)
     elseif not disk.is_utf8(item.path) then
-      return nil, "The CLI cannot be told of a path that is not UTF-8: " .. disk.display(item.path, 24)
+      return nil, "A path that is not UTF-8 cannot be sent: " .. disk.display(item.path, 24)
     end
   end
   return items, problem

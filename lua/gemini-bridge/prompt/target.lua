@@ -1,17 +1,18 @@
---- Places that a prompt can be typed into: a terminal buffer of this Neovim, or a pane of tmux.
+--- Types into a terminal buffer of this Neovim or a pane of tmux, and reads its screen.
 local M = {}
 
 ---@class gemini_bridge.Target
----@field key any The same for the same place.
----@field name string For messages.
----@field cwd string The CLI's directory, from which references are spelled.
----@field paste fun(text: string, done: fun(problem?: string)) As one paste, if the program asked for bracketed paste.
+---@field key any Identifies the terminal or pane.
+---@field name string Name for messages.
+---@field cwd string The CLI's directory, to which references are relative.
+---@field paste fun(text: string, done: fun(problem?: string)) Types text, as a bracketed paste if the program asked for
+---it.
 ---@field enter fun() Presses Enter.
----@field screen fun(done: fun(lines?: string[])) What it shows; nothing once it is gone.
+---@field screen fun(done: fun(lines?: string[])) Reads the screen; nil after the program has ended.
 ---@field focus fun()
 
---- Enough lines for a prompt and what is around it, and for the empty ones below in a tall window.
-local SCREEN = 300
+--- Number of lines that hold a prompt, its surroundings, and empty lines below in a tall window.
+local SCREEN_LINES = 300
 
 ---@param buf integer A terminal.
 ---@param cwd string
@@ -22,7 +23,7 @@ function M.buffer(buf, cwd)
     name = ("the CLI in buffer %d"):format(buf),
     cwd = cwd,
     paste = function(text, done)
-      -- Neovim brackets the paste when the program asked for it and takes out control characters, a tab among them.
+      -- Neovim brackets the paste if the program asked for it, and removes control characters, including tabs.
       local lines = vim.split(text:gsub("\t", " "), "\n", { plain = true })
       vim.api.nvim_buf_call(buf, function()
         vim.api.nvim_put(lines, "c", true, false)
@@ -34,7 +35,7 @@ function M.buffer(buf, cwd)
     end,
     screen = function(done)
       local is_open = vim.api.nvim_buf_is_valid(buf) and vim.bo[buf].buftype == "terminal"
-      done(is_open and vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false) or nil)
+      done(is_open and vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false) or nil)
     end,
     focus = function()
       local win = vim.fn.win_findbuf(buf)[1]
@@ -46,7 +47,7 @@ function M.buffer(buf, cwd)
   }
 end
 
---- Runs tmux without waiting for it.
+--- Runs tmux asynchronously.
 ---@param args string[]
 ---@param done fun(output?: string, problem?: string)
 ---@param stdin? string
@@ -70,7 +71,7 @@ end
 
 local function nothing() end
 
----@param pane string Its id, such as `%3`.
+---@param pane string Id of the pane, such as `%3`.
 ---@param cwd string
 ---@return gemini_bridge.Target
 function M.pane(pane, cwd)

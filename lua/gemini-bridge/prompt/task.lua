@@ -1,7 +1,7 @@
---- Functions that wait without keeping the editor from anything: coroutines, resumed by callbacks.
+--- Runs functions that wait without blocking the editor: coroutines that callbacks resume.
 local M = {}
 
---- Runs a function that may call the others here.
+--- Runs a function as a task, in which `await` and `sleep` can be called.
 ---@param run fun()
 function M.start(run)
   assert(coroutine.resume(coroutine.create(run)))
@@ -9,7 +9,7 @@ end
 
 --- Calls a function and waits until it calls back.
 ---@param call fun(done: fun(...))
----@return ... # What it calls back with.
+---@return ... # The arguments of the callback.
 function M.await(call)
   local routine = coroutine.running()
   local results ---@type { n: integer }?
