@@ -79,6 +79,9 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
     get: (path) => files.get(path),
     all: () => [...files.values()].filter(isChanged),
     set(change, agent) {
+      const before = files.get(change.path);
+      if (agent ?? (before && before.version !== change.version))
+        bridge.tell("file_changed", { path: change.path });
       files.set(change.path, change);
       memory.save(change);
       tidy(change.path);

@@ -79,6 +79,11 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     if (change) await sync(change, readDiskFile);
   }
 
+  async function restored(path: string): Promise<void> {
+    bridge.tell("file_changed", { path });
+    await syncPath(path);
+  }
+
   /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
   async function lookAgain(paths?: ReadonlySet<string>): Promise<void> {
     if (looks.size > 0) return;
@@ -244,7 +249,7 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
         agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
       }),
     handlers: {
-      ...createPast({ bridge, history, inTurn, restored: syncPath }),
+      ...createPast({ bridge, history, inTurn, restored }),
       file_written: ({ path }) =>
         inTurn(async () => {
           const real = await realPath(path);

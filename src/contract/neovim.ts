@@ -104,6 +104,7 @@ export const results = {
   diff_read: z.object({ content: z.string() }),
   diff_update: Nothing,
   diff_close: z.object({ content: z.string() }),
+  file_changed: Nothing,
   changes_follow: Nothing,
   change_show: Nothing,
   change_lines: Nothing,
@@ -188,6 +189,8 @@ export interface Calls extends ChangeCalls {
    * refused when the user has decided, which is told by an event before the refusal.
    */
   diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" | "written" };
+  /** A file that an agent writes, or has written, has changed on disk: its buffer is read again. */
+  file_changed: { path: string };
 }
 
 export type CallName = keyof Calls;

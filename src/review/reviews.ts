@@ -15,6 +15,7 @@ import { areDropped } from "./dropped-edits.ts";
 import { createReviewOutcomes } from "./outcomes.ts";
 import { createProposedTexts } from "./proposed-texts.ts";
 import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
+import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import type { DiffTools } from "./tools.ts";
 
@@ -98,6 +99,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const records = createReviewRecords(options.lastId, options.earlier);
   const outcomes = createReviewOutcomes();
   const texts = createProposedTexts(bridge);
+  const files = createReviewedFiles(bridge);
   const staleness = createStaleness({
     bridge,
     log,
@@ -118,6 +120,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
+    files.follow(review.filePath);
     records.move(review, state);
     if (state !== "open" && state !== "closing") staleness.end(review);
     remember();
@@ -258,6 +261,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     close() {
       closing.abort();
       staleness.close();
+      files.close();
       outcomes.close();
     },
     handlers: {

@@ -172,7 +172,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   };
 }
 
-async function untilStill(path: string): Promise<void> {
+export async function untilStill(path: string): Promise<void> {
   let before = await readVersion(path);
   for (let looks = 0; looks < MAX_LOOKS; looks++) {
     await delay(STILL);
@@ -183,7 +183,7 @@ async function untilStill(path: string): Promise<void> {
 }
 
 /** Where a change of a file shows: at its name, where a link leads to, or at the first folder that is missing. */
-async function placesOf(path: string): Promise<string[]> {
+export async function placesOf(path: string): Promise<string[]> {
   const isOnNetwork = disk.moment().isOnNetwork(path);
   const realpath = isOnNetwork ? promises.realpath : realpathSync.native;
   const stat = isOnNetwork ? promises.stat : statSync;

@@ -2,9 +2,13 @@
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { disk } from "./disk.ts";
+import { codeOf } from "./error-code.ts";
 
 /** Several things happen to a folder at once: a file that is saved may go for a moment (milliseconds). */
 const SETTLE = 50;
+
+/** How often a folder is looked at that the system has no room to watch, see fs.inotify in sysctl (ms). */
+const POLL_INTERVAL_MS = 2_000;
 
 export interface FileWatch {
   /** Watches the folders of these files, absolute paths, and no others. */
@@ -17,7 +21,7 @@ export interface FileWatch {
 interface Folder {
   names: Set<string>;
   /** None while a network is asked whether it answers: to watch waits for it. */
-  watcher: FSWatcher | undefined;
+  watcher: Pick<FSWatcher, "close"> | undefined;
 }
 
 /** @param changed these files may be others, or gone. */
@@ -45,8 +49,8 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
     else begin();
   }
 
-  /** @returns nothing when there is no such folder, or no watch is left: the next snapshot looks again */
-  function begun(folder: string): FSWatcher | undefined {
+  /** @returns nothing when there is no such folder: the next snapshot looks again */
+  function begun(folder: string): Folder["watcher"] {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
         const known = folders.get(folder)?.names;
@@ -56,18 +60,27 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
           drop(folder);
           add(folder, known);
         }
-        for (const one of name && known.has(name) ? [name] : known) due.add(join(folder, one));
-        timer ??= setTimeout(() => {
-          timer = undefined;
-          const paths = due;
-          due = new Set();
-          changed(paths);
-        }, SETTLE);
+        tell(folder, name && known.has(name) ? [name] : known);
       });
       return watcher.on("error", () => drop(folder));
-    } catch {
-      return undefined;
+    } catch (error) {
+      return ["ENOSPC", "EMFILE"].includes(codeOf(error)) ? polled(folder) : undefined;
     }
+  }
+
+  function polled(folder: string): Folder["watcher"] {
+    const poll = setInterval(() => tell(folder, folders.get(folder)?.names ?? []), POLL_INTERVAL_MS).unref();
+    return { close: () => clearInterval(poll) };
+  }
+
+  function tell(folder: string, names: Iterable<string>): void {
+    for (const name of names) due.add(join(folder, name));
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      const paths = due;
+      due = new Set();
+      changed(paths);
+    }, SETTLE);
   }
 
   return {

@@ -1,7 +1,9 @@
-import { appendFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { startBridge } from "../support/bridge.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
 import { Reviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
@@ -13,6 +15,24 @@ async function start(t: Test, init = "", args = ["a.txt"]) {
   return { reviewer, nvim: reviewer.nvim, path: reviewer.nvim.path("a.txt") };
 }
 
+/** The whole bridge, and a CLI of which a proposal for a file is accepted. */
+async function startWithCli(t: Test, init = "", name = "a.txt") {
+  const bridge = await startBridge(t, { files: FILES, args: [name], init });
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  return {
+    bridge,
+    nvim,
+    path: nvim.path(name),
+    async accept(path = nvim.path(name), command = "GeminiAccept"): Promise<void> {
+      await client.openDiff(path, PROPOSED);
+      await nvim.command(command);
+      await client.waitForNotification("ide/diffAccepted", ({ filePath }) => filePath === path);
+      client.received["ide/diffAccepted"] = [];
+    },
+  };
+}
+
 /** As the CLI writes: truncated first, the text in pieces. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
@@ -21,90 +41,114 @@ function write(path: string, text: string): void {
 }
 
 for (const init of ["", "vim.o.autoread = false", "vim.o.undoreload = 1", "vim.o.hidden = false"]) {
-  for (const wait of [0, 1000]) {
-    t.test(`the buffer follows the write ${wait} ms after the accept, ${init || "no options"}`, async (t) => {
-      const { reviewer, nvim, path } = await start(t, init);
-      await nvim.input("G");
-      await reviewer.open(path, PROPOSED);
-      await nvim.input(":GeminiAccept<CR>");
-      await reviewer.outcome();
+  t.test(`the buffer follows the write after the accept, ${init || "no options"}`, async (t) => {
+    const { nvim, path, accept } = await startWithCli(t, init);
+    await nvim.input("G");
+    for (const [wait, text] of [
+      [0, "one\n2\nthree\n"],
+      [1000, "one\n2 and more\nthree\n"],
+    ] as const) {
+      await accept();
       await delay(wait); // the CLI takes its time: this is what is tested
-      const before = await nvim.lua("return { vim.o.undoreload, vim.o.autoread }");
-      const written = performance.now();
-      write(path, PROPOSED);
-      await nvim.waitFor(`vim.api.nvim_buf_get_lines(0, 1, 2, true)[1] == '2'`, "the new text", 500);
-      t.ok(performance.now() - written < 500, `${Math.round(performance.now() - written)} ms`);
-      t.same(await nvim.lua("return { vim.o.undoreload, vim.o.autoread }"), before);
+      const before = await nvim.lua(
+        "return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last }",
+      );
+      write(path, text);
+      await nvim.waitFor(`${TEXT} == ${JSON.stringify(text.trim())}`, "the new text", 1000);
+      t.same(
+        await nvim.lua("return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last - 1 }"),
+        before,
+        "one undo step",
+      );
       t.same(await nvim.lua("return vim.api.nvim_win_get_cursor(0)"), [3, 0], "cursor kept");
       t.equal(await nvim.lua("return vim.bo.modified"), false);
       t.equal((await nvim.nvim.mode).blocking, false, "no prompt");
-      await nvim.input("u");
-      t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree", "the old text is one undo away");
-    });
-  }
+    }
+    await nvim.input("uu");
+    t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree", "the old texts are one undo away each");
+  });
 }
 
 t.test("a buffer in another window, hidden, or edited in Insert mode elsewhere follows, too", async (t) => {
-  for (const keys of [
+  const { nvim, path, accept } = await startWithCli(t);
+  await accept();
+  for (const [number, keys] of [
     ":split b.txt<CR>",
-    ":edit b.txt<CR>",
+    ":only | edit b.txt<CR>",
     ":tabedit b.txt<CR>",
-    ":edit b.txt<CR>ityping",
-  ]) {
-    const { nvim, path } = await start(t);
+    ":tabonly | edit b.txt<CR>ityping",
+  ].entries()) {
     await nvim.input(keys);
     const mode = await nvim.nvim.mode;
-    write(path, PROPOSED);
-    await nvim.waitFor(`${TEXT} == 'one\\n2\\nthree'`, "the new text", 500);
+    write(path, `write ${number}\n`);
+    await nvim.waitFor(`${TEXT} == 'write ${number}'`, "the new text", 1000);
     t.same(await nvim.nvim.mode, mode);
   }
 });
 
-t.test("a file written without asking is read again when it is open and unmodified", async (t) => {
-  const { nvim, path } = await start(t);
-  write(path, PROPOSED);
-  await nvim.waitFor(`${TEXT} == 'one\\n2\\nthree'`, "the new text", 500);
-  writeFileSync(`${path}.new`, "renamed\n");
-  renameSync(`${path}.new`, path);
-  await nvim.waitFor(`${TEXT} == 'renamed'`, "the new text", 500);
-  await nvim.input("u");
-  t.equal(await nvim.lua(`return ${TEXT}`), "one\n2\nthree");
+t.test(
+  "a file that was reviewed is followed when it is written again, or replaced, without asking",
+  async (t) => {
+    const { bridge, nvim, path, accept } = await startWithCli(t);
+    await accept();
+    write(path, "again\n");
+    await nvim.waitFor(`${TEXT} == 'again'`, "the new text", 1000);
+    writeFileSync(`${path}.new`, "renamed\n");
+    renameSync(`${path}.new`, path);
+    await nvim.waitFor(`${TEXT} == 'renamed'`, "the new text", 1000);
+    await nvim.input("u");
+    t.equal(await nvim.lua(`return ${TEXT}`), "again");
+    await nvim.input("<C-r>:silent write<CR>");
+    await new HookedAgent(bridge).write("b.txt", "by a hook\n");
+    t.equal(await nvim.lua(`return ${TEXT}`), "renamed");
+  },
+);
+
+t.test("a file that no agent has touched is left to Neovim", async (t) => {
+  const { nvim, path, accept } = await startWithCli(t, "vim.o.autoread = false");
+  await accept(nvim.path("b.txt"));
+  write(path, "by somebody else\n");
+  write(nvim.path("b.txt"), "by the CLI\n");
+  await nvim.command("split b.txt");
+  await nvim.waitFor("vim.fn.getline(1) == 'by the CLI'", "the file of the review", 1000);
+  t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree");
+});
+
+t.test("a file that an agent changes without a review is followed after each of its tools", async (t) => {
+  const { bridge, nvim } = await startWithCli(t);
+  const agent = new HookedAgent(bridge);
+  // To the list of changes both look alike.
+  for (const text of ["one\nTWO\nthree", "one\n2nd\nthree"]) {
+    await agent.write("a.txt", `${text}\n`);
+    await nvim.waitFor(`${TEXT} == ${JSON.stringify(text)}`, "the new text", 1000);
+  }
 });
 
 t.test("unsaved changes are not overwritten by what is written without asking", async (t) => {
-  const { nvim, path } = await start(t);
-  await nvim.input("Amine<Esc>");
+  const { nvim, path, accept } = await startWithCli(t);
+  await accept();
   write(path, PROPOSED);
-  await nvim.lua("vim.wait(150)");
-  t.equal(await nvim.lua(`return ${TEXT}`), "onemine\ntwo\nthree");
+  await nvim.waitFor(`${TEXT} == ${JSON.stringify(PROPOSED.trim())}`, "the accepted text");
+  await nvim.input("ggAmine<Esc>:split b.txt<CR>");
+  await accept(nvim.path("b.txt"));
+  write(path, "without asking\n");
+  write(nvim.path("b.txt"), "seen later\n");
+  await nvim.waitFor("vim.fn.getbufoneline('b.txt', 1) == 'seen later'", "the write to be noticed");
+  t.equal(await nvim.lua(`return ${TEXT}`), "onemine\n2\nthree");
   t.equal((await nvim.nvim.mode).blocking, false);
 });
 
 t.test("a new file that is open already follows without a question", async (t) => {
-  const { reviewer, nvim } = await start(t, "", ["deep/new.txt"]);
-  await reviewer.open(nvim.path("deep/new.txt"), PROPOSED);
-  await nvim.input(":GeminiAccept<CR>");
-  await reviewer.outcome();
-  write(nvim.path("deep/new.txt"), PROPOSED);
-  await nvim.waitFor(`vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == '2'`, "the new text", 500);
+  const { nvim, path, accept } = await startWithCli(t, "", "deep/new.txt");
+  await accept();
+  write(path, PROPOSED);
+  await nvim.waitFor(`vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == '2'`, "the new text", 1000);
   t.equal((await nvim.nvim.mode).blocking, false);
-  write(nvim.path("deep/new.txt"), "again\n");
-  await nvim.waitFor(`vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == 'again'`, "the newer text", 500);
-});
-
-t.test("folds made by hand and other windows stay where they are", async (t) => {
-  const { nvim, path } = await start(t);
-  const long = Array.from({ length: 200 }, (_, index) => `line ${index}\n`).join("");
-  writeFileSync(path, long);
-  await nvim.command("edit!");
-  await nvim.lua(
-    `vim.wo.foldmethod = 'manual' vim.cmd('10,20fold') vim.cmd('split') vim.cmd('150') vim.cmd('normal! zt')`,
-  );
-  const before = await nvim.lua("return vim.fn.winsaveview()");
-  write(path, long.replace("line 199\n", "last\n"));
-  await nvim.waitFor(`vim.fn.getline('$') == 'last'`, "the new text", 500);
-  t.same(await nvim.lua("return vim.fn.winsaveview()"), before);
-  t.equal(await nvim.lua("return vim.fn.foldclosed(15)"), 10);
+  write(path, "again\n");
+  await nvim.waitFor(`vim.api.nvim_buf_get_lines(0, 0, 1, false)[1] == 'again'`, "the newer text", 1000);
+  await nvim.input("Gomine<Esc>:write<CR>");
+  t.equal((await nvim.nvim.mode).blocking, false);
+  t.equal(readFileSync(path, "utf8"), "again\nmine\n");
 });
 
 t.test("unsaved changes: accept refuses, and says what to do", async (t) => {
@@ -141,7 +185,8 @@ for (const keys of [":GeminiAccept!<CR>", "<C-w>w:w!<CR>"]) {
     await nvim.input(keys);
     t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
     write(path, PROPOSED);
-    await nvim.waitFor(`${TEXT} == 'one\\n2\\nthree'`, "the new text", 500);
+    await reviewer.call("file_changed", { path });
+    t.equal(await nvim.lua(`return ${TEXT}`), "one\n2\nthree");
     t.equal((await nvim.nvim.mode).blocking, false);
     t.equal(await nvim.lua(`return vim.bo[vim.fn.bufnr('a.txt')].modified`), false);
     await nvim.input("u");
@@ -156,7 +201,7 @@ t.test("what was typed after :GeminiAccept! is not given up", async (t) => {
   await nvim.input(":GeminiAccept!<CR>Amore<Esc>");
   await reviewer.outcome();
   write(path, PROPOSED);
-  await nvim.lua("vim.wait(150)");
+  await reviewer.call("file_changed", { path });
   t.equal(await nvim.lua(`return ${TEXT}`), "oneminemore\ntwo\nthree");
 });
 

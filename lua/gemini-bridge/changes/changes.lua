@@ -2,7 +2,6 @@
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
 local signs = require("gemini-bridge.changes.signs")
 local status = require("gemini-bridge.bridge.status")
@@ -108,7 +107,6 @@ function M.show(params)
   safely.run(function()
     local buf = path.buffer(name)
     if buf then
-      reload.now(buf) -- what was written is whole: it need not be still for a while first
       signs.place(buf, by_path[name])
     end
   end)

@@ -13,6 +13,8 @@ local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
 
 --- The id of the hunk, by buffer and mark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
+--- No mark has the id of an earlier one: undo would move it to where that one was.
+local last_mark = 0
 
 --- For highlights that a colour scheme may define itself.
 local GROUPS = { Add = "Added", Change = "Changed", Delete = "Removed", Conflict = "WarningMsg" }
@@ -38,8 +40,8 @@ end
 ---@param buf integer
 ---@return fun(line: integer): integer # 1-based both.
 local function lines_of_disk(buf)
-  local on_disk = path.bytes(vim.api.nvim_buf_get_name(buf))
-  if not vim.bo[buf].modified or not on_disk then
+  local on_disk = vim.bo[buf].modified and path.bytes(vim.api.nvim_buf_get_name(buf))
+  if not on_disk then
     return function(line)
       return line
     end
@@ -81,14 +83,16 @@ function M.place(buf, change)
     local row = math.min(math.max(in_buffer(math.max(hunk.line, 1)) - 1, 0), last)
     local end_row = math.min(in_buffer(math.max(hunk.line + hunk.count - 1, 1)) - 1, last)
     end_row = math.max(end_row, row)
-    local mark = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+    last_mark = last_mark + 1
+    vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+      id = last_mark,
       end_row = end_row,
       end_col = #vim.api.nvim_buf_get_lines(buf, end_row, end_row + 1, true)[1],
       end_right_gravity = true, -- what is inserted above an empty line moves its end, too
       sign_text = sign,
       sign_hl_group = highlight,
     })
-    placed[buf][mark] = hunk
+    placed[buf][last_mark] = hunk
   end
 end
 

@@ -1,167 +1,177 @@
---- Buffers follow what the CLI writes, with no question asked and the old text one undo away.
+--- Buffers follow what agents write: no question is asked, and one undo brings the old text back. The files are those
+--- that the host names and those that the model asks for; all others are left to Neovim.
+local apply = require("gemini-bridge.disk.apply")
 local path = require("gemini-bridge.disk.path")
 local safely = require("gemini-bridge.editor.safely")
-local watch = require("gemini-bridge.disk.watch")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- How long after an accept the CLI's write may come (milliseconds).
-local GRACE = 10000
+--- How long after an accept the CLI's write may come (ms).
+local GRACE_MS = 10000
+--- A file that is written all the time is not read more often than this in a row.
+local MAX_READS = 3
 
----@class gemini_bridge.Followed
----@field stop fun()
----@field missing boolean The file did not exist when the buffer was loaded.
----@field forced? { tick: integer, until_ms: number } The user gave up this buffer's unsaved changes.
+--- The options that Neovim detects when it reads a file.
+local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
----@type table<integer, gemini_bridge.Followed>
-local followed = {}
-local group ---@type integer?
+--- The unsaved changes of these buffers were given up.
+---@type table<integer, { tick: integer, until_ms: number }>
+local forced = {}
+--- The version of the file on disk that a buffer was brought to last.
+---@type table<integer, string>
+local versions = {}
 
 ---@param buf integer
 local function may_reload(buf)
-  local forced = followed[buf].forced
+  local given_up = forced[buf]
   return not vim.bo[buf].modified
-    or forced ~= nil and vim.uv.now() < forced.until_ms and vim.b[buf].changedtick == forced.tick
+    or given_up ~= nil
+      and vim.uv.now() < given_up.until_ms
+      and vim.api.nvim_buf_get_changedtick(buf) == given_up.tick
 end
 
---- Undo survives a reload only within 'undoreload' lines: raised for this moment alone.
----@param buf integer
----@param act fun()
-local function with_undo(buf, act)
-  local limit = vim.o.undoreload
-  local short = limit >= 0 and vim.api.nvim_buf_line_count(buf) >= limit
-  if short then
-    vim.cmd("noautocmd set undoreload=-1")
-  end
-  local ok, problem = pcall(act)
-  if short then
-    vim.cmd(("noautocmd set undoreload=%d"):format(limit))
-  end
-  if not ok then
-    error(problem, 0)
-  end
+---@param name string
+---@return boolean
+local function is_readable(name)
+  local stat = vim.uv.fs_stat(name)
+  return stat ~= nil and stat.type == "file" and vim.uv.fs_access(name, "R") == true
 end
 
+--- Whether autocommands read or write the file in Neovim's place, or would not run.
 ---@param buf integer
-local function read_again(buf)
-  if followed[buf].missing then
-    -- For a file that has appeared since, |:checktime| would ask (W13).
-    vim.api.nvim_buf_call(buf, function()
-      vim.cmd("silent keepalt keepjumps edit!")
-    end)
-    return
+---@return boolean
+local function is_special(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  local function ignores_events(win)
+    return vim.fn.exists("+eventignorewin") == 1 and vim.wo[win].eventignorewin ~= ""
   end
-  local choice = vim.api.nvim_create_autocmd("FileChangedShell", {
+  local function is_meant(autocmd)
+    local text = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+    return autocmd.buffer == buf or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
+  end
+  return vim.bo[buf].binary
+    or vim.o.eventignore ~= ""
+    or vim.iter(vim.fn.win_findbuf(buf)):any(ignores_events)
+    or vim.iter(vim.api.nvim_get_autocmds({ event = { "BufReadCmd", "BufWriteCmd" } })):any(is_meant)
+end
+
+--- Reads a file into an empty buffer as into one that is opened for it.
+---@param buf integer
+---@param name string
+local function read(buf, name)
+  vim.api.nvim_buf_call(buf, function()
+    vim.bo.undolevels, vim.bo.modifiable = -1, true
+    -- |execute()|, unlike |:execute|, takes a name with a line break.
+    vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
+    vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
+  end)
+end
+
+local function end_undo_step()
+  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
+end
+
+--- Has Neovim take the buffer for the file as it is on disk, or it would ask before the next |:write|. An autocommand
+--- that writes in its place writes nothing.
+---@param buf integer
+local function take_for_written(buf)
+  local autocmd = vim.api.nvim_create_autocmd("BufWriteCmd", {
     buffer = buf,
     callback = function()
-      vim.v.fcs_choice = "reload"
+      vim.bo[buf].modified = false
     end,
   })
-  local ok, problem = pcall(vim.cmd.checktime, tostring(buf))
-  pcall(vim.api.nvim_del_autocmd, choice)
-  if not ok then
-    error(problem, 0)
-  end
+  pcall(vim.cmd, "silent keepalt lockmarks write!")
+  pcall(vim.api.nvim_del_autocmd, autocmd)
 end
 
---- Reads a buffer's file again, every window on it staying where it is.
+--- Changes what differs from the file.
 ---@param buf integer
-local function reload(buf)
-  if not vim.uv.fs_stat(vim.api.nvim_buf_get_name(buf)) or not may_reload(buf) then
-    return
+---@param text integer A buffer that holds what the file holds.
+---@return boolean changed
+local function follow(buf, text)
+  local options, new = vim.bo[buf], vim.bo[text]
+  local modifiable, readonly = options.modifiable, options.readonly
+  local is_other = options.modified
+  options.modifiable, options.readonly = true, false
+  options.modified = true -- or undo would bring back the old text as one that is on disk
+  end_undo_step()
+  is_other = apply(buf, text) or is_other
+  end_undo_step()
+  for _, name in ipairs(DETECTED) do
+    if options[name] ~= new[name] then
+      options[name], is_other = new[name], true
+    end
   end
-  local views = {}
-  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-    views[win] = vim.api.nvim_win_call(win, vim.fn.winsaveview)
-  end
-  safely.attempt(with_undo, buf, function()
-    read_again(buf)
-  end)
-  for win, view in pairs(views) do
-    safely.attempt(vim.api.nvim_win_call, win, function()
-      vim.fn.winrestview(view)
+  take_for_written(buf)
+  options.modified, options.modifiable, options.readonly = false, modifiable, readonly
+  return is_other
+end
+
+--- Has the buffer hold what the file holds.
+---@param buf integer
+---@param name string
+local function take(buf, name)
+  if is_special(buf) then
+    return vim.api.nvim_buf_call(buf, function()
+      vim.cmd("silent keepalt keepjumps edit!")
     end)
   end
-  -- An autocommand of the user's may have deleted the buffer.
-  if followed[buf] then
-    followed[buf].missing, followed[buf].forced = false, nil
+  local text = window.create_buffer(false, true)
+  local ok, result = pcall(function()
+    read(text, name)
+    return vim.api.nvim_buf_call(buf, function()
+      return follow(buf, text)
+    end)
+  end)
+  window.delete_buffer(text)
+  if not ok then
+    error(result, 0)
+  elseif result then
+    vim.api.nvim_exec_autocmds("FileChangedShellPost", { buffer = buf, modeline = false })
   end
 end
 
+--- Reads a buffer's file again, unless the buffer holds unsaved changes.
 ---@param buf integer
-local function forget(buf)
-  if followed[buf] then
-    followed[buf].stop()
-    followed[buf] = nil
-  end
-end
-
----@param buf integer
-local function follow(buf)
-  forget(buf)
+local function reload(buf)
   local name = vim.api.nvim_buf_get_name(buf)
-  if name:sub(1, 1) ~= "/" or vim.bo[buf].buftype ~= "" or not vim.api.nvim_buf_is_loaded(buf) then
-    return
-  end
-  local file = path.real(name)
-  followed[buf] = {
-    missing = vim.uv.fs_stat(file) == nil,
-    stop = watch.start(file, function()
-      -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
-      safely.run(function()
-        if followed[buf] and vim.api.nvim_buf_is_loaded(buf) then
-          reload(buf)
-        end
-      end)
-    end),
-  }
-end
-
---- Follows the files that are open, while the bridge runs.
-function M.start()
-  group = vim.api.nvim_create_augroup("gemini-bridge.reload", {})
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    follow(buf)
-  end
-  vim.api.nvim_create_autocmd({ "BufReadPost", "BufNewFile", "BufFilePost", "BufWritePost" }, {
-    group = group,
-    callback = function(args)
-      follow(args.buf)
-    end,
-  })
-  vim.api.nvim_create_autocmd("BufUnload", {
-    group = group,
-    callback = function(args)
-      forget(args.buf)
-    end,
-  })
-end
-
---- May run twice.
-function M.stop()
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group = nil
-  end
-  for buf in pairs(followed) do
-    forget(buf)
+  for _ = 1, MAX_READS do
+    local version = path.version(name)
+    if version == versions[buf] or not is_readable(name) or not may_reload(buf) then
+      return
+    end
+    versions[buf] = version
+    take(buf, name)
+    forced[buf] = nil
   end
 end
 
---- Follows what is written in a file now, and need not settle first. Only when it is safe.
+--- Follows what is written in a file by now. Only when it is safe.
 ---@param buf integer
 function M.now(buf)
-  if followed[buf] then
-    reload(buf)
+  if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
+    safely.attempt(reload, buf)
   end
+end
+
+--- An agent has written a file, or may have.
+---@param params { path: string } Absolute.
+function M.written(params)
+  -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
+  safely.run(function()
+    local buf = path.buffer(params.path)
+    if buf then
+      M.now(buf)
+    end
+  end)
 end
 
 --- The user accepted over unsaved changes: the CLI's write replaces them, unless the user types on.
 ---@param buf integer
 function M.give_up_changes(buf)
-  if followed[buf] then
-    followed[buf].forced = { tick = vim.b[buf].changedtick, until_ms = vim.uv.now() + GRACE }
-  end
+  forced[buf] = { tick = vim.api.nvim_buf_get_changedtick(buf), until_ms = vim.uv.now() + GRACE_MS }
 end
 
 return M

@@ -43,7 +43,6 @@ local function stopped(problem)
   require("gemini-bridge.review.lost").abandon()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
-  require("gemini-bridge.disk.reload").stop()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published").untrack()
   -- Where nobody has asked for the model, it is not loaded only to be closed.
@@ -206,7 +205,6 @@ function M.attached(params)
   end
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
   require("gemini-bridge.context.subscription").track()
-  require("gemini-bridge.disk.reload").start()
   require("gemini-bridge.model.published").track()
   require("gemini-bridge.changes.changes").clear() -- the host tells anew what is changed
   return require("gemini-bridge.host.boot").make()

@@ -8,6 +8,7 @@ local look = require("gemini-bridge.changes.look")
 local lost = require("gemini-bridge.review.lost")
 local notify = require("gemini-bridge.notify")
 local past = require("gemini-bridge.changes.past")
+local reload = require("gemini-bridge.disk.reload")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
 local turns = require("gemini-bridge.turns.turns")
@@ -75,6 +76,7 @@ local calls = {
   diff_read = { params = { id = "number" }, run = reviews.read },
   diff_update = { params = { id = "number", stale = "boolean" }, run = reviews.update },
   diff_close = { params = { id = "number", reason = "string" }, run = reviews.close },
+  file_changed = { params = { path = "string" }, run = reload.written },
   changes_follow = { params = { active = "boolean" }, run = changes.follow },
   change_show = { params = { path = "string", edited = "boolean" }, run = changes.show },
   change_lines = { params = { path = "string", hunks = "table" }, run = look.show_old },

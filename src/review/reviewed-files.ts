@@ -1,0 +1,66 @@
+/**
+ * Follows the files that were under review. The CLI writes such a file after the decision, and may write it again
+ * without asking: Neovim is told, and reads the file's buffer again.
+ */
+import type { Bridge } from "../neovim/bridge.ts";
+import { disk } from "../system/disk.ts";
+import { readVersion } from "../system/disk-text.ts";
+import { createFileWatch } from "../system/watch.ts";
+import { placesOf, untilStill } from "./staleness.ts";
+
+export interface ReviewedFiles {
+  /** Follows this file until `close`. */
+  follow(path: string): void;
+  /** May run twice. */
+  close(): void;
+}
+
+interface Followed {
+  /** Paths whose folders are watched. */
+  places: string[];
+  /** The version on disk that Neovim was told of last. */
+  version: string;
+  isLooking: boolean;
+}
+
+export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles {
+  const files = new Map<string, Followed>();
+  let isClosed = false;
+  const watch = createFileWatch((changed) => {
+    for (const [path, { places }] of files) if (places.some((place) => changed.has(place))) void look(path);
+  });
+
+  /** Watched before the version is read, so that no write is missed. */
+  async function place(path: string, file: Followed): Promise<void> {
+    file.places = await disk.run(path, () => placesOf(path));
+    if (!isClosed) watch.set([...files.values()].flatMap(({ places }) => places));
+  }
+
+  async function look(path: string): Promise<void> {
+    const file = files.get(path);
+    if (!file || file.isLooking) return;
+    file.isLooking = true;
+    await untilStill(path);
+    file.isLooking = false;
+    await place(path, file);
+    const version = await readVersion(path);
+    if (isClosed || version === file.version) return;
+    file.version = version;
+    bridge.tell("file_changed", { path });
+  }
+
+  return {
+    follow(path) {
+      if (files.has(path)) return;
+      const file: Followed = { places: [], version: "", isLooking: false };
+      files.set(path, file);
+      void place(path, file).then(async () => {
+        file.version ||= await readVersion(path);
+      });
+    },
+    close() {
+      isClosed = true;
+      watch.close();
+    },
+  };
+}

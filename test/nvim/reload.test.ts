@@ -1,0 +1,191 @@
+import { readFileSync, statSync, writeFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const OPTIONS = ["fileencoding", "fileformat", "bomb", "endofline"];
+
+/** A Neovim that shows a file, and an agent that writes it. */
+async function start(t: Test, bytes: string | Buffer, init = "") {
+  const reviewer = await Reviewer.start(t, { files: { "a.txt": bytes }, args: ["a.txt"], init });
+  const { nvim } = reviewer;
+  const path = nvim.path("a.txt");
+  return {
+    nvim,
+    path,
+    lines: () => nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('a.txt'), 0, -1, true)"),
+    /** Returns when the buffer has followed. */
+    async write(bytes: string | Buffer): Promise<void> {
+      writeFileSync(path, bytes);
+      await reviewer.call("file_changed", { path });
+    },
+    undoEntries: () => nvim.lua("return #vim.fn.undotree(vim.fn.bufnr('a.txt')).entries"),
+  };
+}
+
+const utf16 = (text: string) => Buffer.from(`\uFEFF${text}`, "utf16le");
+
+for (const [what, before, after, wanted] of [
+  ["Latin-1 becomes UTF-8", Buffer.from("café\n", "latin1"), Buffer.from("café ü\n"), ["utf-8", "unix"]],
+  ["UTF-8 becomes Latin-1", Buffer.from("café\n"), Buffer.from("café ü\n", "latin1"), ["latin1", "unix"]],
+  ["UTF-8 becomes UTF-16", Buffer.from("café\n"), utf16("café ü\n"), ["utf-16le", "unix"]],
+  ["UTF-16 becomes UTF-8", utf16("café\n"), Buffer.from("café ü\n"), ["utf-8", "unix"]],
+  ["LF becomes CRLF", Buffer.from("café\n"), Buffer.from("café ü\r\n"), ["utf-8", "dos"]],
+  ["CRLF becomes LF", Buffer.from("café\r\n"), Buffer.from("café ü\n"), ["utf-8", "unix"]],
+  ["the final line break goes", Buffer.from("café\n"), Buffer.from("café ü"), ["utf-8", "unix"]],
+  ["a byte order mark comes", Buffer.from("café\n"), Buffer.from("\uFEFFcafé ü\n"), ["utf-8", "unix"]],
+] as const) {
+  t.test(`a reload detects encoding and line endings again: ${what}`, async (t) => {
+    const { nvim, path, lines, write } = await start(t, before, "vim.o.fixendofline = false");
+    await write(after);
+    t.same(await lines(), ["café ü"]);
+    t.same(await nvim.lua("return { vim.bo.fileencoding, vim.bo.fileformat }"), wanted);
+    t.equal(await nvim.lua("return vim.bo.modified"), false);
+    await nvim.command("silent write");
+    t.same(readFileSync(path), after, "the next :w writes the same bytes");
+    const asRead = await nvim.lua("return vim.tbl_map(function(name) return vim.bo[name] end, ...)", OPTIONS);
+    await nvim.command("silent edit!");
+    t.same(
+      await nvim.lua("return vim.tbl_map(function(name) return vim.bo[name] end, ...)", OPTIONS),
+      asRead,
+      "as Neovim itself reads it",
+    );
+  });
+}
+
+t.test("a reload is one undo step, whatever was edited before and after it", async (t) => {
+  const { nvim, lines, write } = await start(t, "one\ntwo\nthree\nfour\n");
+  await nvim.input("Amine<Esc>:silent write<CR>");
+  await write("ONE\nonemine\nthree\nFOUR\n");
+  await nvim.input("Gohers<Esc>u");
+  t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
+  await nvim.input("u");
+  t.same(await lines(), ["onemine", "two", "three", "four"]);
+  t.equal(await nvim.lua("return vim.bo.modified"), true, "which is not on disk");
+  await nvim.input("u");
+  t.same(await lines(), ["one", "two", "three", "four"]);
+  await nvim.input("<C-r><C-r>");
+  t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
+});
+
+t.test("Neovim takes the buffer for the file: it neither asks nor warns later", async (t) => {
+  const { nvim, path, write } = await start(t, "one\n", "vim.o.autoread = false");
+  await write("one\ntwo\n");
+  await nvim.lua("vim.cmd.checktime()");
+  await nvim.input("Gothree<Esc>:write<CR>");
+  t.equal((await nvim.nvim.mode).blocking, false);
+  t.equal(readFileSync(path, "utf8"), "one\ntwo\nthree\n");
+  t.notMatch(await nvim.messages(), /W1\d|E\d+:|changed since/);
+});
+
+t.test("a reload moves no cursor, mark, fold or extmark to another text, in any window", async (t) => {
+  const text = Array.from({ length: 300 }, (_, index) => `line ${index + 1}`);
+  const { nvim, write } = await start(t, `${text.join("\n")}\n`);
+  await nvim.lua(`
+    vim.wo.foldmethod = 'manual'
+    vim.cmd('20,30fold') vim.cmd('160mark a') vim.cmd('100') vim.cmd('normal! zt3l')
+    vim.cmd('split') vim.cmd('200') vim.cmd('normal! zb2l')
+    vim.cmd('tab split') vim.cmd('250') vim.cmd('normal! zz')
+    mark = vim.api.nvim_buf_set_extmark(0, vim.api.nvim_create_namespace('test'), 179, 2, {})
+    function seen()
+      local windows = vim.tbl_map(function(win)
+        local view = vim.api.nvim_win_call(win, vim.fn.winsaveview)
+        local fold = vim.api.nvim_win_call(win, function() return vim.fn.foldclosed(27) end)
+        return { vim.fn.getbufoneline('a.txt', view.lnum), view.col, fold }
+      end, vim.api.nvim_list_wins())
+      local row, col = unpack(vim.api.nvim_buf_get_extmark_by_id(0, vim.api.nvim_create_namespace('test'), mark, {}))
+      return { windows, vim.fn.getline("'a"), vim.fn.getline(row + 1), col }
+    end`);
+  const before = await nvim.lua("return seen()");
+  const changed = [...text.slice(0, 9), "new", "newer", ...text.slice(9, 49), ...text.slice(50)];
+  changed[290] = "another";
+  await write(`${changed.join("\n")}\n`);
+  t.equal(await nvim.lua("return vim.fn.getline(291)"), "another");
+  const moved = JSON.stringify(before).replaceAll(/,20\]/g, ",22]");
+  t.equal(JSON.stringify(await nvim.lua("return seen()")), moved);
+});
+
+t.test("a reload of a buffer in Insert mode or without 'modifiable' changes neither", async (t) => {
+  const { nvim, lines, write } = await start(t, "one\ntwo\n");
+  await nvim.input("i");
+  await write("one\n2\n");
+  t.equal((await nvim.nvim.mode).mode, "i");
+  await nvim.input("<Esc>");
+  await nvim.lua("vim.bo.modifiable, vim.bo.readonly = false, true");
+  await write("one\nthree\n");
+  t.same(await lines(), ["one", "three"]);
+  t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly }"), [false, true]);
+  t.notMatch(await nvim.messages(), /W10|E\d+:/);
+});
+
+t.test("plugins are told of a reload, once, and of no write", async (t) => {
+  const { nvim, write } = await start(
+    t,
+    "one\n",
+    `told = {}
+    vim.api.nvim_create_autocmd({ 'FileChangedShellPost', 'BufWritePre', 'BufWritePost', 'FileReadPost' }, {
+      callback = function(args) table.insert(told, { args.event, vim.fs.basename(args.file) }) end,
+    })`,
+  );
+  await write("two\n");
+  await write("two\n");
+  t.same(await nvim.lua("return told"), [["FileChangedShellPost", "a.txt"]]);
+});
+
+t.test("a file that autocommands read and write is left to them", async (t) => {
+  const { nvim, lines, path, write } = await start(
+    t,
+    "raw one\n",
+    `vim.api.nvim_create_autocmd('BufReadCmd', { pattern = '*.txt', callback = function(args)
+      local lines = vim.fn.readfile(args.file)
+      vim.api.nvim_buf_set_lines(args.buf, 0, -1, true, vim.tbl_map(function(line) return 'shown ' .. line end, lines))
+    end })
+    vim.api.nvim_create_autocmd('BufWriteCmd', { pattern = '*.txt', callback = function(args)
+      vim.fn.writefile({ 'written by the autocommand' }, args.file)
+    end })`,
+  );
+  await write("raw two\n");
+  t.same(await lines(), ["shown raw two"]);
+  t.equal(readFileSync(path, "utf8"), "raw two\n");
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+});
+
+t.test("events that the user ignores do not make a reload write the file", async (t) => {
+  const { nvim, lines, path, write } = await start(t, "one\n");
+  await nvim.lua("vim.o.eventignore = 'all'");
+  const written = write("two\n");
+  const { mtimeMs } = statSync(path);
+  await written;
+  t.same(await lines(), ["two"]);
+  t.equal(statSync(path).mtimeMs, mtimeMs);
+  t.equal(await nvim.lua("return vim.o.eventignore"), "all");
+});
+
+t.test("the cost of a reload is that of the change: 5 MB with 40 appended lines", async (t) => {
+  const line = `${"x".repeat(80)}\n`;
+  const long = line.repeat(60_000);
+  const { nvim, write, undoEntries } = await start(t, long);
+  await nvim.lua("collectgarbage() started = vim.uv.resident_set_memory()");
+  let text = long;
+  for (let count = 0; count < 40; count++) {
+    text += `line ${count}\n`;
+    await write(text);
+  }
+  t.equal(await nvim.lua("return vim.fn.getline('$')"), "line 39");
+  const grown = Number(
+    await nvim.lua("collectgarbage() return (vim.uv.resident_set_memory() - started) / 1e6"),
+  );
+  t.ok(grown < 40, `${Math.round(grown)} MB`);
+  t.equal(await undoEntries(), 40);
+  await nvim.input("u");
+  t.equal(await nvim.lua("return vim.fn.getline('$')"), "line 38");
+});
+
+t.test("a text that is another one altogether is read at once", async (t) => {
+  const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join("");
+  const { nvim, write, undoEntries } = await start(t, lines("old"));
+  const started = performance.now();
+  await write(lines("new"));
+  t.ok(performance.now() - started < 2_000, `${Math.round(performance.now() - started)} ms`);
+  t.equal(await nvim.lua("return vim.fn.getline('$')"), "new 19999");
+  t.equal(await undoEntries(), 1);
+});
