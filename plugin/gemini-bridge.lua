@@ -97,38 +97,28 @@ command("GeminiDoctor", lazy("doctor"), {
 })
 command("GeminiBuild", lazy("build"), { desc = "Build the Node part of the bridge", bar = true })
 
-local extending = "gemini-bridge.commands.extending"
-command("GeminiExtension", lazy("run", extending), {
+command("GeminiExtension", lazy("extension"), {
   desc = "Install or remove the extension of a CLI",
   nargs = "+",
-  complete = lazy("complete", extending),
+  complete = lazy("complete_extension"),
   bar = true,
 })
 
-local changing = "gemini-bridge.commands.changing"
 ---@param desc string
 local function on_changes(desc)
-  return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete", changing) }
+  return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete_changes") }
 end
 
-command(
-  "GeminiChanges",
-  lazy("list", changing),
-  { desc = "List what CLIs changed without a review", bar = true }
-)
-command(
-  "GeminiHistory",
-  lazy("history", changing),
-  { desc = "Show what CLIs proposed and wrote", bar = true }
-)
-command("GeminiKeep", lazy("keep", changing), on_changes("Keep what a CLI changed"))
-command("GeminiUndo", lazy("undo", changing), on_changes("Undo what a CLI changed"))
+command("GeminiChanges", lazy("changes"), { desc = "List what CLIs changed without a review", bar = true })
+command("GeminiHistory", lazy("history"), { desc = "Show what CLIs proposed and wrote", bar = true })
+command("GeminiKeep", lazy("keep"), on_changes("Keep what a CLI changed"))
+command("GeminiUndo", lazy("undo"), on_changes("Undo what a CLI changed"))
 
 ---@param name string
----@param run string Name of the function in gemini-bridge.commands.changing.
+---@param run string Name of the function in gemini-bridge.commands.
 ---@param desc string
 local function plug(name, run, desc)
-  local map = { callback = lazy(run, changing), desc = desc }
+  local map = { callback = lazy(run), desc = desc }
   vim.api.nvim_set_keymap("", ("<Plug>(gemini-%s)"):format(name), "", map)
 end
 

@@ -1,9 +1,36 @@
---- What the commands do with their arguments.
-local arguments = require("gemini-bridge.commands.arguments")
-
+--- The commands: what they do with their arguments, and their completion.
 local M = {}
 
-local argument, lines, starting_with = arguments.given, arguments.lines, arguments.starting_with
+--- For the completion of commands.
+---@param candidates string[]
+---@param lead string
+---@return string[]
+local function starting_with(candidates, lead)
+  return vim.tbl_filter(function(candidate)
+    return vim.startswith(candidate, lead)
+  end, candidates)
+end
+
+--- What was typed behind the command, if anything.
+---@param args vim.api.keyset.create_user_command.command_args
+---@return string?
+local function argument(args)
+  return args.args ~= "" and args.args or nil
+end
+
+--- The lines that are meant.
+---@param args vim.api.keyset.create_user_command.command_args
+---@return [integer, integer]? lines First and last, 1-based: the range, or the selection.
+local function lines(args)
+  if args.range > 0 then
+    return { args.line1, args.line2 }
+  end
+  local mode = vim.api.nvim_get_mode().mode
+  if mode:match("^[vV\22]") then
+    local from, to = vim.fn.line("v"), vim.fn.line(".")
+    return { math.min(from, to), math.max(from, to) }
+  end
+end
 
 local function bridge()
   return require("gemini-bridge")
@@ -213,6 +240,80 @@ end
 
 function M.complete_env(lead)
   return starting_with(SHELLS, lead)
+end
+
+function M.changes()
+  require("gemini-bridge.changes.look").open()
+end
+
+--- What `:[range]GeminiKeep[!] [path|all]` and its counterpart mean.
+---@param args vim.api.keyset.create_user_command.command_args
+---@return gemini_bridge.ChangeOptions
+local function chosen_changes(args)
+  local path = argument(args)
+  if path == "all" then
+    return { all = true }
+  end
+  return { path = path, file = args.bang, lines = lines(args) }
+end
+
+function M.keep(args)
+  bridge().keep(chosen_changes(args))
+end
+
+function M.undo(args)
+  bridge().undo(chosen_changes(args))
+end
+
+function M.history()
+  require("gemini-bridge.changes.past").open()
+end
+
+function M.complete_changes(lead)
+  local candidates = vim.tbl_map(function(change)
+    return change.path
+  end, bridge().changes())
+  return starting_with(vim.list_extend({ "all" }, candidates), lead)
+end
+
+function M.go_to_next()
+  require("gemini-bridge.changes.look").jump(1)
+end
+
+function M.go_to_previous()
+  require("gemini-bridge.changes.look").jump(-1)
+end
+
+function M.toggle_old()
+  require("gemini-bridge.changes.look").toggle_old()
+end
+
+local ACTIONS = { "install", "remove" }
+
+--- `:GeminiExtension install|remove [cli]`
+function M.extension(args)
+  local action, cli = args.fargs[1], args.fargs[2]
+  if not vim.list_contains(ACTIONS, action) or #args.fargs > 2 then
+    return require("gemini-bridge.notify")("Usage: :GeminiExtension install|remove [cli]", "error")
+  end
+  cli = cli or require("gemini-bridge.config").get().terminal.cli
+  if action == "install" then
+    require("gemini-bridge.extension.offer").revert(cli)
+  end
+  require("gemini-bridge.extension.link")[action](cli)
+end
+
+function M.complete_extension(lead, line)
+  local before = line:sub(1, #line - #lead)
+  if before:match("^%S+%s+$") then
+    return starting_with(ACTIONS, lead)
+  end
+  return starting_with(
+    vim.tbl_map(function(cli)
+      return cli.name
+    end, require("gemini-bridge.config.clis").all()),
+    lead
+  )
 end
 
 return M
