@@ -26,6 +26,18 @@ local function set_options(buf, options)
   end
 end
 
+--- Deletes a buffer that has the name of a new one: a session that was saved during a review brings such a buffer back.
+---@param name string
+local function delete_restored(name)
+  if vim.fn.bufexists(name) == 1 then
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.api.nvim_buf_get_name(buf) == name then
+        window.delete_buffer(buf)
+      end
+    end
+  end
+end
+
 ---@param name string
 ---@param bytes string
 ---@param buftype "acwrite"|"nofile"
@@ -38,6 +50,7 @@ local function create(name, bytes, buftype)
   vim.bo[buf].undolevels = -1
   text.write(buf, bytes)
   vim.bo[buf].undolevels = levels
+  delete_restored(name)
   window.set_name(buf, name)
   return buf
 end

@@ -5,6 +5,7 @@ local decision = require("gemini-bridge.review.decision")
 local follow = require("gemini-bridge.review.follow")
 local hunks = require("gemini-bridge.review.hunks")
 local keys = require("gemini-bridge.review.keys")
+local leave = require("gemini-bridge.review.window.leave")
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
 local path = require("gemini-bridge.disk.path")
@@ -65,6 +66,29 @@ local function watch(review)
   on("WinLeave", function()
     if review.view then
       view.note_borrowed(review.view)
+    end
+  end, true)
+  on("BufWinEnter", function()
+    local shown = review.view
+    if shown and shown.original == vim.api.nvim_get_current_win() then
+      if vim.api.nvim_get_current_buf() ~= review.buffers.original then
+        leave.release_original(shown)
+        -- The proposal goes on alone, with its changes marked in it.
+        shown.inline = true
+        follow.update(review)
+      end
+    end
+  end, true)
+  on("WinNew", function()
+    local shown, win = review.view, vim.api.nvim_get_current_win()
+    -- A split of the file's window is no part of the comparison.
+    if
+      shown
+      and shown.original ~= win
+      and vim.api.nvim_get_current_buf() == review.buffers.original
+      and not review.buffers.copied
+    then
+      leave.make_ordinary(shown.borrowed, win)
     end
   end, true)
   on("WinResized", function()

@@ -23,6 +23,39 @@ local function give_back(view)
   end
 end
 
+--- Takes the options of the comparison from a window that is not part of it.
+---@param borrowed? gemini_bridge.Borrowed
+---@param win integer
+function M.make_ordinary(borrowed, win)
+  if borrowed then
+    window.set(win, borrowed.options)
+  else
+    compare.stop(win)
+  end
+end
+
+--- Gives up the window of the original after the user has put another buffer into it. Neovim keeps the options of a
+--- comparison for the time when the file is shown there again.
+---@param view gemini_bridge.View
+function M.release_original(view)
+  local win = view.original --[[@as integer]]
+  local borrowed = view.borrowed
+  M.make_ordinary(borrowed, win)
+  view.original, view.borrowed = nil, nil
+  compare.stop(view.proposal)
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    buffer = view.buffers.original,
+    callback = function()
+      if not vim.api.nvim_win_is_valid(win) then
+        return true
+      elseif vim.api.nvim_get_current_win() == win then
+        M.make_ordinary(borrowed, win)
+        return true
+      end
+    end,
+  })
+end
+
 --- Scrolls a borrowed window back, for the proposal has taken it along; not when the user is in it.
 ---@param view gemini_bridge.View
 ---@param here integer The window that has the focus.

@@ -47,12 +47,32 @@ function M.is_bound(tab)
   end)
 end
 
+--- The windows whose buffers must stay: the current one and, while a float such as a picker has the focus, the one
+--- behind it. Where another float was opened in between, nothing tells which one that is.
+---@param tab integer
+---@return table<integer, true>
+local function in_use(tab)
+  local current = vim.api.nvim_tabpage_get_win(tab)
+  if not is_float(current) then
+    return { [current] = true }
+  end
+  local number = vim.api.nvim_tabpage_get_number(tab)
+  local behind = vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
+  local taken = { [behind] = true }
+  if behind == 0 or is_float(behind) then
+    for _, win in ipairs(M.windows(tab)) do
+      taken[win] = true
+    end
+  end
+  return taken
+end
+
 --- The window that may show the file for the time of a review.
 ---@param tab integer
 ---@param original integer The buffer it is to show.
 ---@return integer? win nil when that would take a buffer from under the user's fingers.
 function M.borrow(tab, original)
-  local current = vim.api.nvim_tabpage_get_win(tab)
+  local taken = in_use(tab)
   local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
   for _, win in ipairs(candidates) do
     if vim.api.nvim_win_get_buf(win) == original then
@@ -70,7 +90,7 @@ function M.borrow(tab, original)
     return a > b
   end)
   return vim.iter(candidates):find(function(win)
-    return win ~= current and survives_hiding(vim.api.nvim_win_get_buf(win))
+    return taken[win] == nil and survives_hiding(vim.api.nvim_win_get_buf(win))
   end)
 end
 

@@ -1,0 +1,92 @@
+/** What the user does with windows and sessions while a review is on the screen. */
+import t, { type Test } from "tap";
+import { Reviewer } from "../support/review.ts";
+
+const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
+const OPTIONS = `vim.tbl_map(function(win)
+  local o = vim.wo[win]
+  return { o.diff, o.scrollbind, o.cursorbind, o.wrap, o.winbar }
+end, vim.tbl_filter(function(win)
+  return not vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff
+end, vim.api.nvim_list_wins()))`;
+const ORDINARY = [false, false, false, true, ""];
+
+async function start(t: Test, layout = "vertical") {
+  const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init });
+  await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
+  return { reviewer, nvim: reviewer.nvim };
+}
+
+for (const keys of [
+  ":edit b.txt<CR>",
+  ":split<CR>:edit b.txt<CR><C-w>p:edit c.txt<CR>",
+  ":edit b.txt<CR>:edit #<CR>",
+])
+  t.test(`${keys} in the file's window leaves no options of the comparison behind`, async (t) => {
+    const { reviewer, nvim } = await start(t);
+    await nvim.input(keys);
+    const during = await nvim.lua(`return ${OPTIONS}`);
+    for (const window of during as unknown[]) t.same(window, ORDINARY, "during the review");
+    t.match(await nvim.lua("return #require('gemini-bridge').diffs()"), 1);
+    await nvim.input(":GeminiAccept<CR>");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    await nvim.input(":edit a.txt<CR>:split b.txt<CR>:vsplit a.txt<CR>:tab split a.txt<CR>");
+    const after = await nvim.lua(`return ${OPTIONS}`);
+    for (const window of after as unknown[]) t.same(window, ORDINARY, "after the review");
+  });
+
+for (const keys of [":split<CR>", ":vsplit<CR>", ":tab split<CR>"])
+  t.test(`${keys} of the file's window is no part of the comparison`, async (t) => {
+    const { reviewer, nvim } = await start(t);
+    await nvim.input(keys);
+    t.same(
+      await nvim.lua("local o = vim.wo; return { o.diff, o.scrollbind, o.cursorbind, o.wrap, o.winbar }"),
+      ORDINARY,
+    );
+    await nvim.input(":GeminiReject<CR>");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    const after = await nvim.lua(`return ${OPTIONS}`);
+    for (const window of after as unknown[]) t.same(window, ORDINARY);
+  });
+
+for (const floats of [1, 3])
+  t.test(`the window behind ${floats} picker windows keeps its buffer`, async (t) => {
+    const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt", "-o", "c.txt"] });
+    const { nvim } = reviewer;
+    const behind = await nvim.lua(
+      "return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf() }",
+    );
+    await nvim.lua(
+      `for row = 1, ... do
+         local buf = vim.api.nvim_create_buf(false, true)
+         vim.api.nvim_open_win(buf, true, { relative = 'editor', row = 3 * row, col = 3, width = 30, height = 2 })
+       end`,
+      floats,
+    );
+    await reviewer.open(nvim.path("a.txt"), "one\n2\n");
+    t.equal((await reviewer.proposals()).length, 1);
+    const [win, buf] = behind as [number, number];
+    t.equal(await nvim.lua("return vim.api.nvim_win_get_buf(...)", win), buf);
+    await nvim.lua("vim.api.nvim_win_close(0, true) vim.api.nvim_set_current_win(...)", win);
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt");
+  });
+
+t.test("a session that was saved during a review does not keep later reviews from the screen", async (t) => {
+  const { nvim } = await start(t);
+  await nvim.command("mksession! session.vim");
+  const saved = await nvim.lua("return table.concat(vim.fn.readfile('session.vim'), '\\n')");
+  const next = await Reviewer.start(t, { files: FILES });
+  await next.nvim.lua(
+    "vim.fn.writefile(vim.split(..., '\\n'), 'session.vim')",
+    String(saved).replaceAll(nvim.path(""), next.nvim.path("")),
+  );
+  await next.nvim.command("silent! source session.vim");
+  await next.open(next.nvim.path("a.txt"), "one\n2\n");
+  t.equal((await next.proposals()).length, 1, "the review is shown");
+  await next.review();
+  t.same(await next.nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["one", "2"]);
+  t.notMatch(await next.nvim.messages(), /E95/);
+});
