@@ -3,7 +3,7 @@
  * each message again for every session and passes it through three streams (bench/README.md has measurements).
  */
 import type { ServerResponse } from "node:http";
-import { type BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
+import type { BoundedEventStore } from "./event-store.ts";
 import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
@@ -77,7 +77,8 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
 
   /** Sends the events that the client has missed. The others count as delivered. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
-    const missed = lastId === undefined ? store.pinned() : store.after(lastId);
+    // An event id of an earlier host cannot be resumed: start a new stream.
+    const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
     // Every unsent decision is pinned in the store: if it is not among the missed events, the client has seen it.
     const unseen = new Set(missed.map(({ id }) => id));
     for (const id of [...awaited.keys()]) if (!unseen.has(id)) hasLeft(id);
@@ -89,7 +90,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
     if (!current || !late || isBehind(current)) return;
     const next = late;
     late = undefined; // before the write, which may call sendLate again
-    write(current, store.add(STANDALONE_STREAM, next.message), next);
+    write(current, store.add(next.message), next);
   }
 
   /** Ends the current response. */
@@ -112,7 +113,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
     deliver: (notification) =>
       new Promise((report) => {
         if (closed) return report(false);
-        const id = store.add(STANDALONE_STREAM, notification.message, true);
+        const id = store.add(notification.message, true);
         awaited.set(id, { notification, report });
         if (current) write(current, id, notification);
       }),

@@ -4,7 +4,7 @@ import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
-import { BoundedEventStore, STANDALONE_STREAM } from "./event-store.ts";
+import { BoundedEventStore } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 
 /** The data that a later host needs to continue a session. */
@@ -64,10 +64,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   let requests = 0;
   let ended = false;
 
+  // Without its event store: an answer that has event ids makes the client's SDK fetch a stream once more after it.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
-    eventStore: store,
     keepAliveMs: options.keepAlive,
   });
   // The text after the colon may contain data from the client.
@@ -108,12 +108,9 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   }
 
   async function openStream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const last = request.headers["last-event-id"];
-    const lastId = typeof last === "string" ? last : undefined;
-    const resumed = lastId === undefined ? undefined : store.streamOf(lastId);
-    // The SDK refuses invalid requests, and resumes the streams of answers.
-    if (!isStreamRequest(request) || (resumed !== undefined && resumed !== STANDALONE_STREAM))
-      return answer(request, reply);
+    const lastId = request.headers["last-event-id"];
+    // The SDK refuses invalid requests.
+    if (!isStreamRequest(request)) return answer(request, reply);
     const { localPort, remotePort } = request.raw.socket;
     ports = localPort && remotePort ? { own: localPort, client: remotePort } : undefined;
     reply.hijack();
@@ -125,8 +122,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     });
     // Otherwise the headers are sent with the first event.
     reply.raw.flushHeaders();
-    // An event id of an earlier host cannot be resumed: start a new stream.
-    stream.connect(reply.raw, resumed === undefined ? undefined : lastId);
+    stream.connect(reply.raw, typeof lastId === "string" ? lastId : undefined);
     touch();
     if (stream.isConnected) options.connected();
     return reply;

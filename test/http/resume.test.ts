@@ -88,11 +88,11 @@ t.test("an event id that was never given counts nothing as seen", async (t) => {
   const first = await open();
   await accept(session, "seen");
   await first.next("ide/diffAccepted");
-  const [origin, , stream] = (first.lastId() ?? "").split(".");
+  const [origin] = (first.lastId() ?? "").split(".");
   first.break();
   await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
   const delivered = accept(session, "missed");
-  const second = await open({ "last-event-id": `${origin}.999.${stream}` });
+  const second = await open({ "last-event-id": `${origin}.999` });
   t.same(await second.next("ide/diffAccepted"), { filePath: "/a", content: "missed" });
   t.ok(await delivered);
 });
@@ -111,7 +111,7 @@ t.test("the standalone stream is resumed, also past what is still stored", async
 });
 
 t.test("an event id that is not ours opens a new stream", async (t) => {
-  for (const lastId of ["1", "x", "aaaaaaaa.1._GET_stream", "..", "a.b.c".repeat(1000)]) {
+  for (const lastId of ["1", "x", "aaaaaaaa.1", "..", "a.b.c".repeat(1000)]) {
     const { session, open } = await start(t);
     const delivered = accept(session, "held");
     const stream = await open({ "last-event-id": lastId });
