@@ -6,6 +6,9 @@ import type { Memory, Status } from "./contract/neovim.ts";
 import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.ts";
 import type { Services } from "./services.ts";
 
+/** A client fetches an event stream that ended again after this time (SDK 1.x); if that succeeds, it noticed nothing. */
+const RETURN_DELAY_MS = 1_000;
+
 export interface Companion {
   /** Attaches, listens, publishes the discovery file and tells Lua the outcome. Never rejects. */
   start(): Promise<void>;
@@ -57,22 +60,24 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     const [boot, { createPresence }] = await Promise.all([bridge.attach(), loaded]);
     signal.throwIfAborted();
     log.open(boot.logFile, boot.logLevel);
-    if (boot.memory) {
-      memory = boot.memory;
-      const { sessions, diffs } = memory;
-      log.info(`goes on after a crash: ${sessions.length} sessions, ${diffs.length} reviews`);
-    }
+    const { stoppedAt, ...earlier } = boot.memory ?? memory;
+    memory = earlier;
+    const { sessions, diffs } = memory;
+    if (boot.memory) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
+    if (stoppedAt !== undefined) remember({}); // it does not count after a crash of this host
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
     const presence = await createPresence({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, handlers } = presence;
+    const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
 
     async function serve(): Promise<void> {
       const { createServices } = await import("./services.ts");
       signal.throwIfAborted();
       const { port } = endpoint;
-      services = createServices({ version, bridge, log, boot, profiles, port, memory, report, remember });
+      const shared = { version, bridge, log, boot, profiles, port, memory, report, remember };
+      services = createServices({ ...shared, isSeamless });
       await services.restore();
       signal.throwIfAborted();
       await endpoint.serve(services.routes, boot.server.bodyLimit);
@@ -82,7 +87,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Clients of a host that crashed know the port, and ask already: they do not wait for Neovim.
+    // Clients of the host before this one know the port, and ask already: they do not wait for Neovim.
     if (boot.memory) await Promise.all([presence.publish(), serve()]);
     else await presence.publish().then(serve);
   }
@@ -93,6 +98,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
 
   async function stop(error?: unknown): Promise<void> {
     stopping.abort();
+    if (memory.sessions.length + memory.editorSessions.length > 0)
+      bridge.tell("remember", { ...memory, stoppedAt: Date.now() });
     await undo();
     log.info("stopped");
     const reason = error === undefined ? {} : { error: sentence(error) };

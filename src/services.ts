@@ -39,18 +39,21 @@ export interface ServicesOptions {
   port: number;
   /** What is left of a host before this one. */
   memory: Memory;
+  /** That host stopped so shortly ago that its clients have not noticed. */
+  isSeamless: boolean;
   report: (change: Partial<Status>) => void;
   remember: (change: Partial<Memory>) => void;
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { version, bridge, log, boot, profiles, port, memory, report, remember } = options;
+  const { version, bridge, log, boot, profiles, port, memory, isSeamless, report, remember } = options;
   const sessions = createSessions({ version, log, ...boot.server });
   const clients = createClients({
     bridge,
     sessions,
     profiles,
     earlier: memory.sessions,
+    isSeamless,
     heard: memory.agents,
     remember: (agents) => remember({ agents }),
     reconnect: boot.reconnect,

@@ -60,7 +60,7 @@ export const Boot = z.object({
   }),
   /** The user's own prompts, by name. */
   prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Of the host before this one, when it crashed. */
+  /** Of the host before this one. One that was stopped leaves no diffs. */
   memory: Memory.optional(),
   /** Events, each a name and a payload, about diffs that the host before this one has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),

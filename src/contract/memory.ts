@@ -1,4 +1,4 @@
-/** What a host tells Lua for the next one, should it crash: a part of CONTRACT 1. */
+/** What a host tells Lua for the next one: a part of CONTRACT 1. */
 import * as z from "zod";
 import { list } from "./list.ts";
 
@@ -24,6 +24,8 @@ export const Memory = z.object({
   /** Those of the server for the model. */
   editorSessions: list(Session),
   agents: list(HeardAgent),
+  /** When the host stopped as it was told (Unix milliseconds); absent after a crash. */
+  stoppedAt: z.number().optional(),
   /** Diffs whose client does not know the outcome yet. */
   diffs: list(
     z.object({

@@ -16,8 +16,8 @@ export interface ClientInfo {
   /** The CLI's end of its event stream's connection. The MCP server of its model has connections of its own. */
   port?: number | undefined;
   /**
-   * Its session is that of a host before this one. Gemini CLI goes on reading it, so that no decision is lost, but says
-   * "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
+   * Its session is that of a host before this one, and it noticed. Gemini CLI goes on reading it, so that no decision is
+   * lost, but says "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
    */
   interrupted: boolean;
   /** What its agent is doing, as far as its hooks tell. */
@@ -65,7 +65,7 @@ export interface Status {
   pid?: number;
   /** One for each CLI that may come. */
   discoveryFiles?: string[];
-  /** By CLI. Kept by Lua for the next host, should this one crash. */
+  /** By CLI. Kept by Lua for the next host. */
   tokens?: Readonly<Record<string, string>>;
   workspace: string[];
   clients: ClientInfo[];

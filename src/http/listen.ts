@@ -79,12 +79,17 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
   const tokens = names.map((name) => [name, known[name] ?? randomBytes(32).toString("base64url")]);
   const address: Address = { port: bound.port, tokens: Object.fromEntries(tokens) };
 
+  let closeRoutes = async () => {};
   let closeApp = async () => {};
   let closed: Promise<void> | undefined;
   async function end(): Promise<void> {
     const ended = once(server, "close");
     server.close();
-    server.closeAllConnections(); // an open event stream would keep the server open
+    // A process that exits in this tick leaves its sessions and reviews to the next host.
+    await Promise.resolve();
+    // If an event stream ends, the client fetches it again; if it breaks, the client reports an error.
+    await closeRoutes();
+    server.closeAllConnections(); // a request that waits for Neovim would keep the server open
     await closeApp();
     await ended;
   }
@@ -97,6 +102,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
       if (closed) return;
       const app = buildApp({ server, address, routes, bodyLimit, log, idle: timeouts.idle });
       closeApp = () => app.close();
+      closeRoutes = async () => void (await Promise.all(routes.map(({ close }) => close?.())));
       await app.ready();
       server.off("request", wait).on("request", app.routing);
       for (const [request, response] of waiting.splice(0))

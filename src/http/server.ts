@@ -73,10 +73,9 @@ export function buildApp(options: AppOptions): FastifyInstance {
     done();
   });
   app.setErrorHandler(sendError);
-  for (const { url, methods, maxFirstMessage, isText, handler, close } of routes) {
+  for (const { url, methods, maxFirstMessage, isText, handler } of routes) {
     const config = { ...(maxFirstMessage && { maxFirstMessage }), ...(isText && { isText }) };
     app.route({ method: methods, url, handler, config });
-    if (close) app.addHook("onClose", close);
   }
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(rpcError(-32601, "Not found")));
   return app;

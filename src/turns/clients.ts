@@ -11,6 +11,9 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
+/** A client that noticed nothing of a restart is back by then. */
+const RETURN_TIMEOUT_MS = 3_000;
+
 /** Gemini CLI 0.61.0 and Qwen Code 0.24.4 follow a host that is another, but ask for nothing and say so. */
 const LOST = 'A CLI that says "Disconnected" is connected again by /ide enable.';
 
@@ -32,6 +35,8 @@ export interface ClientsOptions {
   profiles: readonly Profile[];
   /** Sessions of a host before this one. */
   earlier: readonly Pick<SessionInfo, "id">[];
+  /** Their clients have not noticed that it stopped. */
+  isSeamless: boolean;
   /** Agents that a crashed host has heard. */
   heard: readonly HeardAgent[];
   /** Called with all agents that were heard, for a host that follows after a crash. */
@@ -48,7 +53,8 @@ export function createClients({
   reconnect,
   ...options
 }: ClientsOptions): Clients {
-  const earlier = new Set(options.earlier.map(({ id }) => id));
+  const { isSeamless } = options;
+  const interrupted = new Set(isSeamless ? [] : options.earlier.map(({ id }) => id));
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
   const report = () =>
     options.report({
@@ -58,8 +64,15 @@ export function createClients({
   const terminals = createTerminals({
     sessions,
     found: report,
-    lost: (terminal) =>
-      bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST }),
+    lost(terminal) {
+      const tell = () =>
+        bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST });
+      const tellIfGone = () => {
+        if (!sessions.connected().some(({ id }) => terminals.nameOf(id) === terminal)) tell();
+      };
+      if (isSeamless) setTimeout(tellIfGone, RETURN_TIMEOUT_MS).unref();
+      else tell();
+    },
   });
   const agents = createAgentClients({
     sessions,
@@ -81,7 +94,7 @@ export function createClients({
     version,
     connectedAt,
     port: ports?.client,
-    interrupted: earlier.has(id) && name === CLI_NAME,
+    interrupted: interrupted.has(id) && name === CLI_NAME,
     activity: activity.of(id),
     hooks: agents.hasHooks(id),
     terminal: terminals.nameOf(id),

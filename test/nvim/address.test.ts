@@ -1,8 +1,11 @@
 /** Port and tokens stay for the lifetime of Neovim, so that what was started before a restart still finds the bridge. */
 import { writeFileSync } from "node:fs";
 import t from "tap";
-import { startBridge } from "../support/bridge.ts";
+import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import { openStream } from "../support/event-stream.ts";
 import { runHook } from "../support/hook.ts";
+import { ask, initialize } from "../support/server.ts";
+import { waitFor } from "../support/wait.ts";
 
 let moment = 0;
 
@@ -57,3 +60,52 @@ t.test(
     }
   },
 );
+
+async function restart(bridge: RunningBridge): Promise<void> {
+  const host = await bridge.host();
+  await bridge.nvim.command("GeminiRestart");
+  await bridge.nextHost(host);
+}
+
+t.test("a restart ends event streams without an error, and sessions go on", async (t) => {
+  const bridge = await startBridge(t);
+  const { port, content } = bridge.file();
+  const headers = { authorization: `Bearer ${content.authToken}` };
+  const session = await initialize(port, headers);
+  const before = await openStream(port, session, headers);
+  await bridge.nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
+  let problem: Error | undefined;
+  before.response.on("error", (error) => (problem = error));
+  await restart(bridge);
+  await waitFor(before.ended, "the end of the stream");
+  t.equal(problem, undefined);
+
+  const after = await openStream(port, session, headers);
+  const filePath = bridge.nvim.path("new.txt");
+  const params = { name: "openDiff", arguments: { filePath, newContent: "new\n" } };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 9, method: "tools/call", params });
+  t.match(await ask(port, { headers: { ...headers, "mcp-session-id": session }, body }), { status: 200 });
+  await bridge.nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await bridge.nvim.command("GeminiAccept");
+  t.same(await after.next("ide/diffAccepted"), { filePath, content: "new\n" });
+});
+
+t.test("a client counts as interrupted if it noticed the restart, and only then", async (t) => {
+  const bridge = await startBridge(t);
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  const isInterrupted = async () => {
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client", 10_000);
+    return nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
+  };
+  await restart(bridge);
+  // On a busy machine the next host may come too late for its first try.
+  t.equal(await isInterrupted(), client.errors.length > 0);
+  t.same(await client.openDiff(nvim.path("new.txt"), "new\n"), { content: [] });
+
+  client.errors.length = 0;
+  await nvim.command("GeminiStop");
+  await nvim.waitFor(() => client.errors.length > 0, "its first try to fail", 10_000);
+  await nvim.command("GeminiStart");
+  t.equal(await isInterrupted(), true);
+});

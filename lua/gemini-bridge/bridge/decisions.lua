@@ -1,5 +1,5 @@
---- What must outlive a host that crashes: the user's decisions, until the client knows of them, and what the host
---- itself wants the next one to know.
+--- What must outlive a host: the user's decisions, until the client knows of them, and what the host itself wants the
+--- next one to know.
 local M = {}
 
 ---@class gemini_bridge.Decision
@@ -79,14 +79,17 @@ function M.memory()
   return memory
 end
 
---- No host follows: takes all out and forgets what was to be known.
+--- The bridge was stopped, which closes all reviews: takes all decisions out. Sessions go on with a later host.
 ---@return { [1]: gemini_bridge.Decision, [2]: string, [3]: string? }[] lost Each with its asker and its file.
 function M.abandon()
   local paths, lost = {}, undelivered
   for _, diff in ipairs(memory and memory.diffs or {}) do
     paths[diff.id] = diff.filePath
   end
-  undelivered, memory = {}, nil
+  undelivered = {}
+  if memory then
+    memory = vim.tbl_extend("force", memory, { diffs = {} })
+  end
   return vim.tbl_map(function(decision)
     local id = decision[2].id
     return { decision, take_asker(id), paths[id] }

@@ -157,7 +157,7 @@ return {
     "terminal.reconnect",
     true,
     'Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim\'s that says "Disconnected" since '
-      .. "the bridge is another: after a crash, |:GeminiRestart| or |:GeminiBuild|.",
+      .. "the bridge crashed or was stopped for more than a second.",
     a("boolean")
   ),
   stable(

@@ -55,7 +55,7 @@
 ---@field cli? string The CLI that :Gemini runs, by its name in the option `clis`.
 ---@field cmd? string[] The program that :Gemini runs for that CLI, and its arguments. Without it the CLI's own.
 ---@field connect? boolean Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim's that says "Disconnected" since the bridge is another: after a crash, :GeminiRestart or :GeminiBuild. Experimental.
+---@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim's that says "Disconnected" since the bridge crashed or was stopped for more than a second. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.
 ---@field cwd? string|function Where the program starts, or a function that returns it. Without it the current directory.
