@@ -185,3 +185,29 @@ t.test("tools that read", async (t) => {
     t.match((await examine(nvim))["Bridge"], "No client has Neovim's tools for its model now");
   });
 });
+
+t.test("files that were read for the model are forgotten, except those of a quickfix list", async (t) => {
+  const files = { ...FILES, "listed.js": "function listed() {}\n", "later.js": "function later() {}\n" };
+  const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer("normal", 50) });
+  const { nvim } = bridge;
+  const client = await connectEditorClient(t, bridge);
+  const item = (name: string) => ({ filename: nvim.path(name), lnum: 1, text: "an entry" });
+  await nvim.lua("vim.fn.setqflist(...)", [item("listed.js")]);
+  for (const name of ["greet.js", "listed.js", "later.js"]) await client.text("symbols", { path: name });
+  await nvim.lua("vim.fn.setloclist(0, ...)", [item("later.js")]);
+  const loaded = () =>
+    nvim.lua(`return vim.tbl_map(function(name) return vim.fn.bufloaded(name) end, ...)`, [
+      "greet.js",
+      "listed.js",
+      "later.js",
+    ]);
+  t.same(await loaded(), [1, 1, 1]);
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.same(await loaded(), [0, 0, 0]);
+  t.equal(await nvim.lua("return vim.fn.bufexists('greet.js')"), 0);
+  await nvim.command("cc");
+  t.equal(await nvim.lua("return vim.fn.getline(1)"), "function listed() {}");
+  await nvim.command("ll");
+  t.equal(await nvim.lua("return vim.fn.getline(1)"), "function later() {}");
+});

@@ -1,4 +1,5 @@
---- Files as language servers know them: one that is not open is read into a hidden buffer, which goes after a while.
+--- Files as language servers know them: one that is not open is read into a hidden buffer, which is unloaded after a
+--- while.
 local disk = require("gemini-bridge.disk.path")
 local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
@@ -12,8 +13,11 @@ local MAX_SIZE = 1024 * 1024
 local ATTACHING = 500
 --- A hidden buffer that nobody asked for in this time goes (milliseconds).
 local KEEP = 60000
+--- A longer quickfix list is not searched for a buffer (entries).
+local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
+---@field is_own boolean Created here; otherwise something else has a use for the buffer, such as a quickfix list.
 ---@field timer uv.uv_timer_t
 ---@field read_at number Milliseconds.
 ---@field group integer
@@ -32,8 +36,29 @@ local function let_go(buf)
   end
 end
 
+--- Whether a quickfix list may lead to a buffer. Its entries fail when the buffer is wiped out (E92).
+---@param buf integer
+---@return boolean
+local function is_in_quickfix(buf)
+  local function leads_here(get)
+    return vim.iter(vim.fn.range(1, get({ nr = "$" }).nr)):any(function(number)
+      return get({ nr = number, size = 0 }).size > MAX_SEARCHED
+        or vim.iter(get({ nr = number, items = 0 }).items):any(function(item)
+          return item.bufnr == buf
+        end)
+    end)
+  end
+  return leads_here(vim.fn.getqflist)
+    or vim.iter(vim.api.nvim_list_wins()):any(function(win)
+      return leads_here(function(what)
+        return vim.fn.getloclist(win, what)
+      end)
+    end)
+end
+
 ---@param buf integer
 local function unload(buf)
+  local is_own = hidden[buf] and hidden[buf].is_own
   let_go(buf)
   if
     vim.api.nvim_buf_is_valid(buf)
@@ -41,7 +66,7 @@ local function unload(buf)
     and not vim.bo[buf].buflisted
     and #vim.fn.win_findbuf(buf) == 0
   then
-    pcall(vim.api.nvim_buf_delete, buf, {})
+    pcall(vim.api.nvim_buf_delete, buf, { unload = not is_own or is_in_quickfix(buf) })
   end
 end
 
@@ -71,6 +96,7 @@ local function read(path)
   elseif stat.size > MAX_SIZE then
     error("the file is too large to be opened for this", 0)
   end
+  local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
   -- A swap file would have another Neovim ask about it.
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
@@ -85,7 +111,12 @@ local function read(path)
       M.hand_over(buf)
     end,
   })
-  hidden[buf] = { timer = assert(vim.uv.new_timer()), read_at = vim.uv.now(), group = group }
+  hidden[buf] = {
+    is_own = not vim.list_contains(others, buf),
+    timer = assert(vim.uv.new_timer()),
+    read_at = vim.uv.now(),
+    group = group,
+  }
   return buf
 end
 
