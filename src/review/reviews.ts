@@ -6,15 +6,21 @@ import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { ReviewOutcome } from "../base/review-outcome.ts";
+import type { EventPayload } from "../contract/neovim.ts";
 import { encodeDecision } from "../http/notification.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
 import { areDropped } from "./dropped-edits.ts";
-import { createReviewOutcomes } from "./outcomes.ts";
-import { createProposedTexts } from "./proposed-texts.ts";
-import { createReviewRecords, type Review, type ReviewInfo, type ReviewState } from "./records.ts";
+import {
+  createReviewTable,
+  outcomeOf,
+  type Review,
+  type ReviewInfo,
+  type ReviewState,
+  setText,
+} from "./review.ts";
 import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import type { DiffTools } from "./tools.ts";
@@ -96,24 +102,19 @@ export interface ReviewsOptions {
 export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, sessions } = options;
   const closing = new AbortController();
-  const records = createReviewRecords(options.lastId, options.earlier);
-  const outcomes = createReviewOutcomes();
-  const texts = createProposedTexts(bridge);
+  const table = createReviewTable(options.lastId, options.earlier);
   const files = createReviewedFiles(bridge);
   const staleness = createStaleness({
     bridge,
     log,
-    noted(review, baseline) {
-      records.note(review, baseline);
-      remember();
-    },
+    noted: () => remember(),
     written: async (review) => void recover(review, await close(review, "written")),
   });
 
-  let remembered = records.all();
+  let remembered = table.infos();
   /** Each time costs the editor a message. */
   function remember(): void {
-    const all = records.all();
+    const all = table.infos();
     if (!isDeepStrictEqual(all, remembered)) options.remember(all);
     remembered = all;
   }
@@ -121,14 +122,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
   function move(review: Review, state: ReviewState): void {
     log.debug(`review ${review.id} is ${state}:`, review.filePath);
     files.follow(review.filePath);
-    records.move(review, state);
+    table.move(review, state);
     if (state !== "open" && state !== "closing") staleness.end(review);
     remember();
   }
 
   /** Takes the user's decision to the session that asked, or carries it out. @param accepted nothing for a rejection */
   async function decide(id: number, accepted?: (review: Review) => Promise<string>): Promise<void> {
-    const review = records.get(id);
+    const review = table.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
@@ -146,9 +147,17 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
     const delivered = (await delivery) ?? false;
     move(review, delivered ? "delivered" : "lost");
-    outcomes.decided(id, content, delivered);
+    review.tell?.(outcomeOf(review, content, delivered));
     log.info(`the decision on review ${id} was ${review.state}`);
     settle(id, delivered, filePath);
+  }
+
+  /** The accepted text. An unedited one stays in the host: Neovim names it by its id instead of sending it back. */
+  async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
+    if ("content" in event) return event.content;
+    if (review.text?.id === event.textId) return review.text.content;
+    // Another text was about to replace it, or it is known to a host before this one.
+    return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
   /** What the user accepted of a review of ours, which no CLI waits for. */
@@ -188,7 +197,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       const { content } = await bridge.call("diff_close", { id: review.id, reason });
       move(review, "closed");
       options.history.closed(review.id);
-      outcomes.closed(review.id, reason === "written");
+      review.tell?.(reason === "written" ? "accepted" : "closed");
       return content;
     } catch (error) {
       if (review.state === "closing") move(review, reason === "disconnected" ? "closed" : "open");
@@ -197,12 +206,12 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
-    const earlier = records.find(sessionId, filePath);
-    const review = earlier ?? records.add(sessionId, filePath, names.label);
-    const outcome = outcomes.expect(review.id, newContent);
+    const earlier = table.find(sessionId, filePath);
+    const review = earlier ?? table.add(sessionId, filePath, names.label);
+    const outcome = setText(review, newContent);
     // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
     if (!earlier) move(review, "open");
-    const textId = texts.add(review, newContent);
+    const textId = review.text?.id ?? "";
     const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
     const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
@@ -217,7 +226,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         return show(sessionId, filePath, newContent, names);
       // A text that could not be replaced leaves the review as it was.
       if (!earlier) move(review, "closed");
-      outcomes.closed(review.id, false);
+      review.tell?.("closed");
       throw error;
     }
     if (review.state === "open") void staleness.begin(review, original, newContent);
@@ -230,7 +239,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         await show(session.id, filePath, newContent, options.clients.nameOf(session));
       },
       async closeDiff(filePath) {
-        const review = records.find(session.id, filePath);
+        const review = table.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
         const content = await close(review, "cli");
         // Or dropped, when nobody writes it. A CLI may pass over the edits.
@@ -245,30 +254,27 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return (await show(OWN, filePath, newContent, { client: label, label })).outcome;
     },
     abandon(session) {
-      for (const review of records.ofSession(session.id)) {
-        if (review.state !== "open") continue;
+      for (const review of table.all()) {
+        if (review.sessionId !== session.id || review.state !== "open") continue;
         close(review, "disconnected").catch((error: unknown) =>
           log.info(`review ${review.id} was not closed:`, error),
         );
       }
     },
     resume() {
-      for (const { id, baseline } of records.all()) {
-        const review = records.get(id);
-        if (review?.state === "open" && baseline) staleness.resume(review, baseline);
-      }
+      for (const review of table.all()) if (review.state === "open") staleness.resume(review);
     },
     close() {
       closing.abort();
       staleness.close();
       files.close();
-      outcomes.close();
+      for (const review of table.all()) review.tell?.("closed");
     },
     handlers: {
-      diff_accepted: (event) => decide(event.id, (review) => texts.accepted(review, event)),
+      diff_accepted: (event) => decide(event.id, (review) => acceptedText(review, event)),
       diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
-        const review = records.get(id);
+        const review = table.get(id);
         if (review) staleness.edited(review, edited);
       },
     },

@@ -10,7 +10,7 @@ import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 import { createFileWatch } from "../system/watch.ts";
-import type { Baseline, Review } from "./records.ts";
+import type { FollowedFile, Review } from "./review.ts";
 
 /** A write is first seen half done: a file counts when it has been still so long (milliseconds). */
 const STILL = 30;
@@ -25,7 +25,7 @@ export interface Staleness {
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
   /** Goes on with a review of a host before this one, which may not have seen the last change. */
-  resume(review: Review, baseline: Baseline): void;
+  resume(review: Review): void;
   /** The user's own buffer of the file holds another text than when the review opened, or the same again. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
@@ -36,54 +36,38 @@ export interface Staleness {
 export interface StalenessOptions {
   bridge: Bridge;
   log: Log;
-  /** Told of what a later host needs in order to go on, whenever it is something else. */
-  noted: (review: Review, baseline: Baseline) => void;
+  /** Called when the baseline of a review has changed. */
+  noted: () => void;
   /** The file holds the proposal. */
   written: (review: Review) => Promise<void>;
 }
 
-interface Followed {
-  readonly review: Review;
-  /** `undefined` until it is known what was on disk. */
-  baseline: Baseline | undefined;
-  edited: boolean;
-  /** What was on disk at the last look. */
-  seen: Pick<DiskText, "hash" | "version"> | undefined;
-  /** What Lua was told last. */
-  stale: boolean;
-  /** Paths whose folders are watched. */
-  places: string[];
-}
-
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
-  const followed = new Map<number, Followed>();
-  /** To be looked at, one after the other: a disk that does not answer takes no more than one of Node's threads. */
-  const due = new Set<Followed>();
+  const followed = new Set<Review>();
+  /** Looked at one after the other: a disk that does not answer takes no more than one of Node's threads. */
+  const due = new Set<Review>();
   let looking = false;
-  const watch = createFileWatch(() => lookAt([...followed.values()]));
+  const watch = createFileWatch(() => lookAt([...followed]));
 
-  const isFollowed = (one: Followed) => followed.get(one.review.id) === one;
-
-  function follow(review: Review, baseline?: Baseline): Followed {
-    const before = followed.get(review.id);
-    const one: Followed = {
-      review,
-      baseline,
-      edited: baseline?.edited ?? before?.edited ?? false,
-      seen: undefined,
+  /** Starts anew for a text that replaces another one. */
+  function follow(review: Review): FollowedFile {
+    const before = review.file;
+    const file: FollowedFile = {
+      edited: review.baseline?.edited ?? before?.edited ?? false,
       stale: before?.stale ?? false,
       places: before?.places ?? [],
     };
-    followed.set(review.id, one);
-    return one;
+    review.file = file;
+    followed.add(review);
+    return file;
   }
 
   function watchAll(): void {
     if (followed.size === 0) watch.close();
-    else watch.set([...followed.values()].flatMap(({ places }) => places));
+    else watch.set([...followed].flatMap(({ file }) => file?.places ?? []));
   }
 
-  function lookAt(some: readonly Followed[]): void {
+  function lookAt(some: readonly Review[]): void {
     for (const one of some) due.add(one);
     if (!looking) void lookAtDue();
   }
@@ -92,78 +76,76 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     looking = true;
     for (const one of due) {
       due.delete(one); // what changes from now on makes it due again, which this loop sees
-      await look(one).catch((error: unknown) => log.warn(`review ${one.review.id}:`, error));
+      await look(one).catch((error: unknown) => log.warn(`review ${one.id}:`, error));
     }
     looking = false;
   }
 
-  async function look(one: Followed): Promise<void> {
-    const { filePath } = one.review;
-    if (one.seen && (await readVersion(filePath)) === one.seen.version) return;
+  async function look(one: Review): Promise<void> {
+    const { filePath, file } = one;
+    if (!file) return;
+    if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
     // A link may lead elsewhere, and a folder be there, by now; watched before it is read, so that nothing is missed.
-    await place(one);
+    await place(one, file);
     const found = await readDiskText(filePath);
-    if (!isFollowed(one) || !one.baseline) return;
-    const isOther = found.hash !== one.seen?.hash;
-    if (isOther && found.hash !== one.baseline.disk && (await holdsProposal(one, one.baseline, found)))
-      return written(one.review);
-    if (!isFollowed(one)) return;
-    one.seen = { hash: found.hash, version: found.version };
+    const isCurrent = () => followed.has(one) && one.file === file;
+    if (!isCurrent() || !one.baseline) return;
+    const isOther = found.hash !== file.seen?.hash;
+    if (isOther && found.hash !== one.baseline.disk && (await holdsProposal(one, found))) return written(one);
+    if (!isCurrent()) return;
+    file.seen = { hash: found.hash, version: found.version };
     tell(one, isOther);
   }
 
-  async function holdsProposal(
-    { review }: Followed,
-    { proposed }: Baseline,
-    { bytes, hash }: DiskText,
-  ): Promise<boolean> {
+  async function holdsProposal({ id, baseline }: Review, { bytes, hash }: DiskText): Promise<boolean> {
     if (!bytes) return false;
-    if (hashOfPlain(bytes) === proposed) return true;
-    const { content } = await bridge.call("diff_read", { id: review.id });
+    if (hashOfPlain(bytes) === baseline?.proposed) return true;
+    const { content } = await bridge.call("diff_read", { id });
     return hashOf(content) === hash;
   }
 
-  function tell(one: Followed, isOther: boolean): void {
-    if (!one.baseline) return;
-    const stale = one.edited || one.seen?.hash !== one.baseline.disk;
-    if (!isOther && stale === one.stale) return;
-    one.stale = stale;
-    bridge.tell("diff_update", { id: one.review.id, stale });
+  function tell({ id, file, baseline }: Review, isOther: boolean): void {
+    if (!file || !baseline) return;
+    const stale = file.edited || file.seen?.hash !== baseline.disk;
+    if (!isOther && stale === file.stale) return;
+    file.stale = stale;
+    bridge.tell("diff_update", { id, stale });
   }
 
-  async function place(one: Followed): Promise<void> {
-    const { filePath } = one.review;
-    one.places = await disk.run(filePath, () => placesOf(filePath));
-    if (isFollowed(one)) watchAll();
+  async function place(one: Review, file: FollowedFile): Promise<void> {
+    file.places = await disk.run(one.filePath, () => placesOf(one.filePath));
+    if (followed.has(one)) watchAll();
   }
 
   return {
     async begin(review, original, proposed) {
-      const one = follow(review);
+      const file = follow(review);
       const [{ hash, version }] = await Promise.all([original, setImmediate()]); // the client is answered first
-      if (!isFollowed(one)) return;
-      one.seen = { hash, version };
-      one.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: one.edited };
-      noted(review, one.baseline);
-      tell(one, false);
-      await place(one);
-      lookAt([one]); // it was not watched until now
+      if (!followed.has(review) || review.file !== file) return;
+      file.seen = { hash, version };
+      review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };
+      noted();
+      tell(review, false);
+      await place(review, file);
+      lookAt([review]); // it was not watched until now
     },
-    resume(review, baseline) {
-      lookAt([follow(review, baseline)]);
+    resume(review) {
+      if (!review.baseline) return;
+      follow(review);
+      lookAt([review]);
     },
     edited(review, edited) {
-      const one = followed.get(review.id);
-      if (!one) return;
-      one.edited = edited;
-      if (!one.baseline) return;
-      one.baseline = { ...one.baseline, edited };
-      noted(review, one.baseline);
-      tell(one, false);
+      const { file, baseline } = review;
+      if (!file) return;
+      file.edited = edited;
+      if (!baseline) return;
+      review.baseline = { ...baseline, edited };
+      noted();
+      tell(review, false);
     },
     end(review) {
-      if (followed.delete(review.id)) watchAll();
+      if (followed.delete(review)) watchAll();
     },
     close() {
       followed.clear();
