@@ -15,7 +15,7 @@ import type { History } from "./history.ts";
 import { createPast } from "./past.ts";
 import type { Prompts } from "./prompts.ts";
 import { lookBefore, type ShellLook } from "./shell.ts";
-import { oldLines } from "./shown-lines.ts";
+import { oldLines, shownLines } from "./shown-lines.ts";
 
 /** So long Lua is waited for, which does not answer while Neovim asks something (milliseconds). */
 const LUA_PATIENCE = 200;
@@ -263,6 +263,11 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
         inTurn(() => {
           const change = files.get(path);
           if (change) bridge.tell("change_lines", { path, hunks: oldLines(change.text) });
+        }),
+      deleted_text_asked: ({ path }) =>
+        inTurn(() => {
+          const change = files.get(path);
+          if (change) bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") });
         }),
     },
     close() {

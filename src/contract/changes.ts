@@ -51,6 +51,8 @@ export const changeEvents = {
   changes_undo: ChosenChanges,
   /** The user wants to see what stood there before: answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
+  /** The user looks at a file that an agent has deleted: answered by `deleted_text`. */
+  deleted_text_asked: z.object({ path: z.string() }),
   /** Answered by `history_show` with the same id, and what happened below these directories. */
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
@@ -80,6 +82,8 @@ export interface ChangeCalls {
   change_show: { path: string; change?: ShownChange | undefined; edited: boolean };
   /** What stood in the place of each hunk, as text without line breaks; the first lines of it. */
   change_lines: { path: string; hunks: { id: number; lines: string[] }[] };
+  /** The text of a deleted file, without line breaks. */
+  deleted_text: { path: string; lines: string[] };
   /** A turn has ended in which the agent changed files without a review. */
   turn_changes: { cli: string; files: number; added: number; removed: number };
   /** The newest first. */

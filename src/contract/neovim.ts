@@ -108,6 +108,7 @@ export const results = {
   changes_follow: Nothing,
   change_show: Nothing,
   change_lines: Nothing,
+  deleted_text: Nothing,
   turn_changes: Nothing,
   history_show: Nothing,
   history_diff: Nothing,

@@ -170,6 +170,45 @@ t.test("a list by turn, old lines on demand, everything at once", async (t) => {
   t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
 });
 
+t.test("a deleted file opens from the list with its old text, and comes back from there", async (t) => {
+  const { bridge, nvim, agent, read, lines, changes } = await start(t, {
+    files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
+    args: ["a.txt"],
+  });
+  await agent.write("src/gone.txt", undefined);
+  await agent.write("kept.txt", undefined);
+  await nvim.waitFor("#require('gemini-bridge').changes() == 2", "both changes");
+  await nvim.command("GeminiChanges");
+  await nvim.command("cc 1");
+  await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 2", "the old text");
+  t.equal(await lines(), "caf\u00e9 old");
+  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-deleted://src/gone.txt");
+  t.same(await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.modified }"), [
+    false,
+    true,
+    false,
+  ]);
+  await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo brings it back/);
+  await nvim.command("GeminiUndo");
+  await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
+  t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
+  t.equal(await lines(), "caf\u00e9 old");
+  t.same(
+    await nvim.lua("return { vim.bo.modifiable, vim.bo.readonly, vim.bo.filetype }"),
+    [true, false, "text"],
+    "an ordinary buffer",
+  );
+
+  await nvim.command("cc 2");
+  await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[1] == 'x'", "the old text");
+  await nvim.command("GeminiKeep");
+  await says(bridge, /Kept 1 hunk in kept\.txt/);
+  t.same(await changes(), []);
+  t.notOk(existsSync(nvim.path("kept.txt")));
+  await nvim.command("buffer a.txt");
+  t.equal(await nvim.lua("return vim.fn.bufnr('gemini-deleted://')"), -1, "the old text is gone");
+});
+
 t.test("undoing several files reports the result in one message", async (t) => {
   const { bridge, nvim, agent, read, signs } = await start(t, {
     files: { "a.txt": "1\n", "b.txt": "1\n" },

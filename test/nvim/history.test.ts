@@ -57,13 +57,33 @@ t.test("an accepted proposal is in the history, opens as a diff and is taken bac
     end, vim.api.nvim_tabpage_list_wins(0))`),
   );
   t.same(shown, ["one caf\u00e9", "two caf\u00e9"]);
+  const names = z.array(z.string()).parse(
+    await nvim.lua(`return vim.tbl_map(function(win)
+      return vim.fn.bufname(vim.api.nvim_win_get_buf(win)) .. '|' .. vim.wo[win].winbar
+    end, vim.api.nvim_tabpage_list_wins(0))`),
+  );
+  t.match(names, [
+    /^gemini-history:\/\/a\.txt before [\d:]{8}\| a\.txt · before $/,
+    /^gemini-history:\/\/a\.txt after [\d:]{8}\| a\.txt · accepted by gemini at [\d:]{8} · :GeminiUndo takes it back · q closes $/,
+  ]);
+  const windows = Number(await nvim.lua("return #vim.api.nvim_list_wins()"));
+  await nvim.input("g?");
+  await nvim.waitFor(`#vim.api.nvim_list_wins() == ${windows + 1}`, "the list of keys");
+  await nvim.input("j");
+  await nvim.waitFor(`#vim.api.nvim_list_wins() == ${windows}`, "the list to close");
   await nvim.input(":GeminiUndo<CR>");
   await nvim.waitFor(
     () => readFileSync(nvim.path("a.txt"), "utf8").startsWith("one"),
     "the bytes from before",
   );
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "one\r\ncaf\u00e9\r\n");
-  await nvim.command("tabclose");
+  await nvim.waitFor(
+    async () => /Undid this change of gemini in a\.txt\./.test(await nvim.messages()),
+    "the result",
+  );
+  await nvim.input("q");
+  await nvim.waitFor(`${tabs} == 1`, "q to close the tab page");
+  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt", "and to go back");
 
   await nvim.lua("vim.g.wanted = 2");
   await nvim.input(":GeminiHistory<CR>");

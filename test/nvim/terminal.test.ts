@@ -43,6 +43,18 @@ t.test("the variables of a remote session stay the only ones", async (t) => {
   t.match(text, /SHLVL=[12]/, "as in a shell, of which bash goes by");
 });
 
+t.test("the buffers of terminals are named after the terminals", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.command("edit a.txt");
+  for (const command of ["Gemini", "Gemini! name=my\\ tests"]) {
+    await nvim.command(command);
+    await shows(nvim, /child <\d+>/);
+  }
+  const list = "vim.tbl_map(function(buf) return vim.fn.bufname(buf) end, vim.api.nvim_list_bufs())";
+  await nvim.waitFor(`#${list} == 3`, "no buffer to be left of the old names");
+  t.same(await nvim.lua(`return ${list}`), ["a.txt", "term://gemini", "term://my tests"]);
+});
+
 t.test(":Gemini toggles", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.command("edit a.txt");

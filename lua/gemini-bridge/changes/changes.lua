@@ -1,5 +1,6 @@
 --- What agents changed without a review, as the host tells it, until the user keeps or undoes it.
 local channel = require("gemini-bridge.bridge.channel")
+local deleted = require("gemini-bridge.changes.deleted")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local safely = require("gemini-bridge.editor.safely")
@@ -47,8 +48,12 @@ function M.all()
   end, order)
 end
 
---- The change of the file that a buffer shows.
-M.of_buffer = change_of
+--- The change of the file that a buffer shows, also of one that was deleted.
+---@param buf integer
+---@return gemini_bridge.Change?
+function M.of_buffer(buf)
+  return by_path[vim.b[buf].gemini_deleted or ""] or change_of(buf)
+end
 
 --- The change of a file that the user names.
 ---@param typed string
@@ -108,6 +113,9 @@ function M.show(params)
     local buf = path.buffer(name)
     if buf then
       signs.place(buf, by_path[name])
+    end
+    if not change or change.status ~= "deleted" then
+      deleted.forget(name)
     end
   end)
   if params.edited and change then

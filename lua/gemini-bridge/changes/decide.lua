@@ -2,7 +2,7 @@
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
-local past = require("gemini-bridge.changes.past")
+local past_diff = require("gemini-bridge.changes.past_diff")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 
@@ -46,7 +46,7 @@ local function choose(opts)
   local change = changes.of_buffer(vim.api.nvim_get_current_buf())
   if not change then
     return nil, "No agent has changed this file, or it is kept"
-  elseif opts.file then
+  elseif opts.file or change.status == "deleted" then
     return { { path = change.path } }
   end
   local line = vim.api.nvim_win_get_cursor(0)[1]
@@ -78,7 +78,7 @@ end
 --- history is shown, what it shows.
 ---@param opts gemini_bridge.ChangeOptions
 function M.undo(opts)
-  if not opts.path and not opts.all and past.take_back() then
+  if not opts.path and not opts.all and past_diff.take_back() then
     return
   end
   local chosen, problem = choose(opts)

@@ -3,6 +3,7 @@ local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
+local deleted = require("gemini-bridge.changes.deleted")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -77,12 +78,13 @@ end
 ---@return vim.quickfix.entry[]
 function M.quickfix()
   return vim.tbl_map(function(change)
-    local first = change.hunks[1]
+    local first, is_deleted = change.hunks[1], change.status == "deleted"
     return {
-      filename = change.path,
+      filename = not is_deleted and change.path or nil,
+      bufnr = is_deleted and deleted.buffer(change) or nil,
       lnum = math.max(first and first.line or 1, 1),
       text = summary(change),
-      valid = change.status ~= "deleted" and 1 or 0,
+      valid = 1,
     }
   end, by_turn())
 end

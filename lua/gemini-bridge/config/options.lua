@@ -124,7 +124,12 @@ return {
     "Have the terminal show a notification (OSC 9) when an agent waits or is done while Neovim has no focus.",
     a("boolean")
   ),
-  stable("diff.winbar", true, "Show file, hunks and keys above a review's windows.", a("boolean")),
+  stable(
+    "diff.winbar",
+    true,
+    "Show file, hunks and keys above the windows of a review and of |:GeminiHistory|.",
+    a("boolean")
+  ),
   stable("diff.keys.accept", "<LocalLeader>a", "Accept, as |:GeminiAccept| does.", checks.is_key, KEY),
   stable("diff.keys.reject", "<LocalLeader>r", "Reject, as |:GeminiReject| does.", checks.is_key, KEY),
   stable("diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor.", checks.is_key, KEY),

@@ -35,7 +35,7 @@
 ---@class gemini_bridge.Config.diff
 ---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room; or in one window, where deleted lines are virtual ones.
 ---@field write_accepts? boolean Accept with `:w` and its like. Otherwise only :GeminiAccept does.
----@field winbar? boolean Show file, hunks and keys above a review's windows.
+---@field winbar? boolean Show file, hunks and keys above the windows of a review and of :GeminiHistory.
 ---@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify

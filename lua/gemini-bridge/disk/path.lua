@@ -152,4 +152,15 @@ function M.display(path, width)
   return shown
 end
 
+--- The path as a part of a bar, see |gemini_bridge.BarPart|.
+---@param path string
+---@return gemini_bridge.BarPart
+function M.part(path)
+  return {
+    shorten = function(width)
+      return M.display(path, width)
+    end,
+  }
+end
+
 return M

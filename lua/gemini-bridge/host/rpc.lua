@@ -80,6 +80,12 @@ local calls = {
   changes_follow = { params = { active = "boolean" }, run = changes.follow },
   change_show = { params = { path = "string", edited = "boolean" }, run = changes.show },
   change_lines = { params = { path = "string", hunks = "table" }, run = look.show_old },
+  deleted_text = {
+    params = { path = "string", lines = "table" },
+    run = function(params)
+      require("gemini-bridge.changes.deleted").show(params)
+    end,
+  },
   turn_changes = {
     params = { cli = "string", files = "number", added = "number", removed = "number" },
     run = changes.turn_ended,

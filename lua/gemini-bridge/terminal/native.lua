@@ -149,6 +149,23 @@ function View:close()
   end
 end
 
+--- Gives a terminal's buffer a short name, unless another buffer has it. Neovim keeps the old name in an unlisted
+--- buffer, which has no use, and which must not become the alternate one.
+---@param buf integer
+---@param name string
+local function set_name(buf, name)
+  local old = vim.api.nvim_buf_get_name(buf)
+  local quoted = vim.fn.string("term://" .. name)
+  if not pcall(vim.cmd, ("keepalt call nvim_buf_set_name(%d, %s)"):format(buf, quoted)) then
+    return
+  end
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    if other ~= buf and vim.api.nvim_buf_get_name(other) == old then
+      vim.api.nvim_buf_delete(other, { force = true })
+    end
+  end
+end
+
 --- Runs a program in the buffer.
 ---@param spec gemini_bridge.TerminalSpec
 ---@return string? problem
@@ -176,6 +193,7 @@ function View:start(spec)
   if not ok or job <= 0 then
     return tostring(job)
   end
+  set_name(self.buf, spec.name)
   if self:focused() then
     self:resume()
   end

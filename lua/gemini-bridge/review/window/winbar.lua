@@ -1,4 +1,5 @@
 --- What a review says of itself above its windows.
+local bar = require("gemini-bridge.editor.bar")
 local config = require("gemini-bridge.config")
 local differences = require("gemini-bridge.review.hunks")
 local key_list = require("gemini-bridge.editor.key_list")
@@ -6,9 +7,6 @@ local path = require("gemini-bridge.disk.path")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
---- So much of a path is shown in the narrowest window (screen cells).
-local MIN_NAME = 8
 
 ---@param review gemini_bridge.Review
 ---@return string? # nil before they have been counted.
@@ -45,68 +43,24 @@ function M.note(review)
   end
 end
 
----@param text string
-local function escape(text)
-  return (text:gsub("%%", "%%%%"))
-end
-
---- A part of a bar. Where there is little room, the part with the lowest rank is left out first.
----@alias gemini_bridge.BarPart { text: string, rank: integer }
-
----@param text string|false|nil
----@param rank integer
----@return gemini_bridge.BarPart[] # Empty without a text.
-local function part(text, rank)
-  return text and { { text = text, rank = rank } } or {}
-end
-
---- What a proposal's bar says behind the path.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.BarPart[]
-local function facts(review)
+local function proposal_parts(review)
   local diff, position = config.get().diff, review.position
   local count, note, help = hunks(review), M.note(review), diff.keys.help
-  return vim
-    .iter({
-      part(position and (" · %d of %d"):format(position.number, position.count), 5),
-      part(count and " · " .. count, 4),
-      part(note and " · " .. note, 7),
-      part(diff.write_accepts and " · :w accepts" or " · :GeminiAccept", 6),
-      part(", :q rejects", 3),
-      part(help and (", %s keys"):format(key_list.name(help)), 1),
-    })
-    :flatten()
-    :totable()
-end
-
---- The proposal's bar. Where there is little room the path is shortened first, then whole parts are left out.
----@param review gemini_bridge.Review
----@param width integer Screen cells.
----@return string
-local function proposal_bar(review, width)
-  local name = { text = "", rank = math.huge }
-  local parts = vim.list_extend({ { text = "Proposal for ", rank = 2 }, name }, facts(review))
-  local function join()
-    return (" %s "):format(vim
-      .iter(parts)
-      :map(function(each)
-        return each.text
-      end)
-      :join(""))
+  local parts = { { text = "Proposal for ", rank = 2 }, path.part(review.filePath) }
+  ---@param text string|false|nil
+  ---@param rank integer
+  local function add(text, rank)
+    parts[#parts + 1] = text and { text = text, rank = rank } or nil
   end
-  local function room()
-    return width - vim.fn.strdisplaywidth(join())
-  end
-  local shortest = math.min(vim.fn.strdisplaywidth(path.display(review.filePath)), MIN_NAME)
-  for rank = 1, 7 do
-    if room() < shortest then
-      parts = vim.tbl_filter(function(each)
-        return each.rank ~= rank
-      end, parts)
-    end
-  end
-  name.text = path.display(review.filePath, math.max(room(), MIN_NAME))
-  return escape(join())
+  add(position and (" · %d of %d"):format(position.number, position.count), 5)
+  add(count and " · " .. count, 4)
+  add(note and " · " .. note, 7)
+  add(diff.write_accepts and " · :w accepts" or " · :GeminiAccept", 6)
+  add(", :q rejects", 3)
+  add(help and (", %s keys"):format(key_list.name(help)), 1)
+  return parts
 end
 
 --- Shows the state of a review that is on the screen.
@@ -122,9 +76,9 @@ function M.update(review)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
     local text
     if buf == view.buffers.proposal then
-      text = proposal_bar(review, width)
+      text = bar.fit(proposal_parts(review), width)
     elseif buf == view.buffers.original then
-      text = " " .. escape(path.display(review.filePath, math.max(width - 2, MIN_NAME))) .. " "
+      text = bar.fit({ path.part(review.filePath) }, width)
     end
     -- A window of one line has no room for it.
     pcall(window.set, win, text and { winbar = text } or {})

@@ -1,0 +1,76 @@
+--- Shows the old text of a file that a CLI has deleted, read-only. The file's own name would open an empty buffer.
+local channel = require("gemini-bridge.bridge.channel")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Buffers by the path of the deleted file. Each is read when a window shows it.
+local buffers = {} ---@type table<string, integer>
+
+---@param change gemini_bridge.Change
+---@return integer buf
+local function create(change)
+  local buf = vim.fn.bufadd("gemini-deleted://" .. path.display(change.path))
+  vim.b[buf].gemini_deleted = change.path
+  vim.api.nvim_create_autocmd("BufReadCmd", {
+    buffer = buf,
+    callback = function()
+      local options = vim.bo[buf]
+      options.buftype, options.swapfile, options.modeline = "nofile", false, false
+      options.modifiable, options.readonly = false, true
+      options.syntax = vim.filetype.match({ filename = change.path }) or ""
+      channel.notify("deleted_text_asked", { path = change.path })
+      local remedy = change.fixed and "It cannot be undone: " .. change.fixed
+        or ":GeminiUndo brings it back, :GeminiKeep agrees."
+      notify(("%s deleted %s. %s"):format(change.cli, path.display(change.path, 20), remedy))
+    end,
+  })
+  return buf
+end
+
+--- The buffer for a deleted file.
+---@param change gemini_bridge.Change
+---@return integer buf
+function M.buffer(change)
+  local known = buffers[change.path]
+  if not known or not vim.api.nvim_buf_is_valid(known) then
+    known = create(change)
+    buffers[change.path] = known
+  end
+  return known
+end
+
+--- Takes the old text from the host.
+---@param params { path: string, lines: string[] }
+function M.show(params)
+  local buf = buffers[params.path]
+  if buf and vim.api.nvim_buf_is_loaded(buf) then
+    vim.bo[buf].modifiable = true
+    vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
+    vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+  end
+end
+
+--- The user has decided, or the file is back. Then its windows show the file again, else the old text until it is left.
+---@param file string
+function M.forget(file)
+  local buf = buffers[file]
+  buffers[file] = nil
+  if not buf or not vim.api.nvim_buf_is_valid(buf) then
+    return
+  end
+  if vim.uv.fs_stat(file) then
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      vim.api.nvim_win_set_buf(win, vim.fn.bufadd(file))
+    end
+  end
+  if #vim.fn.win_findbuf(buf) == 0 then
+    window.delete_buffer(buf)
+  else
+    vim.bo[buf].bufhidden = "wipe"
+  end
+end
+
+return M
