@@ -72,6 +72,27 @@ t.test("a draft is kept", async (t) => {
   });
 });
 
+t.test("after :bdelete the prompt is as before, and its text is among the last ones", async (t) => {
+  const nvim = await start(t);
+  await nvim.command("set nohidden");
+  for (const command of ["bdelete!", "bunload!"]) {
+    await nvim.input(`:GeminiPrompt before ${command}<CR>:${command}<CR>`);
+    t.equal(past(nvim)[0], `before ${command}`);
+    await nvim.input(":GeminiPrompt<CR>");
+    t.same(await text(nvim), [""]);
+    t.same(
+      await nvim.lua("return { vim.bo.filetype, vim.bo.buftype, vim.bo.bufhidden, vim.bo.omnifunc ~= '' }"),
+      ["markdown", "acwrite", "hide", true],
+    );
+    await nvim.input(`iafter ${command}<Esc>:q<CR>`);
+    t.notOk(await nvim.lua(`return ${isOpen}`), "it closes and stays a draft");
+    await nvim.input(":GeminiPrompt<CR>ZZ");
+    await receives(nvim, `<after ${command} >\r`);
+    await nvim.waitFor(`not (${isOpen})`, "the window to close");
+  }
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});
+
 t.test(":GeminiPrompt! brings the last ones back", async (t) => {
   const nvim = await start(t);
   await nvim.input(":GeminiPrompt!<CR>");

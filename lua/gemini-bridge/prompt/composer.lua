@@ -65,6 +65,14 @@ local function create()
       vim.api.nvim_del_augroup_by_id(group)
     end,
   })
+  -- |:bdelete| takes the text and the options, and leaves the name.
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = group,
+    buffer = buf,
+    callback = function()
+      history.add(text_of(buf) or "")
+    end,
+  })
   -- It leaves no command line by which a write is known for the user's.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
   -- A draft must not keep Neovim from ending, nor be lost with it.
@@ -85,6 +93,10 @@ local function show()
     vim.cmd.normal({ "\27", bang = true }) -- or Visual mode would come along
   end
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
+  if buf > 0 and not vim.api.nvim_buf_is_loaded(buf) then
+    window.delete_buffer(buf)
+    buf = -1
+  end
   buf = buf > 0 and buf or create()
   local win = vim.fn.win_findbuf(buf)[1]
   if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
