@@ -19,7 +19,7 @@ export function checkInstallation(
   if (facts) findings.ok(`Neovim ${facts.version}`);
   checkNode(findings);
   if (facts) checkNpm(findings);
-  if (facts?.isStale) findings.error("The Node part was updated, but not built again", ":GeminiBuild");
+  if (facts?.isStale) findings.error("The Node part was updated but not rebuilt", ":GeminiBuild");
   else findings.ok("The Node part is built");
   if (facts?.remotePlugin) checkRemotePlugin(findings, facts.remotePlugin);
   if (table.size === 0)

@@ -180,7 +180,7 @@ t.test(":GeminiGate", async (t) => {
   await nvim.command("GeminiGate on cli=qwen");
   await nvim.waitFor(
     async () =>
-      /Usage: :GeminiGate[\s\S]*no CLI of the name nobody[\s\S]*Qwen Code cannot be gated/.test(
+      /Usage: :GeminiGate[\s\S]*unknown CLI 'nobody'[\s\S]*Qwen Code cannot be gated/.test(
         await nvim.messages(),
       ),
     "what is wrong",

@@ -70,7 +70,7 @@ t.test("discovery file and environment", async (t) => {
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), "1", "the inherited value is back");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_STDIO_COMMAND"), "code");
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
-  await says(t, nvim, [`The bridge runs on port ${file.port}`, "The bridge has stopped"]);
+  await says(t, nvim, [`The bridge is running on port ${file.port}`, "The bridge has stopped"]);
 });
 
 t.test("context follows the user", async (t) => {
@@ -174,7 +174,7 @@ t.test("what cannot be shown is refused with a sentence", async (t) => {
   t.equal(unknown.isError, true);
   t.match(JSON.stringify(unknown.content), /no diff is open for/);
   t.same(client.errors, []);
-  await says(t, nvim, [`The bridge runs on port ${discovery.port}`]);
+  await says(t, nvim, [`The bridge is running on port ${discovery.port}`]);
 });
 
 t.test("starting is idempotent and a stop cancels it", async (t) => {
@@ -190,7 +190,7 @@ t.test("starting is idempotent and a stop cancels it", async (t) => {
   await nvim.waitFor(`${state} == 'running' and ${pid} ~= ${before}`, "the restart to end", 10_000);
   const [file, ...others] = readDiscovery(nvim.dirs.tmp);
   t.equal(others.length, 0);
-  await says(t, nvim, [`The bridge runs again, on port ${file?.port}`]);
+  await says(t, nvim, [`The bridge was restarted on port ${file?.port}`]);
 });
 
 t.test("a start that fails says why", async (t) => {

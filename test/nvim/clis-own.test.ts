@@ -21,11 +21,11 @@ t.test("each is told of by its own name and ways", async (t) => {
   await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");
   t.match(
     String(await nvim.lua("return vim.fn.execute('GeminiEnv')")),
-    /^# LLxprt Code takes these only where there is TERM_PROGRAM=vscode, too\.$/m,
+    /^# LLxprt Code uses these only if TERM_PROGRAM=vscode is set, too\.$/m,
   );
   t.match(
     await nvim.lua("return require('gemini-bridge.report.status_view').lines()"),
-    /none yet: :Gemini, or run gemini here/,
+    /none yet: run :Gemini, or gemini in a shell/,
   );
 });
 
@@ -53,12 +53,12 @@ t.test("messages about its reviews name it", async (t) => {
   t.match(await nvim.messages(), /Qwen Code is gone; it missed that you rejected \/a\.txt/);
 
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /there is no CLI of the name none, but gemini, qwen, llxprt/);
+  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt/);
   rmSync(join(nvim.dirs.home, "bin/gemini")); // it would be asked for its release
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
-    /WARNING option terminal\.cli: there is no CLI of the name none, but gemini, qwen, llxprt/,
+    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt/,
   );
 });
 
@@ -71,7 +71,7 @@ t.test("without Gemini CLI, and without any", async (t) => {
   );
   t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_SERVER_PORT"), null);
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /there is no CLI of the name gemini, but qwen/);
+  t.match(await nvim.messages(), /unknown CLI 'gemini'; known: qwen/);
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
   await nvim.lua(
@@ -107,10 +107,10 @@ t.test("a prompt goes into whichever the user has started", async (t) => {
 t.test("what is no profile is a message, and costs the others nothing", async (t) => {
   const nvim = await startWithClis(t);
   const bad: [clis: string, says: RegExp][] = [
-    ["{ ola = {} }", /clis\.ola\.like is missing: gemini, qwen or llxprt$/],
+    ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen or llxprt$/],
     ['{ ola = { like = "none" } }', /clis\.ola\.like must be gemini, qwen or llxprt, not "none"/],
     ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen or llxprt, not 7/],
-    ['{ qwen = { like = "gemini" } }', /clis\.qwen\.like cannot be: it is known/],
+    ['{ qwen = { like = "gemini" } }', /clis\.qwen\.like cannot be changed for a known CLI/],
     ["{ qwen = true }", /clis\.qwen must be a table, or false/],
     [
       '{ qwen = { cmd = "qwen" } }',
@@ -123,16 +123,16 @@ t.test("what is no profile is a message, and costs the others nothing", async (t
       /clis\.qwen\.directory must be a path that begins with "~\/" or "\/"/,
     ],
     ['{ qwen = { directory = "/a\\0b" } }', /clis\.qwen\.directory must be a path/],
-    [
-      '{ qwen = { file = "../{port}.lock" } }',
-      /clis\.qwen\.file must be the name of a file, with {port} in it/,
-    ],
-    ['{ qwen = { env = "a b" } }', /clis\.qwen\.env must be the beginning of the names of variables/],
+    ['{ qwen = { file = "../{port}.lock" } }', /clis\.qwen\.file must be a file name that contains {port}/],
+    ['{ qwen = { env = "a b" } }', /clis\.qwen\.env must be a prefix of variable names/],
     ['{ qwen = { label = "a\\nb" } }', /clis\.qwen\.label must be a name/],
-    ['{ qwen = { colour = "red" } }', /clis\.qwen has no colour: there are args, cmd, directory, env/],
-    ['{ ["../x"] = { like = "qwen" } }', /clis\.\.\.\/x is no name: letters, digits, - and _ are/],
-    ['{ "qwen" }', /^option clis must be a table by name/],
-    ["false", /^option clis must be a table by name/],
+    [
+      '{ qwen = { colour = "red" } }',
+      /clis\.qwen has no field colour; the fields are args, cmd, directory, env/,
+    ],
+    ['{ ["../x"] = { like = "qwen" } }', /clis\.\.\.\/x is not a valid name: use letters, digits, - and _/],
+    ['{ "qwen" }', /^option clis must be a table with false or a table/],
+    ["false", /^option clis must be a table with false or a table/],
   ];
   const set = "return require('gemini-bridge.config').set";
   const names = `return vim.tbl_map(function(cli) return cli.name end, require('gemini-bridge.config.clis').all())`;

@@ -134,7 +134,7 @@ t.test("which one is run, and how", async (t) => {
   t.equal(await ran("Gemini cli=ola"), "ola --approval-mode default");
   t.equal(await nvim.lua("return vim.b.gemini_terminal"), "ola");
   await nvim.command("Gemini cli=none");
-  t.match(await nvim.messages(), /there is no CLI of the name none, but gemini, qwen, llxprt, ola/);
+  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, ola/);
   t.same(await nvim.lua("return vim.fn.getcompletion('Gemini cli=', 'cmdline')"), [
     "cli=gemini",
     "cli=qwen",

@@ -13,16 +13,19 @@ t.test("starting and stopping says in a word what happened", async (t) => {
   const said = async () => (await nvim.messages()).trim().split("\n");
 
   await nvim.input(":GeminiStop<CR>");
-  await says(nvim, /^gemini-bridge: The bridge was not running$/);
+  await says(nvim, /^gemini-bridge: The bridge is not running$/);
   await nvim.input(":GeminiStart<CR>");
   await bridge.is("running");
-  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs on port ${bridge.file().port}$`));
+  await says(nvim, new RegExp(`^gemini-bridge: The bridge is running on port ${bridge.file().port}$`));
   await nvim.input(":GeminiStart<CR>");
-  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs already, on port ${bridge.file().port}$`));
+  await says(
+    nvim,
+    new RegExp(`^gemini-bridge: The bridge is already running on port ${bridge.file().port}$`),
+  );
   const host = await bridge.host();
   await nvim.input(":GeminiRestart<CR>");
   await bridge.nextHost(host);
-  await says(nvim, new RegExp(`^gemini-bridge: The bridge runs again, on port ${bridge.file().port}$`));
+  await says(nvim, new RegExp(`^gemini-bridge: The bridge was restarted on port ${bridge.file().port}$`));
   await nvim.input(":GeminiStop<CR>");
   await says(nvim, /^gemini-bridge: The bridge has stopped$/);
   t.equal((await said()).length, 5, "and nothing else");
@@ -36,10 +39,10 @@ t.test("starting and stopping says in a word what happened", async (t) => {
 
   await t.test("a start after a stop runs", async (t) => {
     await nvim.command("GeminiStart");
-    await says(nvim, /The bridge runs on port \d+$/);
+    await says(nvim, /The bridge is running on port \d+$/);
     await nvim.command("messages clear");
     await nvim.lua("vim.cmd('GeminiStop') vim.cmd('GeminiStart')");
-    await says(nvim, /The bridge runs on port \d+$/);
+    await says(nvim, /The bridge is running on port \d+$/);
     t.equal((await said()).length, 1);
   });
 

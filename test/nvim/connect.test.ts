@@ -17,7 +17,7 @@ t.test("a file of an ordinary user is not written", async (t) => {
   t.match(await obstacle(bridge), /does not belong to root/);
   t.match(
     (await bridge.nvim.messages()).trim(),
-    /^gemini-bridge: The bridge runs on port \d+$/,
+    /^gemini-bridge: The bridge is running on port \d+$/,
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);

@@ -80,9 +80,9 @@ for (const { columns, set } of screens) {
     await nvim.lua("vim.uv.fs_unlink(...)", join(nvim.dirs.tmp, "gemini"));
     await nvim.input(":GeminiStart<CR>");
     await bridge.is("running");
-    await isFree("a start", /The bridge runs on/);
+    await isFree("a start", /The bridge is running on/);
     await nvim.input(":GeminiStart<CR>");
-    await isFree("another", /runs already/);
+    await isFree("another", /is already running/);
 
     const separated = nvim.path(`${LONG}/with:colon`);
     mkdirSync(separated);

@@ -84,7 +84,7 @@ t.test(":GeminiStatus follows what happens", async (t) => {
     args: ["b.txt", "a.txt"],
   });
   await nvim.command("GeminiStatus");
-  await viewShows(nvim, /^State +stopped, :GeminiStart\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
+  await viewShows(nvim, /^State +stopped, start with :GeminiStart\n[\s\S]*^Log +\S+gemini-bridge\.log$/m);
   t.equal(await nvim.lua("return vim.bo.modifiable"), false);
   await startBridge(nvim);
   await viewShows(nvim, /^State +running on port \d+, process \d+$/m);
@@ -97,7 +97,7 @@ t.test(":GeminiStatus follows what happens", async (t) => {
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);
   await nvim.command("GeminiShare off");
-  await viewShows(nvim, /^Shared +nothing: paused, :GeminiShare on$/m);
+  await viewShows(nvim, /^Shared +nothing: paused, resume with :GeminiShare on$/m);
   const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
   await nvim.command("GeminiStatus");
   t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows, "there is one view");
@@ -127,7 +127,8 @@ t.test(":GeminiStatus says which of several Neovims a CLI elsewhere takes", asyn
     );
   for (const nvim of [first, second]) {
     await nvim.command("GeminiStatus");
-    const expected = (await own(nvim)) === winner ? "takes this one." : `takes the one of process ${winner}.`;
+    const expected =
+      (await own(nvim)) === winner ? "connects to this one." : `connects to process ${winner}.`;
     const says = `Others      2 editors are open here; a CLI in another terminal ${expected}`;
     await t.resolves(viewShows(nvim, new RegExp(`^${says.replace(".", "\\.")}$`, "m")), says);
   }
@@ -138,7 +139,7 @@ const Environment = z.record(z.string(), z.string());
 t.test(":GeminiEnv leads a shell elsewhere to this Neovim", async (t) => {
   const nvim = await startNvim(t, { env: { no_proxy: "it's,$HOME" } });
   await nvim.input(":GeminiEnv<CR>");
-  t.match(await nvim.messages(), /The bridge does not run/);
+  t.match(await nvim.messages(), /The bridge is not running/);
   await startBridge(nvim);
   const printed = await nvim.lua("return vim.fn.execute('GeminiEnv')");
   const copied = String(await nvim.lua("return vim.fn.getreg('\"')"));

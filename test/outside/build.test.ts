@@ -52,7 +52,10 @@ t.test("build.lua says what is missing and what to do", async (t) => {
 
   await t.test("a node that is not Node", async (t) => {
     const { nvim, copy } = await startBeside(t, { node: { script: "echo no version is set >&2; exit 126" } });
-    t.match(await buildError(nvim, copy), /^gemini-bridge: node --version gives no version; install Node 20/);
+    t.match(
+      await buildError(nvim, copy),
+      /^gemini-bridge: node --version printed no version; install Node 20/,
+    );
   });
 
   await t.test("no npm", async (t) => {
@@ -71,6 +74,6 @@ t.test("build.lua says what is missing and what to do", async (t) => {
   await t.test("no connection", async (t) => {
     const { nvim, copy } = await startBeside(t, undefined, { npm_config_registry: "http://127.0.0.1:9/" });
     const error = String(await buildError(nvim, copy));
-    t.match(error, /npm does not reach its registry: check the network/);
+    t.match(error, /npm cannot reach its registry: check the network/);
   });
 });

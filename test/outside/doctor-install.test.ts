@@ -68,7 +68,7 @@ t.test("an update under a running bridge", async (t) => {
   appendFileSync(join(copy, "src/base/log.ts"), "// changed\n");
   t.match(
     (await examine(nvim))["Installation"],
-    /ERROR The Node part was updated, but not built again -> :GeminiBuild/,
+    /ERROR The Node part was updated but not rebuilt -> :GeminiBuild/,
   );
 
   build();

@@ -94,7 +94,7 @@ t.test(":GeminiExtension", async (t) => {
   await nvim.command("GeminiExtension update");
   await says(/Usage: :GeminiExtension install/);
   await nvim.command("GeminiExtension install nobody");
-  await says(/no CLI of the name nobody/);
+  await says(/unknown CLI 'nobody'/);
 });
 
 t.test("a link to a folder that is gone", async (t) => {

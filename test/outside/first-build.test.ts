@@ -52,7 +52,7 @@ t.test(":GeminiStart offers to build", async (t) => {
   await shows(nvim, QUESTION);
   await nvim.type("1\r");
   await nvim.waitFor(isRunning, "the bridge to run", 20_000);
-  await shows(nvim, /^gemini-bridge: The bridge runs on port \d+/m);
+  await shows(nvim, /^gemini-bridge: The bridge is running on port \d+/m);
 });
 
 t.test("a no is a no", async (t) => {
@@ -81,7 +81,7 @@ t.test("the question is the user's own vim.ui.select, when there is one", async 
   await nvim.type(":GeminiStart\r");
   await nvim.waitFor(isRunning, "the bridge to run", 20_000);
   t.same(await nvim.lua("return asked"), [
-    ["Build, and go on", "Not now"],
+    ["Build and continue", "Not now"],
     "gemini-bridge is not built yet. Build it now?",
   ]);
 });
@@ -98,7 +98,7 @@ t.test("without npm there is no question, but a reason", async (t) => {
   const report = String(
     await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"),
   );
-  t.match(report, /ERROR The Node part cannot be built: npm is not on PATH; it comes with Node/);
+  t.match(report, /ERROR The Node part cannot be built: npm is not on PATH; install it with Node/);
 });
 
 t.test("a failed build of vim.pack is one notice", async (t) => {
@@ -156,13 +156,13 @@ t.test("after an update a bridge that runs is offered to be started anew, once",
     appendFileSync(join(copy, "src/index.ts"), "\n");
     build();
   };
-  const asks = /gemini-bridge was updated, but the bridge runs as it was before\. Restart it\?/;
+  const asks = /gemini-bridge was updated, but the old version is running\. Restart the bridge\?/;
 
   update();
   await nvim.type(":GeminiStart\r");
   await shows(nvim, asks);
   await nvim.type("2\r");
-  await shows(nvim, /The bridge runs already/);
+  await shows(nvim, /The bridge is already running/);
   await nvim.type(":GeminiStart\r");
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "no question a second time");
   t.equal(await nvim.lua(host), before);

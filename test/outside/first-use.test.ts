@@ -39,7 +39,7 @@ t.test("the first use, and an update without a build", async (t) => {
   await nvim.command("messages clear");
   await nvim.input(":GeminiStart<CR>");
   await nvim.waitFor(
-    async () => /it was updated, but not built again; run :GeminiBuild/.test(await nvim.messages()),
+    async () => /it was updated but not rebuilt; run :GeminiBuild/.test(await nvim.messages()),
     "what is wrong to be said",
   );
   await nvim.command("GeminiBuild");

@@ -102,7 +102,7 @@ t.test("a directory above that others can write to", async (t) => {
   t.match(await obstacle(bridge), /is writable by others than root/);
   t.match(
     (await bridge.nvim.messages()).trim(),
-    /^gemini-bridge: The bridge runs on port \d+$/,
+    /^gemini-bridge: The bridge is running on port \d+$/,
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);

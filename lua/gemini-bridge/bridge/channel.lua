@@ -1,14 +1,14 @@
---- What is said to the attached host: events, each with its data.
+--- Sends events to the attached host.
 local config = require("gemini-bridge.config")
 local decisions = require("gemini-bridge.bridge.decisions")
 
 local M = {}
 
---- Of the host that has attached.
+--- Channel of the attached host.
 local channel ---@type integer?
 
---- Events go to this host from now on, or to none.
----@param attached? integer Its channel.
+--- Sets the host for events.
+---@param attached? integer Channel of the host; nil for none.
 function M.set(attached)
   channel = attached
 end
@@ -30,7 +30,7 @@ local function send(event, payload)
   return (pcall(vim.rpcnotify, channel, "gemini_bridge", event, payload))
 end
 
---- Sends an event to the host. One that cannot be sent is dropped: a host that starts asks for the state of things.
+--- Sends an event to the host. Without a host the event is dropped, because a new host asks for the current state.
 ---@param event string See `events` in src/contract/neovim.ts.
 ---@param payload table
 ---@return boolean sent
@@ -38,11 +38,11 @@ function M.notify(event, payload)
   return send(event, payload)
 end
 
---- Sends what the user decided of a review. It is kept until it has arrived, over a crash of the host.
+--- Sends the user's decision on a review. The decision is kept until the host has settled it, also across a crash.
 ---@param event "diff_accepted"|"diff_rejected"
 ---@param payload { id: integer, content?: string }
----@param asker string What the user knows the CLI as.
----@param text_id? string What the host knows the content by, which then need not travel.
+---@param asker string Name of the CLI for messages.
+---@param text_id? string Id by which the host knows the content, sent instead of the content.
 function M.decide(event, payload, asker, text_id)
   decisions.add(event, payload, asker)
   send(event, text_id and { id = payload.id, textId = text_id } or payload)

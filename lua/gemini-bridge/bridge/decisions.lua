@@ -1,28 +1,27 @@
---- What must outlive a host: the user's decisions, until the client knows of them, and what the host itself wants the
---- next one to know.
+--- Keeps data for the next host: the user's decisions until they are delivered, and the memory of the last host.
 local M = {}
 
 ---@class gemini_bridge.Decision
 ---@field [1] string Event: "diff_accepted" or "diff_rejected".
----@field [2] { id: integer, content?: string } Its payload.
+---@field [2] { id: integer, content?: string } Payload.
 
 ---@type gemini_bridge.Decision[]
 local undelivered = {}
---- Whom each is for, by the id of its review.
+--- Names of the CLIs that wait for the decisions, by review id.
 ---@type table<integer, string>
 local askers = {}
 local memory ---@type { sessions: table[], diffs: { id: integer, filePath: string }[] }?
 
---- Keeps a decision until the host is done with it.
+--- Keeps a decision until the host has settled it.
 ---@param event string
 ---@param payload { id: integer, content?: string }
----@param asker string What the user knows the CLI as.
+---@param asker string Name of the CLI for messages.
 function M.add(event, payload, asker)
   undelivered[#undelivered + 1] = { event, payload }
   askers[payload.id] = asker
 end
 
---- Forgets whom one is for.
+--- Removes and returns the name of the CLI.
 ---@param id integer
 ---@return string
 local function take_asker(id)
@@ -31,13 +30,13 @@ local function take_asker(id)
   return asker
 end
 
---- Those that the host is not done with, oldest first.
+--- Returns the unsettled decisions, oldest first.
 ---@return gemini_bridge.Decision[]
 function M.list()
   return undelivered
 end
 
---- Where the decision on a review is among those.
+--- Returns the position of the decision on a review.
 ---@param id integer
 ---@return integer?
 local function index_of(id)
@@ -48,15 +47,15 @@ local function index_of(id)
   end
 end
 
---- What the user accepted. Raises when the host is done with it.
+--- Returns the accepted text. Raises an error if the decision is settled.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read(params)
-  local i = index_of(params.id) or error("this decision is settled already", 0)
+  local i = index_of(params.id) or error("this decision is already settled", 0)
   return { content = undelivered[i][2].content }
 end
 
---- Takes one out.
+--- Removes and returns a decision.
 ---@param id integer
 ---@return gemini_bridge.Decision?
 ---@return string? asker
@@ -67,20 +66,21 @@ function M.take(id)
   end
 end
 
---- Keeps what the host wants the next one to know.
+--- Stores the memory of the host for its successor.
 ---@param new { sessions: table[], diffs: { id: integer, filePath: string }[] } See `Memory` in src/contract/neovim.ts.
 function M.remember(new)
   memory = new
 end
 
---- What the last host wanted the next one to know.
+--- Returns the memory of the last host.
 ---@return { sessions: table[], diffs: { id: integer, filePath: string }[] }?
 function M.memory()
   return memory
 end
 
---- The bridge was stopped, which closes all reviews: takes all decisions out. Sessions go on with a later host.
----@return { [1]: gemini_bridge.Decision, [2]: string, [3]: string? }[] lost Each with its asker and its file.
+--- Removes and returns all decisions, after the bridge was stopped and all reviews were closed. The memory stays,
+--- because sessions continue with a later host.
+---@return { [1]: gemini_bridge.Decision, [2]: string, [3]: string? }[] lost Each with the name of its CLI and its file.
 function M.abandon()
   local paths, lost = {}, undelivered
   for _, diff in ipairs(memory and memory.diffs or {}) do

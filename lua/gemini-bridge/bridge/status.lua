@@ -1,52 +1,52 @@
---- What is known of the bridge, pushed by the host, so that asking costs no round trip.
+--- Holds the status that the host pushes, so that reading it costs no round trip, and fires the `User` events.
 local safely = require("gemini-bridge.editor.safely")
 
 local M = {}
 
 ---@class gemini_bridge.HostStatus
 ---@field state "starting"|"running"|"stopping"|"stopped"
----@field version? string The plugin's own.
----@field build? string What the host was built from.
+---@field version? string Version of the plugin.
+---@field build? string Identifies the build of the host.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
----@field discoveryFiles? string[] One for each CLI that may come.
+---@field discoveryFiles? string[] One for each kind of CLI.
 ---@field tokens? table<string, string> By CLI.
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[]
----@field hooks? boolean A hook of any CLI was received, connected or not.
----@field connection? string Why a CLI in a terminal here does not connect without a question, where that is so.
----@field shared? gemini_bridge.Shared While a CLI is connected.
----@field editors? gemini_bridge.Editors When the user has asked for the status.
----@field calls? integer How many tools models have called.
----@field asking? { name: string, version: string }[] The clients whose models can ask it.
+---@field hooks? boolean Whether a hook of any CLI was received, connected or not.
+---@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
+---@field shared? gemini_bridge.Shared Set while a CLI is connected.
+---@field editors? gemini_bridge.Editors Set after the user has opened the status view.
+---@field calls? integer Number of tool calls by models.
+---@field asking? { name: string, version: string }[] The clients whose models can call tools.
 ---@field error? string
 
---- What a CLI in another terminal finds in the current directory.
+--- The editors that a CLI in another terminal finds from the current directory.
 ---@class gemini_bridge.Editors
 ---@field count integer
----@field pid integer Process of the one that it takes.
----@field isOwn boolean It takes this Neovim.
+---@field pid integer Process of the editor that the CLI chooses.
+---@field isOwn boolean Whether the CLI chooses this Neovim.
 
---- What connected CLIs are told now, and what is kept from them.
+--- What connected CLIs are told now, and what is withheld from them.
 ---@class gemini_bridge.Shared
----@field paused boolean The user has paused sharing.
+---@field paused boolean Whether the user has paused sharing.
 ---@field files string[] Absolute paths of the open files, the last focused first.
----@field active? string The one of them that the user looks at.
----@field selected? integer Length of the selected text in UTF-16 units.
----@field excluded? string The file that the user looks at, when it is one that must not be shared.
+---@field active? string Path of the active file.
+---@field selected? integer Length of the selected text (UTF-16 units).
+---@field excluded? string Path of the active file if it must not be shared.
 
 ---@class gemini_bridge.ClientInfo
 ---@field id string Session id.
----@field cli string Which CLI it is, by its name in the option `clis`.
----@field label string What the user knows that as.
+---@field cli string Name of the CLI in the option `clis`.
+---@field label string Name of that CLI for the user.
 ---@field name string
 ---@field version string
 ---@field connectedAt number Unix milliseconds.
----@field port? integer The CLI's end of its event stream's connection.
----@field interrupted boolean It says "Disconnected" until the user types `/ide enable` in it.
----@field activity "idle"|"working"|"waiting" What its agent is doing, as far as its hooks tell.
----@field hooks boolean A hook of it was received. Without hooks its edits are neither tracked nor gated.
----@field terminal? string The terminal of `:Gemini` that it runs in, as far as known.
+---@field port? integer The CLI's port of the connection of its event stream.
+---@field interrupted boolean Whether the CLI shows "Disconnected" until the user types `/ide enable` there.
+---@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks.
+---@field hooks boolean Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.
+---@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
 
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
@@ -82,24 +82,24 @@ function M.address()
   return address
 end
 
---- What the user is told of a CLI: Gemini CLI and its kin give the name of a class of theirs as their own (0.61.0,
---- `IdeClient`).
----@param client string Its name, or the terminal's that it runs in.
----@param label string What it is known as.
+--- Returns the name of a client for the user. Gemini CLI and derived CLIs report the name of a class as their own
+--- (0.61.0, `IdeClient`): replace it with the label.
+---@param client string Name of the client or of its terminal.
+---@param label string Name of the CLI for the user.
 ---@return string
 function M.plain(client, label)
   return client == "streamable-http-client" and label or client
 end
 
---- The name of a connected CLI for the user: its terminal, if known.
+--- Returns the name of a connected CLI for the user: its terminal, if known.
 ---@param client gemini_bridge.ClientInfo
 ---@return string
 function M.name(client)
   return client.terminal or M.plain(client.name, client.label)
 end
 
---- The terminals of the connected CLIs, for where several are to be told apart.
----@param activity? "idle"|"working"|"waiting" Only of those that do this.
+--- Returns the names of connected CLIs for the user, to tell several apart.
+---@param activity? "idle"|"working"|"waiting" Only CLIs with this activity.
 ---@return string[]
 function M.names(activity)
   return vim
@@ -111,7 +111,7 @@ function M.names(activity)
     :totable()
 end
 
---- Takes a new status and fires the events that tell the difference.
+--- Sets a new status, and fires the events for the differences.
 ---@param new gemini_bridge.HostStatus
 function M.set(new)
   local old = current

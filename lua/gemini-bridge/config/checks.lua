@@ -1,7 +1,7 @@
---- What values of options may be: a check, and what a valid value is called, where the check alone says it.
+--- Checks values of options. Some functions return a check and a description of valid values for messages.
 local M = {}
 
---- One of these words, and how a message names them.
+--- Accepts one of these words.
 ---@param ... string
 function M.one_of(...)
   local choices = { ... }
@@ -11,7 +11,7 @@ function M.one_of(...)
     '"' .. table.concat(choices, '", "') .. '"'
 end
 
---- A value of this type, and what a message calls it.
+--- Accepts a value of this type.
 ---@param kind type
 ---@param noun? string
 function M.a(kind, noun)
@@ -29,7 +29,7 @@ function M.strings(value)
     end)
 end
 
---- What passes one of these.
+--- Accepts a value that passes one of these checks.
 ---@param ... fun(value: any): boolean
 function M.any(...)
   local checks = { ... }
@@ -40,7 +40,7 @@ function M.any(...)
   end
 end
 
---- A whole number, and how a message names it.
+--- Accepts a whole number.
 ---@param at_least integer
 function M.integer(at_least)
   return function(value)

@@ -1,22 +1,22 @@
---- The value of the option `clis`: the CLIs that are known, and what may be changed of them.
+--- Checks the option `clis`, and reads the known CLIs from profiles.json.
 local checks = require("gemini-bridge.config.checks")
 
 local M = {}
 
---- A CLI as profiles.json describes it, beside this file: what concerns Lua of that.
+--- A known CLI in profiles.json. Only the fields that Lua uses; src/profiles/profiles.ts has all.
 ---@class gemini_bridge.Profile
 ---@field name string
----@field label string What the user knows it as.
----@field cmd string[] Its program.
----@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
----@field package string Its name in npm's registry.
----@field settings { files: string[], folder: string } Its settings files; the name of their folder.
----@field byProcess? table<string, string> Needs a shell above itself, or these variables: src/profiles/profiles.ts.
+---@field label string Name for the user.
+---@field cmd string[] Program and arguments.
+---@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
+---@field package string Name of the npm package.
+---@field settings { files: string[], folder: string } Settings files, and the name of their folder.
+---@field byProcess? table<string, string> Variables that the CLI needs if it has no shell as parent.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?
 
---- Those that are known.
+--- Returns the known CLIs.
 ---@return gemini_bridge.Profile[]
 function M.known()
   if not known then
@@ -35,7 +35,7 @@ function M.find(name)
   end)
 end
 
---- A place that is the same in every directory, and a path that the system takes.
+--- Accepts an absolute path without control characters.
 ---@param value any
 ---@return boolean
 local function is_path(value)
@@ -43,7 +43,7 @@ local function is_path(value)
   return is_absolute and not value:find("%c")
 end
 
---- What each field may hold, and what a message calls that.
+--- The fields of a CLI, each with its check and a description of valid values.
 ---@type table<string, { [1]: fun(value: any): boolean, [2]: string }>
 local FIELDS = {
   like = {
@@ -66,17 +66,17 @@ local FIELDS = {
     function(value)
       return type(value) == "string" and value:find("{port}", 1, true) ~= nil and not value:find("[/%c]")
     end,
-    "the name of a file, with {port} in it",
+    "a file name that contains {port}",
   },
   env = {
     function(value)
       return type(value) == "string" and value:find("^[%u_][%u%d_]*$") ~= nil
     end,
-    "the beginning of the names of variables, in capitals",
+    "a prefix of variable names, in capitals",
   },
 }
 
---- What is wrong with one CLI of the option, as the end of a sentence that begins with its name.
+--- Returns the problem with one CLI of the option, as the end of a sentence that begins with its name.
 ---@param name string
 ---@param cli any
 ---@return string?
@@ -86,16 +86,19 @@ local function problem(name, cli)
   elseif type(cli) ~= "table" then
     return "must be a table, or false"
   elseif not name:find("^[%w_-]+$") then
-    return "is no name: letters, digits, - and _ are"
+    return "is not a valid name: use letters, digits, - and _"
   elseif not M.find(name) and cli.like == nil then
-    return ".like is missing: gemini, qwen or llxprt"
+    return ".like is missing: set it to gemini, qwen or llxprt"
   elseif M.find(name) and (cli.like or name) ~= name then
-    return ".like cannot be: it is known"
+    return ".like cannot be changed for a known CLI"
   end
   for field, value in vim.spairs(cli) do
     local spec = FIELDS[field]
     if not spec then
-      return ("has no %s: there are %s"):format(field, table.concat(vim.fn.sort(vim.tbl_keys(FIELDS)), ", "))
+      return ("has no field %s; the fields are %s"):format(
+        field,
+        table.concat(vim.fn.sort(vim.tbl_keys(FIELDS)), ", ")
+      )
     elseif not spec[1](value) then
       return (".%s must be %s, not %s"):format(field, spec[2], vim.inspect(value))
     end
@@ -108,10 +111,10 @@ function M.check(value)
   return type(value) == "table" and (not vim.islist(value) or #value == 0)
 end
 
---- Sorts out what may not be: what is wrong with one CLI costs the others nothing.
+--- Leaves out invalid CLIs, and keeps the others.
 ---@param value table<any, any>
 ---@return table<string, false|table> good
----@return string[] problems A sentence for each that was left out.
+---@return string[] problems A sentence for each CLI that was left out.
 function M.sort_out(value)
   local good, problems = {}, {}
   for key, cli in pairs(value) do

@@ -1,24 +1,24 @@
---- The CLIs that this editor serves: their programs, as the option `clis` changes them. How each finds this editor is
---- the host's to know: src/profiles/profiles.ts.
+--- Lists the CLIs that this editor serves: the known ones with the changes of the option `clis`. The host knows how
+--- each CLI finds the editor: src/profiles/profiles.ts.
 local option = require("gemini-bridge.config.cli_option")
 
 local M = {}
 
 ---@class gemini_bridge.Cli
 ---@field name string
----@field like string The known one that it is a descendant of.
----@field label string What the user knows it as.
+---@field like string The known CLI itself, or the known CLI from which this one is derived.
+---@field label string Name for the user.
 ---@field cmd string[]
----@field args string[] Arguments for `:Gemini`, unless the user gives others for the same.
----@field home string The folder of its own files; `${NAME:-default}` and `~` at its start are not expanded.
----@field folder string The name of that folder, such as `.gemini`.
+---@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
+---@field home string The folder of the CLI's own files, with `${NAME:-default}` and `~` not expanded.
+---@field folder string Name of that folder, such as `.gemini`.
 ---@field byProcess? table<string, string> See |gemini_bridge.Profile|.
 ---@field directory? string
 ---@field settings? string
 ---@field file? string
 ---@field env? string
 
---- The folder of a CLI's own files, with variables that are not expanded, and its name in the home directory.
+--- Returns the folder of a CLI's own files, with variables not expanded, and its name in the home directory.
 ---@param base gemini_bridge.Profile
 ---@param changes table
 ---@return string home
@@ -32,7 +32,7 @@ local function own_folder(base, changes)
   return home, vim.fs.basename(home)
 end
 
---- Those that are served: the known ones first, then the user's by name.
+--- Returns all served CLIs: first the known ones, then the user's by name.
 ---@return gemini_bridge.Cli[]
 function M.all()
   local options, list = require("gemini-bridge.config").get().clis, {}
@@ -66,10 +66,10 @@ function M.all()
   return list
 end
 
---- The profile of a known CLI, without the user's changes.
+--- Returns the profile of a known CLI, without the user's changes.
 M.known = option.find
 
---- The one that a program is.
+--- Returns the CLI of a program.
 ---@param program string
 ---@return gemini_bridge.Cli?
 function M.of_program(program)
@@ -80,7 +80,7 @@ end
 
 ---@param name string
 ---@return gemini_bridge.Cli?
----@return string? problem There is none of that name.
+---@return string? problem Set if the name is unknown.
 function M.get(name)
   local names = {}
   for _, cli in ipairs(M.all()) do
@@ -89,7 +89,7 @@ function M.get(name)
     end
     names[#names + 1] = cli.name
   end
-  return nil, ("there is no CLI of the name %s, but %s"):format(name, table.concat(names, ", "))
+  return nil, ("unknown CLI '%s'; known: %s"):format(name, table.concat(names, ", "))
 end
 
 return M

@@ -1,4 +1,4 @@
---- The options in force: the defaults, and what the user set of them.
+--- Holds the options in force: the defaults and the user's options.
 local M = {}
 
 M.schema = require("gemini-bridge.config.options")
@@ -6,7 +6,7 @@ M.schema = require("gemini-bridge.config.options")
 ---@type table<string, any>?
 local resolved
 
---- One sentence for each of the user's options that was left out.
+--- One sentence for each invalid option.
 ---@type string[]
 M.problems = {}
 
@@ -31,7 +31,7 @@ local function defaults()
   return options
 end
 
---- The known name that takes the fewest edits to reach, for "did you mean".
+--- Returns the most similar option name, for "did you mean".
 ---@param name string
 ---@return string
 local function nearest(name)
@@ -57,9 +57,9 @@ local function nearest(name)
   return best
 end
 
---- Takes the user's options. A wrong one is left out, the others count.
+--- Sets the user's options, without the invalid ones.
 ---@param opts? table<string, any>
----@return string[] problems One sentence for each option that was left out.
+---@return string[] problems One sentence for each invalid option.
 function M.set(opts)
   local options, problems, known, groups = defaults(), {}, {}, {}
   for _, spec in ipairs(M.schema) do
@@ -106,7 +106,7 @@ function M.set(opts)
   return problems
 end
 
---- The options in force.
+--- Returns the options in force.
 ---@return table<string, any>
 function M.get()
   resolved = resolved or defaults()

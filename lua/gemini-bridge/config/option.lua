@@ -5,10 +5,10 @@ local M = {}
 ---@field [1] string Dotted name.
 ---@field default any
 ---@field check fun(value: any): boolean
----@field expects string What a valid value is, for messages and the help.
+---@field expects string Description of valid values, for messages and the help.
 ---@field doc string
----@field sort_out? fun(value: any): any, string[] What counts of a valid value, and what is wrong with the rest.
----@field experimental? true It may change in any release: see |gemini-bridge-stability|.
+---@field sort_out? fun(value: any): any, string[] Returns the usable part of a value, and the problems with the rest.
+---@field experimental? true Whether the option may change in any release: see |gemini-bridge-stability|.
 
 ---@param name string
 ---@param default any

@@ -3,47 +3,47 @@
 -- luacheck: no max line length
 
 ---@class gemini_bridge.Config
----@field autostart? "idle"|boolean Start the bridge as soon as Neovim has started, or a second later, when it is idle, instead of with :GeminiStart or when :Gemini needs it.
----@field host? "private"|"shared" Where the Node part runs: a process of its own, or the standard Node host, after :UpdateRemotePlugins.
----@field node? string The Node program (version 20 or later) that runs the private host.
+---@field autostart? "idle"|boolean When to start the bridge: with Neovim (true), a second later when Neovim is idle ("idle"), or only when :GeminiStart or :Gemini is used (false).
+---@field host? "private"|"shared" Where the Node part runs: in its own process ("private"), or in the standard Node host ("shared"), which needs :UpdateRemotePlugins.
+---@field node? string The Node program for the private host, version 20 or later.
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
----@field clis? any|any The CLIs that find this editor, beside Gemini CLI, Qwen Code and LLxprt Code: see gemini-bridge-clis. Experimental.
----@field extension? "ask"|"auto"|false Whether :Gemini links the extension in a CLI that cannot tell Neovim what it changes without it: after a question, without one, or never. See gemini-bridge-extension.
+---@field clis? any|any Further CLIs that can connect, and changes to Gemini CLI, Qwen Code and LLxprt Code. See gemini-bridge-clis. Experimental.
+---@field extension? "ask"|"auto"|false Whether :Gemini installs the extension in a CLI whose edits cannot be tracked without it: after asking you ("ask"), without asking ("auto"), or never (false). See gemini-bridge-extension.
 ---@field context? gemini_bridge.Config.context
----@field workspace? string[]|function Directories that are open beside Neovim's current ones.
----@field trust? boolean|function Whether the CLI may trust the workspace. Unset, the CLI's own folder trust decides.
+---@field workspace? string[]|function Directories of the workspace, in addition to Neovim's current directories.
+---@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the folder trust of the CLI decides.
 ---@field diff? gemini_bridge.Config.diff
----@field gate? boolean|any Have each connected Gemini CLI ask before every edit, in every approval mode, as :GeminiGate does; by name those that are like it. Experimental.
+---@field gate? boolean|any Make every connected Gemini CLI ask before each edit, in every approval mode, like :GeminiGate. A table sets this for single CLIs by name. Experimental.
 ---@field notify? gemini_bridge.Config.notify
 ---@field terminal? gemini_bridge.Config.terminal
----@field prompts? any Prompts of your own for the CLI, each a slash command there, see gemini-bridge-prompts. Experimental.
+---@field prompts? any Your own prompts, which become slash commands in the CLI. See gemini-bridge-prompts. Experimental.
 ---@field tools? gemini_bridge.Config.tools
 ---@field send? gemini_bridge.Config.send
 
 ---@class gemini_bridge.Config.server
----@field max_sessions? integer How many CLIs can be connected at once; one more is told to try again later.
----@field grace? integer How long a CLI whose connection broke may take to come back (milliseconds). Then its reviews close.
----@field body_limit? integer The largest request that is read, and so the largest proposal (bytes).
+---@field max_sessions? integer Maximum number of connected CLIs. Further CLIs are told to try again later.
+---@field grace? integer Time for a CLI to reconnect before its reviews are closed (milliseconds).
+---@field body_limit? integer Maximum size of a request, and therefore of a proposal (bytes).
 
 ---@class gemini_bridge.Config.log
----@field level? "debug"|"info"|"warn"|"error" How much goes into the log file.
+---@field level? "debug"|"info"|"warn"|"error" Lowest level of the messages in the log file.
 
 ---@class gemini_bridge.Config.context
----@field exclude? string[] Files of which neither name nor text is shared: patterns as in a `.gitignore`. A list replaces the default.
+---@field exclude? string[] Patterns, as in a `.gitignore`, of files whose names and contents are never shared. Your list replaces the default.
 
 ---@class gemini_bridge.Config.diff
----@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" How a review is shown: side by side, one above the other, in a tab page of its own, or as there is room; or in one window, where deleted lines are virtual ones.
----@field write_accepts? boolean Accept with `:w` and its like. Otherwise only :GeminiAccept does.
+---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), or in one window with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.
+---@field write_accepts? boolean Accept a proposal with `:w`, `:wq` and similar commands. Otherwise only with :GeminiAccept.
 ---@field winbar? boolean Show file, hunks and keys above the windows of a review and of :GeminiHistory.
 ---@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify
----@field desktop? boolean Have the terminal show a notification (OSC 9) when an agent waits or is done while Neovim has no focus.
+---@field desktop? boolean Show a desktop notification through the terminal (OSC 9) when an agent waits for you or has finished, while Neovim is not focused.
 
 ---@class gemini_bridge.Config.diff.keys
----@field accept? string|false Accept, as :GeminiAccept does.
----@field reject? string|false Reject, as :GeminiReject does.
+---@field accept? string|false Accept, like :GeminiAccept.
+---@field reject? string|false Reject, like :GeminiReject.
 ---@field keep? string|false Keep the hunk at the cursor.
 ---@field drop? string|false Drop the hunk at the cursor.
 ---@field undo? string|false Undo the last kept or dropped hunk.
@@ -52,23 +52,23 @@
 ---@field help? string|false Show these keys.
 
 ---@class gemini_bridge.Config.terminal
----@field cli? string The CLI that :Gemini runs, by its name in the option `clis`.
----@field cmd? string[] The program that :Gemini runs for that CLI, and its arguments. Without it the CLI's own.
----@field connect? boolean Have Gemini CLI connect without a question when it is started in a terminal of Neovim's, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim's that says "Disconnected" since the bridge crashed or was stopped for more than a second. Experimental.
+---@field cli? string Name of the CLI that :Gemini runs, as in the option `clis`.
+---@field cmd? string[] Program and arguments that :Gemini runs for this CLI. Unset: those of the CLI.
+---@field connect? boolean Connect Gemini CLI without asking when it starts in a terminal of Neovim, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
+---@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim that shows "Disconnected" after the bridge crashed or was stopped for more than a second. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
----@field size? number Width, or height at the top and bottom: below 1 a share of the editor, else columns or lines. Without it 0.4 beside, 0.3 above or below, 0.8 for a float.
----@field cwd? string|function Where the program starts, or a function that returns it. Without it the current directory.
----@field env? table<string, string> Variables for the program, beside those that lead it to the bridge.
----@field provider? "native"|"snacks"|"tmux"|function What opens the terminal: Neovim's own windows, snacks.nvim, the tmux that Neovim is in, or a function, see gemini-bridge-provider.
+---@field size? number Width of the window, or its height at the top and bottom. Below 1: share of the editor; otherwise columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
+---@field cwd? string|function Directory in which the program starts, or a function that returns it. Unset: the current directory.
+---@field env? table<string, string> Environment variables for the program, in addition to those of the bridge.
+---@field provider? "native"|"snacks"|"tmux"|function What opens the terminal: Neovim itself ("native"), snacks.nvim, the tmux in which Neovim runs, or a function. See gemini-bridge-provider.
 ---@field auto_close? boolean Close the window when the program ends without an error.
 
 ---@class gemini_bridge.Config.tools
----@field offered? string[] Which tools Neovim offers to the model, by their names. Without it all, see gemini-bridge-tools. Experimental.
----@field trust? boolean Have Gemini CLI call the tools that only read without asking, in Neovim's terminals. Takes effect for root alone; other users add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
----@field max_items? integer How many diagnostics, places or symbols the model is told of at once. Experimental.
----@field max_text? integer How much text the model is told at once (UTF-16 units). Experimental.
----@field timeout? integer How long language servers may take to answer the model (milliseconds). Experimental.
+---@field offered? string[] Names of the tools that are offered to the model. Unset: all. See gemini-bridge-tools. Experimental.
+---@field trust? boolean Let Gemini CLI call read-only tools without asking, in Neovim's terminals. Takes effect only for root; other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
+---@field max_items? integer Maximum number of diagnostics, places or symbols in one answer to the model. Experimental.
+---@field max_text? integer Maximum length of the text in one answer to the model (UTF-16 units). Experimental.
+---@field timeout? integer Timeout for language servers when the model asks (milliseconds). Experimental.
 
 ---@class gemini_bridge.Config.send
----@field focus? boolean Go to the CLI's terminal after :GeminiSend and :GeminiAdd.
+---@field focus? boolean Focus the CLI's terminal after :GeminiSend and :GeminiAdd.

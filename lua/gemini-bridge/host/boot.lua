@@ -1,7 +1,7 @@
---- What a host is told when it has attached: `Boot` in src/contract/neovim.ts.
+--- Builds the data that a host receives when it attaches: `Boot` in src/contract/boot.ts.
 local M = {}
 
---- Of this Neovim: another one may have the same process id some day.
+--- Identifies this Neovim. The process id alone may be reused.
 local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
@@ -14,8 +14,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The CLI takes the grandparent of the shell in :terminal, which is the parent of this process; where that
-    -- is init, as in a container that runs Neovim, it stays with the parent.
+    -- The CLI looks for the grandparent of the shell in :terminal, which is the parent of this process. If that is
+    -- init, as in a container that runs Neovim, the CLI uses the parent instead.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = require("gemini-bridge.config.clis").all(),
@@ -48,7 +48,7 @@ function M.make()
   }
 end
 
----@return string # Where the host writes its log.
+---@return string # Path of the host's log.
 function M.log_file()
   return vim.fs.joinpath(vim.fn.stdpath("log"), "gemini-bridge.log")
 end

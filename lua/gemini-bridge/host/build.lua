@@ -1,42 +1,42 @@
---- Builds the Node part: installs its packages and bundles it into one file.
+--- Builds the Node part: installs its packages, and bundles it into one file.
 local M = {}
 
---- The oldest Node that runs the bridge.
+--- The oldest supported major version of Node.
 M.MIN_NODE = 20
 
---- `node --version` that takes longer hangs, as a version manager's stand-in may (milliseconds).
-local VERSION_TIMEOUT = 10000
+--- Timeout for `node --version`, which may hang if `node` is the wrapper of a version manager.
+local VERSION_TIMEOUT_MS = 10000
 
--- By path: while it is being installed the plugin is not on 'runtimepath'.
+-- Loaded by path, because the plugin is not in 'runtimepath' during its installation.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root
 
---- Which packages are installed, by the hash of their list.
+--- Holds the hash of the lock file from which the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
---- One build at a time: two `npm ci` in one folder destroy each other's work.
+--- Whether a build is running. Two `npm ci` in one folder would interfere.
 local running = false
 
 ---@param node string
----@return string # The directory that a Node program is in, with the npm that belongs to it as a rule.
+---@return string # The directory of a Node program, which usually contains its npm.
 local function beside(node)
   return vim.fs.dirname(vim.fn.exepath(node))
 end
 
---- Why packages cannot be installed, and what to do.
+--- Returns why packages cannot be installed, and what to do.
 ---@param node string The Node program.
 ---@return string? problem
 function M.npm_problem(node)
   if vim.fn.executable("npm") == 0 and vim.fn.executable(beside(node) .. "/npm") == 0 then
-    return "npm is not on PATH; it comes with Node, some systems package it as npm"
+    return "npm is not on PATH; install it with Node, or as the package npm of your system"
   end
 end
 
 --- Asks a Node program for its version.
 ---@param node string
----@param answer fun(version?: string, problem?: string) On Neovim's main loop: "20.20.2", or what is wrong with
----it and what to do, when it is no Node or too old.
+---@param answer fun(version?: string, problem?: string) Called on Neovim's main loop with a version such as "20.20.2".
+---If the program is not Node or too old, called with the problem and what to do.
 function M.node_version(node, answer)
   if vim.fn.executable(node) == 0 then
     return answer(
@@ -44,12 +44,12 @@ function M.node_version(node, answer)
       ("%s is not on PATH; install Node %d or later, or set the option node"):format(node, M.MIN_NODE)
     )
   end
-  local options = { text = true, timeout = VERSION_TIMEOUT }
+  local options = { text = true, timeout = VERSION_TIMEOUT_MS }
   vim.system({ node, "--version" }, options, function(result)
     local version = (result.stdout or ""):match("^v(%d+%.%d+%.%d+)")
     local problem
     if not version then
-      problem = ("%s --version gives no version; install Node %d or later"):format(node, M.MIN_NODE)
+      problem = ("%s --version printed no version; install Node %d or later"):format(node, M.MIN_NODE)
     elseif tonumber(version:match("^%d+")) < M.MIN_NODE then
       problem = ("%s is Node %s; version %d or later is needed"):format(node, version, M.MIN_NODE)
     end
@@ -59,25 +59,25 @@ function M.node_version(node, answer)
   end)
 end
 
---- What npm's output says to do, from its error code.
+--- Returns advice for the error code in npm's output.
 ---@param output string
 local function npm_hint(output)
   local code = output:match("npm error code (%u+)") or ""
   if vim.list_contains({ "ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT" }, code) then
-    return "npm does not reach its registry: check the network and, behind a proxy, `npm config get proxy`"
+    return "npm cannot reach its registry: check the network and, behind a proxy, `npm config get proxy`"
   elseif code == "EACCES" or code == "EPERM" then
     return ("make %s and npm's cache writable"):format(root)
   elseif code == "ENOSPC" then
-    return "make room on the disk"
+    return "free some disk space"
   end
   return "see npm's output above"
 end
 
---- Each step with what it says to the user, its command, and what to do when it fails.
+--- Returns the steps of a build, each with its progress message, its command, and advice for a failure.
 ---@param node string
 local function steps(node)
   local list = {}
-  -- A developer's packages hold those that are needed here; npm ci would remove the others.
+  -- A developer's packages include the needed ones. npm ci would remove the others.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
@@ -103,7 +103,7 @@ local function steps(node)
   return list
 end
 
---- The end of a program's output, which is where the reason is.
+--- Returns the end of a program's output, which has the reason for its failure.
 ---@param output string
 local function last_lines(output)
   local lines = vim.split(vim.trim(output), "\n")
@@ -112,7 +112,7 @@ end
 
 --- Runs the steps one after the other.
 ---@param list table[]
----@param path string PATH, on which npm finds Node.
+---@param path string PATH for npm, which must find Node.
 ---@param progress fun(message: string)
 ---@param done fun(problem?: string)
 local function run_steps(list, path, progress, done)
@@ -144,17 +144,17 @@ local function run_steps(list, path, progress, done)
   run(1)
 end
 
---- Builds. Returns at once and never waits: lazy.nvim calls it in the midst of its own loop. Both functions are
---- called on Neovim's main loop.
+--- Starts a build, and returns at once: lazy.nvim calls this in its own loop. Both functions are called on Neovim's
+--- main loop.
 ---@param progress fun(message: string)
----@param done fun(problem?: string) Nothing on success, else what went wrong and what to do.
----@param node? string The Node program, "node" by default.
+---@param done fun(problem?: string) nil on success, else the problem and what to do.
+---@param node? string The Node program. Default: "node".
 function M.run(progress, done, node)
   node = node or "node"
   if running then
-    return done("a build is under way")
+    return done("a build is already running")
   elseif bundle.is_release then
-    progress("nothing to build: a release holds its bundle")
+    progress("nothing to build: releases include the bundle")
     return done(bundle.problem())
   end
   running = true

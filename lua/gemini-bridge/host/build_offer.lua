@@ -1,18 +1,18 @@
---- Offers to build the Node part, and to run what was built, to one who wants to use it.
+--- Offers to build the Node part, or to restart the bridge after a build, when the user wants to use the bridge.
 local M = {}
 
 local QUESTIONS = {
   missing = "gemini-bridge is not built yet. Build it now?",
-  stale = "gemini-bridge was updated, but not built again. Build it now?",
+  stale = "gemini-bridge was updated but not rebuilt. Build it now?",
 }
-local BUILD = { "Build, and go on", "Not now" }
-local RESTART = { "Restart it, and go on", "Not now" }
+local BUILD = { "Build and continue", "Not now" }
+local RESTART = { "Restart and continue", "Not now" }
 
---- The update whose offer was turned down.
+--- The build for which the user was offered a restart.
 local declined ---@type string?
 
 ---@param state "missing"|"stale"
----@param go fun() What to do with the new build.
+---@param go fun() Called after the build.
 local function offer_build(state, go)
   local build = require("gemini-bridge.host.build")
   local problem = build.npm_problem(require("gemini-bridge.config").get().node)
@@ -26,8 +26,8 @@ local function offer_build(state, go)
   end)
 end
 
---- Goes on when the Node part is built. Otherwise asks whether to build it, and goes on after that by itself.
----@param go fun() Nobody to ask is there in a script: it goes on then, to be told what is missing.
+--- Calls `go` if the Node part is built. Otherwise asks the user whether to build it, and calls `go` after the build.
+---@param go fun() Also called if there is no user to ask, as in a script. The start then reports what is missing.
 function M.build(go)
   local bundle = require("gemini-bridge.host.bundle")
   local state = bundle.state()
@@ -37,8 +37,7 @@ function M.build(go)
   offer_build(state, go)
 end
 
---- Goes on, at once when the bridge that runs is of this build. One of before an update is to be started anew, which is
---- asked once for each update.
+--- Calls `go`. If the running bridge predates the latest build, first asks whether to restart it, once for each build.
 ---@param go fun()
 function M.restart(go)
   local running = require("gemini-bridge.bridge.status").get().build
@@ -47,7 +46,7 @@ function M.restart(go)
     return go()
   end
   declined = built
-  local question = "gemini-bridge was updated, but the bridge runs as it was before. Restart it?"
+  local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
   vim.ui.select(RESTART, { prompt = question }, function(_, index)
     if index == 1 then
       require("gemini-bridge.host").restart()

@@ -1,22 +1,22 @@
---- The bundled Node part on disk: whether it is there, and belongs to the plugin around it.
+--- Checks that the bundled Node part exists and was built from the current sources.
 local M = {}
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
---- The one file that is run; what it was bundled from, by its hash.
+--- The bundle, and a file with the hash of its sources.
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- A time is set to the microsecond, and compared as a number with fewer digits than it has (seconds).
-local PRECISION = 0.001
+--- Tolerance for modification times, which are stored with microseconds but compared as numbers with fewer digits.
+local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
 
---- Where the plugin is. A release of it holds no sources, but the bundle that was made of them.
+--- The folder of the plugin. A release has the bundle, but no sources.
 M.root = root
 M.is_release = vim.uv.fs_stat(root .. "/src") == nil
 
---- The content of a file, empty when there is none.
+--- Returns the content of a file; empty if it is missing.
 ---@param path string
 ---@return string
 function M.read(path)
@@ -28,7 +28,7 @@ function M.read(path)
   return text
 end
 
---- All that goes into the bundle, sorted by name. scripts/build.mjs hashes the same files.
+--- Returns the sources of the bundle, sorted by name. scripts/build.mjs hashes the same files.
 ---@return string[] paths
 local function sources()
   local paths = { root .. "/package-lock.json", root .. "/lua/gemini-bridge/config/profiles.json" }
@@ -41,7 +41,7 @@ local function sources()
   return paths
 end
 
---- One hash of several files.
+--- Hashes several files.
 ---@param paths string[]
 ---@return string
 function M.hash(paths)
@@ -50,7 +50,7 @@ function M.hash(paths)
   end, paths)))
 end
 
---- When a file was written, none at the beginning of time.
+--- Returns the modification time of a file; 0 if it is missing.
 ---@param path string
 ---@return number seconds
 local function written(path)
@@ -58,9 +58,9 @@ local function written(path)
   return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
 end
 
---- Hashing the sources takes some milliseconds, so that is done only when one of them is newer than the stamp, and
---- once: a copy or a checkout makes them newer, and not others. Where the stamp cannot be written, they are hashed each
---- time.
+--- Determines the state of the bundle. Hashing the sources takes some milliseconds, so this compares modification times
+--- first. Sources that are newer but unchanged, as after a copy or checkout, are hashed once: the time of the stamp is
+--- updated. If the stamp cannot be written, they are hashed each time.
 ---@return gemini_bridge.BundleState
 local function look()
   if not vim.uv.fs_stat(bundle) then
@@ -76,15 +76,14 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- Not the time that it is now: a source that is written meanwhile is to be newer.
-  vim.uv.fs_utime(stamp, newest + PRECISION, newest + PRECISION)
+  -- Not the current time: a source that is written meanwhile must be newer than the stamp.
+  vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end
 
 local known ---@type gemini_bridge.BundleState?
 
---- Whether the bundle is there and belongs to these sources. A start asks twice: what was found holds until the event
---- loop's next turn.
+--- Returns the state of the bundle. Cached until the next turn of the event loop, because a start asks twice.
 ---@return gemini_bridge.BundleState
 function M.state()
   if not known then
@@ -96,13 +95,13 @@ function M.state()
   return known
 end
 
---- What the bundle was built from, by its hash.
+--- Returns the hash of the sources of the bundle.
 ---@return string
 function M.built()
   return vim.trim(M.read(stamp))
 end
 
---- Why the bridge cannot be started as it is, and what to do.
+--- Returns why the bridge cannot be started, and what to do.
 ---@return string? problem
 function M.problem()
   local state = M.state()
@@ -111,7 +110,7 @@ function M.problem()
   elseif state == "missing" then
     return "it is not built yet; run :GeminiBuild"
   elseif state == "stale" then
-    return "it was updated, but not built again; run :GeminiBuild"
+    return "it was updated but not rebuilt; run :GeminiBuild"
   end
 end
 

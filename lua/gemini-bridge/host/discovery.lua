@@ -1,18 +1,18 @@
---- The discovery files of a host that can no longer remove them itself.
+--- Deletes the discovery files of a host that can no longer do so itself.
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- More than any of ours holds (bytes).
-local MAX_SIZE = 1000000
+--- A larger file is not from this plugin.
+local MAX_SIZE_BYTES = 1000000
 
---- Whether a file holds a token of the bridge's: where a name has no process in it, it may be another editor's.
+--- Whether a file holds a token of this bridge. A file whose name has no process id may belong to another editor.
 ---@param path string
 ---@return boolean
 local function is_ours(path)
   local found = vim.uv.fs_lstat(path)
-  -- A pipe in its place would block for ever.
-  local file = found and found.type == "file" and found.size <= MAX_SIZE and io.open(path, "rb")
+  -- Reading a pipe in its place would block forever.
+  local file = found and found.type == "file" and found.size <= MAX_SIZE_BYTES and io.open(path, "rb")
   if not file then
     return false
   end
@@ -23,13 +23,13 @@ local function is_ours(path)
   end)
 end
 
---- Deletes them. May run twice.
+--- Deletes the files. May run twice.
 function M.remove()
   for _, path in ipairs(status.get().discoveryFiles or {}) do
     if is_ours(path) then
       vim.uv.fs_unlink(path)
     end
-    -- What a host that was killed in the midst of writing leaves beside it.
+    -- The draft of a host that was killed while writing.
     vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(path), ("." .. vim.fs.basename(path) .. ".tmp")))
   end
 end

@@ -1,11 +1,11 @@
---- The variables that lead a CLI started inside this Neovim to this bridge.
+--- Sets the environment variables that lead CLIs in this Neovim to this bridge.
 local M = {}
 
---- What each variable was before, `false` for one that was not set.
+--- The previous value of each variable; `false` if it was not set.
 ---@type table<string, string|false>
 local before = {}
 
---- Variables of the CLIs in Neovim's terminals alone.
+--- Variables only for CLIs in Neovim's terminals.
 ---@type table<string, string>
 local clis = {}
 
@@ -16,7 +16,7 @@ local function remember(name)
   end
 end
 
---- Sets variables for the time the bridge runs.
+--- Sets variables while the bridge runs.
 ---@param params { set: table<string, string>, unset: string[], clis: table<string, string> }
 function M.set(params)
   clis = params.clis
@@ -30,13 +30,13 @@ function M.set(params)
   end
 end
 
---- What a CLI in a terminal of Neovim's needs beside Neovim's own environment.
+--- Returns the variables for CLIs in Neovim's terminals, in addition to Neovim's own environment.
 ---@return table<string, string>
 function M.of_clis()
   return clis
 end
 
---- The variables and what they hold while the bridge runs: "" for one that must not lead elsewhere.
+--- Returns the variables and their values while the bridge runs. "" stands for an unset variable.
 ---@return table<string, string>
 function M.of_bridge()
   local values = {}
@@ -46,7 +46,7 @@ function M.of_bridge()
   return values
 end
 
---- Puts back what was there. May run twice.
+--- Restores the previous values. May run twice.
 function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil

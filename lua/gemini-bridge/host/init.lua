@@ -1,18 +1,18 @@
---- The Node host: started, stopped, and what it may call.
+--- Starts, stops and restarts the bridge.
 local lifecycle = require("gemini-bridge.host.lifecycle")
 
 local M = {}
 
---- Starts the bridge. Returns at once; does nothing when it runs already.
+--- Starts the bridge. Returns at once. Does nothing if the bridge is running.
 function M.start()
   lifecycle.start()
-  -- What the host calls first is loaded while Node starts, and not when it asks.
+  -- Loads the module for the host's calls while Node starts.
   vim.schedule(function()
     require("gemini-bridge.host.rpc")
   end)
 end
 
---- Stops the bridge. Returns at once; cancels a start that is under way.
+--- Stops the bridge, or cancels its start. Returns at once.
 function M.stop()
   lifecycle.stop()
 end

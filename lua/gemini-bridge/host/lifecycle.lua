@@ -6,37 +6,37 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- A crashed host is started again this often in a row.
+--- Maximum number of restarts in a row.
 local MAX_RESTARTS = 5
---- First pause before a restart in milliseconds; it doubles each time.
-local FIRST_PAUSE = 100
---- A host that has run this long counts as healthy again (milliseconds).
-local HEALTHY_AFTER = 60000
---- A host that does not end by itself within this time is killed (milliseconds).
-local STOP_GRACE = 1500
+--- Delay before the first restart. Doubles each time.
+local FIRST_DELAY_MS = 100
+--- After this time, a running host counts as healthy, and the number of restarts is reset.
+local HEALTHY_AFTER_MS = 60000
+--- Time for a host to end by itself before it is killed.
+local STOP_TIMEOUT_MS = 1500
 
 ---@class gemini_bridge.Host
----@field start integer Which start it belongs to: the standard host serves one after the other.
----@field job? integer The private process.
----@field unwatch? fun() Of the standard host, which cannot be waited for.
----@field stopping boolean The end was asked for.
+---@field start integer Number of the start. The shared host serves several starts in turn.
+---@field job? integer Job of the private process.
+---@field unwatch? fun() Stops polling the shared host, whose end fires no event.
+---@field stopping boolean Whether a stop was requested.
 ---@field started_at number Milliseconds.
 
 ---@type gemini_bridge.Host?
 local host
 local starts = 0
 local restarts = 0
---- A start that was asked for while the host before was still ending.
+--- Whether a start was requested while the previous host was ending.
 local start_again = false
 
---- Everything that must not outlive a host, whatever way it ended. May run twice.
+--- Removes everything that must not outlive a host. May run twice.
 local function clean_up()
   require("gemini-bridge.host.discovery").remove()
   require("gemini-bridge.host.environment").restore()
   require("gemini-bridge.context.subscription").unsubscribe()
 end
 
---- The bridge has stopped for good: nothing of it stays.
+--- Cleans up after the bridge has stopped for good.
 ---@param problem? string
 local function stopped(problem)
   require("gemini-bridge.review.reviews").close_all("stopped")
@@ -45,7 +45,7 @@ local function stopped(problem)
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published").untrack()
-  -- Where nobody has asked for the model, it is not loaded only to be closed.
+  -- Do not load the module only to close it.
   if package.loaded["gemini-bridge.model"] then
     require("gemini-bridge.model").close()
   end
@@ -59,7 +59,7 @@ local function failed(problem)
   notify("The bridge did not start: " .. problem, "error")
 end
 
---- Starts a host in the place of one that crashed.
+--- Restarts the host after a crash.
 ---@param last gemini_bridge.HostStatus
 ---@param ended gemini_bridge.Host
 ---@param reason string
@@ -67,26 +67,26 @@ local function recover(last, ended, reason)
   if last.state ~= "running" and restarts == 0 then
     return failed(("%s. See :GeminiLog and :checkhealth gemini-bridge."):format(reason))
   end
-  if vim.uv.now() - ended.started_at > HEALTHY_AFTER then
+  if vim.uv.now() - ended.started_at > HEALTHY_AFTER_MS then
     restarts = 0
   end
   restarts = restarts + 1
   if restarts > MAX_RESTARTS then
     stopped(reason)
-    notify("The bridge keeps failing: see :GeminiLog, then :GeminiStart", "error")
+    notify("The bridge keeps failing and was stopped: see :GeminiLog, then run :GeminiStart", "error")
     return
   end
   if restarts == 1 then
-    notify(("Gemini's host ended unexpectedly (%s); restarting"):format(reason), "warn")
+    notify(("The bridge's host ended unexpectedly (%s); restarting"):format(reason), "warn")
   end
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- Unless the user has stopped the bridge meanwhile, or stopped and started it.
+    -- Otherwise the user has stopped or restarted the bridge meanwhile.
     if status.get() == waiting then
       M.spawn()
     end
-  end, FIRST_PAUSE * 2 ^ (restarts - 1))
+  end, FIRST_DELAY_MS * 2 ^ (restarts - 1))
 end
 
 ---@param ended gemini_bridge.Host
@@ -103,7 +103,7 @@ local function on_end(ended, reason)
   local last = status.get()
   clean_up()
   if vim.v.exiting ~= vim.NIL then
-    -- Neovim ends its processes when it ends.
+    -- Neovim is exiting and ends its processes.
     return
   end
   if not ended.stopping then
@@ -116,7 +116,7 @@ local function on_end(ended, reason)
   end
 end
 
---- Starts a host process. Answers nothing: the outcome comes as a status.
+--- Starts a host process. The result arrives later as a status.
 function M.spawn()
   starts = starts + 1
   local this = { start = starts, stopping = false, started_at = vim.uv.now() }
@@ -130,7 +130,7 @@ function M.spawn()
   host = this
 end
 
---- Starts the bridge. Returns at once; one that runs already makes itself known to CLIs again.
+--- Starts the bridge. Returns at once. A running bridge writes its discovery files again.
 function M.start()
   if host and host.stopping then
     start_again = true
@@ -148,12 +148,12 @@ function M.start()
   require("gemini-bridge.context.subscription").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
-    -- A host that hangs would leave its file behind.
+    -- A host that hangs would leave its files behind.
     callback = clean_up,
   })
 end
 
---- Stops the bridge. Returns at once; cancels a start that is under way.
+--- Stops the bridge, or cancels its start. Returns at once.
 function M.stop()
   start_again = false
   if not host then
@@ -179,17 +179,17 @@ function M.stop()
     elseif host == this then
       on_end(this, "stopped")
     end
-  end, STOP_GRACE)
+  end, STOP_TIMEOUT_MS)
 end
 
---- Whether a start is the one that the user wants: what an earlier one still says counts no more.
+--- Whether a start is the latest. Calls for earlier starts are refused.
 ---@param start integer
 ---@return boolean
 function M.is_current(start)
   return host ~= nil and host.start == start
 end
 
---- A host has attached: tells it what it needs to know. Raises when it has been stopped meanwhile.
+--- Called when a host has attached. Raises an error if the bridge was stopped meanwhile.
 ---@param params { channel?: integer, pid: integer }
 function M.attached(params)
   if host and host.stopping then
@@ -200,20 +200,20 @@ function M.attached(params)
   if not host.job then
     local this = host
     host.unwatch = process.watch(params.pid, function()
-      on_end(this, "the standard Node host is gone")
+      on_end(this, "the standard Node host has ended")
     end)
   end
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
   require("gemini-bridge.context.subscription").track()
   require("gemini-bridge.model.published").track()
-  require("gemini-bridge.changes.changes").clear() -- the host tells anew what is changed
+  require("gemini-bridge.changes.changes").clear() -- the host sends all changes again
   return require("gemini-bridge.host.boot").make()
 end
 
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then
-    -- A stop that is under way is known here first.
+    -- A requested stop is known here before the host knows it.
     new.state = host and host.stopping and "stopping" or new.state
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
@@ -229,7 +229,7 @@ function M.on_status(new)
     return
   end
   host.stopping = true
-  -- A private host is about to exit: "stopped" is said then, when everything is undone.
+  -- A private host is about to exit. The state becomes "stopped" after the cleanup.
   status.set(vim.tbl_extend("force", status.get(), { state = "stopping", error = new.error }))
   if not host.job then
     on_end(host, "stopped")

@@ -1,25 +1,25 @@
---- The Node process that serves this Neovim: a private one, or the standard host.
+--- Starts the Node process for this Neovim: a private one, or the standard host.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- Lines of standard error that are kept, to say why a process ended.
-local MAX_STDERR = 40
+--- Maximum number of lines of standard error that are kept, to report why a process ended.
+local MAX_STDERR_LINES = 40
 
---- Between two looks at the standard host (milliseconds).
-local WATCH_INTERVAL = 500
+--- Polling interval for the standard host.
+local WATCH_INTERVAL_MS = 500
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 --- The remote plugin's entry: the same file in both kinds of host.
 local entry = root .. "/rplugin/node/gemini-bridge/index.js"
 
---- Why a process ended, in a few words.
----@param code integer Exit code; 128 and the signal's number for one that was killed.
+--- Returns in a few words why a process ended.
+---@param code integer Exit code; 128 plus the number of the signal for a killed process.
 ---@param stderr string[]
 ---@return string
 local function exit_reason(code, stderr)
   for _, line in ipairs(stderr) do
-    -- V8 prints a page of addresses below this line.
+    -- V8 prints a page of addresses after this line.
     if vim.startswith(line, "FATAL ERROR") then
       return line
     end
@@ -44,15 +44,15 @@ local function spawn_private(on_exit)
   local node = config.get().node
   local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
     rpc = true,
-    -- Node cannot start in a directory that has been deleted, which Neovim's may be.
+    -- Node cannot start in a deleted directory, which Neovim's current directory may be.
     cwd = root,
-    -- What was freed goes back to the system, also below what is in use: a review of 10 MB would leave 50 MB. These are
-    -- glibc's; no other C library knows them.
+    -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB behind. Other C
+    -- libraries ignore these variables.
     env = { MALLOC_ARENA_MAX = "1", MALLOC_MMAP_THRESHOLD_ = "131072" },
     on_stderr = function(_, lines)
       vim.list_extend(stderr, lines)
-      if #stderr > MAX_STDERR then
-        stderr = vim.list_slice(stderr, #stderr - MAX_STDERR / 2)
+      if #stderr > MAX_STDERR_LINES then
+        stderr = vim.list_slice(stderr, #stderr - MAX_STDERR_LINES / 2)
       end
     end,
     on_exit = vim.schedule_wrap(function(_, code)
@@ -62,14 +62,14 @@ local function spawn_private(on_exit)
   if ok and job > 0 then
     return job
   end
-  -- The end stays visible in a narrow window.
+  -- A narrow window shows the start and the end of a message: keep the advice at the end.
   return nil, ("cannot run %s; set the option node, or install Node 20 or later"):format(node)
 end
 
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- Not asked with exists(): the manifest defines the function when it is first called.
+  -- exists() would not help: the manifest defines the function at its first call.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
@@ -79,7 +79,7 @@ local function spawn_shared(start)
   end
 end
 
---- Looks now and then whether the standard host lives: no event tells of its end.
+--- Polls whether the standard host is running, because its end fires no event.
 ---@param pid integer
 ---@param on_exit fun() Called once.
 ---@return fun() stop May run twice.
@@ -90,8 +90,8 @@ function M.watch(pid, on_exit)
       timer:close()
     end
   end
-  timer:start(WATCH_INTERVAL, WATCH_INTERVAL, function()
-    -- EPERM is an end, too: another user's process has got the number.
+  timer:start(WATCH_INTERVAL_MS, WATCH_INTERVAL_MS, function()
+    -- EPERM also means that the host has ended: a process of another user has the same id.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)
@@ -100,11 +100,11 @@ function M.watch(pid, on_exit)
   return stop
 end
 
---- Starts a host. It attaches by itself, or `on_exit` is called, later and once.
----@param start integer The standard host says it with each call, as it may still be busy with an earlier start.
----@param on_exit fun(reason: string) Never called for the standard host: no event tells of its end.
----@return integer? job The process, when it is a private one.
----@return string? problem Why there is none, a sentence.
+--- Starts a host. The host attaches by itself. If it ends, `on_exit` is called once.
+---@param start integer Number of the start, which the standard host sends with each call.
+---@param on_exit fun(reason: string) Never called for the standard host, whose end fires no event.
+---@return integer? job The job of a private process.
+---@return string? problem Why the host could not be started, as a sentence.
 function M.spawn(start, on_exit)
   local problem = require("gemini-bridge.host.bundle").problem()
   if problem then

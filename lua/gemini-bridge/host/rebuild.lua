@@ -1,8 +1,8 @@
---- Builds while Neovim goes on, then runs what was built: `:GeminiBuild`.
+--- Implements `:GeminiBuild`: builds in the background, then starts or restarts the bridge.
 
---- Says each step as it happens, and why a build has failed.
----@param done? fun() What to do with the new build; without it a bridge that runs is restarted, and one that was not
----built when it was wanted is started.
+--- Runs a build, and reports its steps and its failure to the user.
+---@param done? fun() Called after the build. Default: restarts a running bridge, and starts a bridge whose start failed
+---because it was not built.
 return function(done)
   local build = require("gemini-bridge.host.build")
   local notify = require("gemini-bridge.notify")

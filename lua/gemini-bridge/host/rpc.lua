@@ -1,4 +1,4 @@
---- What the Node host may call: the Lua side of src/contract/neovim.ts.
+--- Handles the calls of the Node host: the Lua side of src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
 local context = require("gemini-bridge.context.subscription")
 local decisions = require("gemini-bridge.bridge.decisions")
@@ -15,8 +15,8 @@ local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
 
---- What few need, and is loaded when it is needed.
----@param name string Of a function that the model's side has.
+--- Lazy-loads a function of the model room.
+---@param name string Name of the function.
 ---@return fun(params: table): any
 local function model(name)
   return function(params)
@@ -24,7 +24,7 @@ local function model(name)
   end
 end
 
---- Each call with the types of the parameters that it cannot do without.
+--- All calls, each with the types of its required parameters.
 ---@type table<string, { params: table<string, string>, run: fun(params: table): any }>
 local calls = {
   attach = { params = { pid = "number" }, run = lifecycle.attached },
@@ -95,7 +95,7 @@ local calls = {
   files_open = { params = {}, run = changes.open_files },
 }
 
---- Takes out what Node had as undefined: it arrives as a null, which Lua would take for true.
+--- Removes nulls, which stand for undefined values in Node. In Lua, `vim.NIL` is true.
 ---@param value any
 ---@return any
 local function without_nulls(value)
@@ -111,11 +111,10 @@ local function without_nulls(value)
   return value
 end
 
---- Carries out one call of the host. Never raises: an error would be shown to
---- the user as a Lua traceback, or be lost, depending on how the call came.
+--- Runs one call of the host. Never raises an error, which would be shown as a traceback or be lost.
 ---@param name string
 ---@param params table
----@param start? integer Which start of the bridge the host serves, if its process serves several.
+---@param start? integer Number of the start that the host serves, if its process serves several.
 ---@return { result?: any, error?: string }
 function M.call(name, params, start)
   if start and not lifecycle.is_current(start) then
@@ -133,10 +132,10 @@ function M.call(name, params, start)
   end
   local ok, result = pcall(call.run, params)
   if ok then
-    -- A table without entries would reach Node as a list.
+    -- An empty table would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
-  -- Without the place in the code, which is of no use to the user or the CLI.
+  -- Removes the source position, which does not help the user or the CLI.
   return { error = (tostring(result):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "")) }
 end
 

@@ -1,16 +1,16 @@
---- `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`, which say in a word what happened.
+--- Implements `:GeminiStart`, `:GeminiStop` and `:GeminiRestart`, and reports their results.
 local host = require("gemini-bridge.host")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Of the command that was given last.
+--- Autocommands of the last command.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
---- Says once, when the bridge has come to rest in this state, how it got there. Why a start fails is said by itself.
+--- Shows a message once, when the bridge has reached a state. The reason of a failed start is reported elsewhere.
 ---@param wanted "running"|"stopped"
----@param sentence string "%d" in it is the port.
+---@param sentence string Message; "%d" stands for the port.
 local function announce(wanted, sentence)
   vim.api.nvim_clear_autocmds({ group = group })
   local said = false
@@ -32,29 +32,29 @@ local function announce(wanted, sentence)
   })
 end
 
---- Starts the bridge and says when it runs.
+--- Starts the bridge, and reports when it is running.
 function M.start()
   local now = status.get()
   if now.state == "running" then
-    notify(("The bridge runs already, on port %d"):format(now.port))
+    notify(("The bridge is already running on port %d"):format(now.port))
   else
-    announce("running", "The bridge runs on port %d")
+    announce("running", "The bridge is running on port %d")
   end
   host.start()
 end
 
---- Stops it and says when it has stopped.
+--- Stops the bridge, and reports when it has stopped.
 function M.stop()
   if status.get().state == "stopped" then
-    return notify("The bridge was not running")
+    return notify("The bridge is not running")
   end
   announce("stopped", "The bridge has stopped")
   host.stop()
 end
 
---- Starts it anew and says when it runs.
+--- Restarts the bridge, and reports when it is running.
 function M.restart()
-  announce("running", "The bridge runs again, on port %d")
+  announce("running", "The bridge was restarted on port %d")
   host.restart()
 end
 

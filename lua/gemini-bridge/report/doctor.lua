@@ -1,4 +1,4 @@
---- Runs the doctor, a program of the bundle, and shows what it finds. Only what must be said without Node is said here.
+--- Runs the doctor, a program of the bundle, and shows its findings. Reports by itself only if the doctor cannot run.
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
@@ -7,23 +7,23 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- The doctor asks programs of the system and the CLI, each with a limit of its own (milliseconds).
-local TIMEOUT = 30000
+--- Timeout for the doctor, which runs other programs with their own timeouts.
+local TIMEOUT_MS = 30000
 
---- The lines of a terminal in which its prompt is.
-local SCREEN = 60
+--- Number of lines at the end of a terminal that contain its prompt.
+local SCREEN_LINES = 60
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 local program = root .. "/dist/doctor.cjs"
 
---- Without its empty list, which JSON would show as an empty object.
+--- Returns nil for an empty list, which JSON would encode as an empty object.
 ---@param list any[]
 ---@return any[]?
 local function filled(list)
   return #list > 0 and list or nil
 end
 
---- What `host = "shared"` needs beside the plugin.
+--- Collects what `host = "shared"` needs in addition to the plugin.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
   local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")
@@ -34,26 +34,26 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- The function itself is there only when it has been called once.
+    -- The function itself exists only after its first call.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
   }
 end
 
---- The end of what each terminal shows.
+--- Returns the last lines of each terminal.
 local function terminals()
   local list = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
     if ok and vim.bo[buf].buftype == "terminal" then
-      list[#list + 1] = { pid = pid, lines = vim.api.nvim_buf_get_lines(buf, -1 - SCREEN, -1, false) }
+      list[#list + 1] = { pid = pid, lines = vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false) }
     end
   end
   return list
 end
 
---- The gate of each CLI that can have one.
+--- Returns the gate of each CLI that supports it.
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
@@ -71,7 +71,7 @@ local function gates()
   return list
 end
 
---- What the doctor is told of this Neovim: `Facts` in src/doctor/contract.ts.
+--- Collects facts about this Neovim for the doctor: `Facts` in src/doctor/contract.ts.
 local function facts()
   local options, bridge, version = config.get(), status.get(), vim.version()
   return {
@@ -112,11 +112,11 @@ end
 
 local UNBUILT = {
   missing = "The Node part is not built yet",
-  stale = "The Node part was updated, but not built again",
+  stale = "The Node part was updated but not rebuilt",
 }
 
---- Why nothing came from the doctor, and what to do.
----@param output string What it said instead.
+--- Returns why the doctor did not report, and what to do.
+---@param output string The error output of the doctor.
 ---@return string problem
 ---@return string advice
 local function failure(output)
@@ -128,31 +128,31 @@ local function failure(output)
   build.node_version(config.get().node, function(_, reason)
     answered, problem = true, reason
   end)
-  vim.wait(TIMEOUT, function()
+  vim.wait(TIMEOUT_MS, function()
     return answered
   end, 5)
   if problem then
     return problem, ("install Node %d or later, or set the option node"):format(build.MIN_NODE)
   end
   local reason = output:match("[^\n]*Error[^\n]*") or vim.trim(output):match("[^\n]*$")
-  return "The doctor failed: " .. (reason ~= "" and reason or "it gives no answer"),
-    ("run `%s %s` in a shell, which shows more"):format(config.get().node, program)
+  return "The doctor failed: " .. (reason ~= "" and reason or "it did not answer"),
+    ("run `%s %s` in a shell to see more"):format(config.get().node, program)
 end
 
---- Runs the doctor and waits for it, as |:checkhealth| has to.
----@param ... string Its arguments.
+--- Runs the doctor and waits for it, because |:checkhealth| is synchronous.
+---@param ... string Arguments of the doctor.
 ---@return string? output
----@return string problem Nothing when there is output; what it said, or why it did not run.
+---@return string problem Error output, or the reason why the doctor did not run.
 local function run(...)
   local command = { config.get().node, program, "--neovim", ... }
-  -- Node cannot start in a directory that has been deleted, which Neovim's may be.
+  -- Node cannot start in a deleted directory, which Neovim's current directory may be.
   local options = { cwd = root, stdin = vim.json.encode(facts()), text = true }
   local ok, process = pcall(vim.system, command, options)
   if not ok then
     return nil, tostring(process)
   end
-  -- Nothing of one that had to be killed.
-  local result = process:wait(TIMEOUT) or { code = 124, signal = 9 }
+  -- Ignore the output of a killed doctor.
+  local result = process:wait(TIMEOUT_MS) or { code = 124, signal = 9 }
   if result.code > 1 or result.signal ~= 0 then
     return nil, result.stderr or ""
   end
@@ -175,7 +175,7 @@ local function show(section)
 end
 
 --- Writes the report into the buffer of |:checkhealth|.
----@param pid? integer Of a running CLI, which then comes first.
+---@param pid? integer Process id of a running CLI, whose section comes first.
 function M.report(pid)
   local output, problem = run("--json", pid and tostring(pid))
   local ok, report = pcall(vim.json.decode, output or "", { luanil = { object = true } })
@@ -191,7 +191,7 @@ function M.report(pid)
   end
 end
 
---- The process ids of the running CLIs.
+--- Returns the process ids of the running CLIs.
 ---@return string[]
 function M.running()
   local pids = {}

@@ -1,4 +1,5 @@
---- The lines that lead a CLI in another terminal to this Neovim, also when several are open in one directory.
+--- Implements `:GeminiEnv`: shell commands that lead a CLI in another terminal to this Neovim, even if several Neovims
+--- are open in one directory.
 local M = {}
 
 ---@param text string
@@ -7,7 +8,7 @@ local function sh_quote(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"
 end
 
---- In fish's single quotes a backslash escapes itself and the quote.
+--- Quotes for fish, where a backslash in single quotes escapes itself and the quote.
 ---@param text string
 ---@return string
 local function fish_quote(text)
@@ -21,19 +22,19 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- For panes to come: those that are open keep their environment.
+  -- For new panes: open panes keep their environment.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,
 }
 
---- One line for each variable.
+--- Returns one line for each variable.
 ---@param form "sh"|"fish"|"tmux"
 ---@return string[]
 function M.lines(form)
   local lines = {}
   for name, value in vim.spairs(require("gemini-bridge.host.environment").of_bridge()) do
-    -- The system defaults are for CLIs in Neovim's own terminals.
+    -- The system defaults are only for CLIs in Neovim's own terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end
@@ -47,7 +48,7 @@ function M.lines(form)
   return lines
 end
 
---- What some CLIs need beside, as a comment of the shell's.
+--- Returns comments on further variables that some CLIs need.
 ---@return string[]
 local function remarks()
   local lines = {}
@@ -57,21 +58,18 @@ local function remarks()
       for name, value in vim.spairs(cli.byProcess) do
         needs[#needs + 1] = ("%s=%s"):format(name, value)
       end
-      local text = "# %s takes these only where there is %s, too."
+      local text = "# %s uses these only if %s is set, too."
       lines[#lines + 1] = text:format(cli.label, table.concat(needs, ", "))
     end
   end
   return lines
 end
 
---- Prints the lines and copies them.
+--- Prints and copies the lines.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then
-    require("gemini-bridge.notify")(
-      "The bridge does not run, so there is nothing to find: :GeminiStart",
-      "warn"
-    )
+    require("gemini-bridge.notify")("The bridge is not running; start it with :GeminiStart", "warn")
     return
   end
   local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n")

@@ -1,17 +1,17 @@
---- `:GeminiStatus`: what the bridge is doing, in a buffer that follows it.
+--- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
 local NAME = "gemini-bridge://status"
---- Where the values start (columns).
+--- Column of the values.
 local INDENT = 12
---- More open files than this are counted.
+--- Maximum number of open files that are listed.
 local MAX_FILES = 10
---- So much of a prompt that waits is shown (characters).
-local MAX_PROMPT = 40
---- How often ages are brought up to date (milliseconds).
-local INTERVAL = 1000
+--- Maximum length of a waiting prompt (characters).
+local MAX_PROMPT_LENGTH = 40
+--- Interval for updating the view.
+local REFRESH_INTERVAL_MS = 1000
 
 ---@param path string
 ---@return string
@@ -31,7 +31,7 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- Which Neovim a CLI in another terminal takes, when several are open here.
+--- Tells which Neovim a CLI in another terminal connects to, if several are open in this directory.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)
@@ -39,11 +39,11 @@ local function rivals(editors)
     return {}
   end
   return {
-    ("%d editors are open here; a CLI in another terminal takes %s."):format(
+    ("%d editors are open here; a CLI in another terminal connects to %s."):format(
       editors.count,
-      editors.isOwn and "this one" or ("the one of process %d"):format(editors.pid)
+      editors.isOwn and "this one" or ("process %d"):format(editors.pid)
     ),
-    "For a shell, :GeminiEnv chooses this one.",
+    "To connect to this one, use the lines of :GeminiEnv.",
   }
 end
 
@@ -51,7 +51,7 @@ end
 local function shared_now()
   local shared = require("gemini-bridge.context.consent").shared()
   if shared.paused then
-    return { "nothing: paused, :GeminiShare on" }
+    return { "nothing: paused, resume with :GeminiShare on" }
   end
   local lines = {}
   if shared.excluded then
@@ -90,7 +90,7 @@ local function clients(now)
       name = ("%s in %s"):format(name, client.terminal)
     end
     if client.interrupted then
-      return ('%s, says "Disconnected": type /ide enable in it'):format(name)
+      return ('%s, shows "Disconnected": type /ide enable there'):format(name)
     end
     local activity = client.activity ~= "idle" and ", " .. DOES[client.activity] or ""
     local hooks = client.hooks and "" or ", no hook heard yet"
@@ -108,7 +108,7 @@ end
 ---@return string[]
 local function prompts()
   return vim.tbl_map(function(prompt)
-    local text = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PROMPT)
+    local text = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PROMPT_LENGTH)
     return prompt.waits and ("%s: waits until %s"):format(text, prompt.waits) or text
   end, require("gemini-bridge.prompt.outbox").list())
 end
@@ -123,7 +123,7 @@ local function terminals()
   end, require("gemini-bridge.terminal.terminals").list())
 end
 
---- The number of tool calls, and the clients whose models can call tools.
+--- Returns the number of tool calls, and the clients whose models can call tools.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function tools(now)
@@ -142,12 +142,12 @@ local function state(now)
   if now.state == "running" then
     return ("running on port %d, process %d"):format(now.port, now.pid)
   elseif now.state == "stopped" then
-    return now.error and "stopped: " .. now.error or "stopped, :GeminiStart"
+    return now.error and "stopped: " .. now.error or "stopped, start with :GeminiStart"
   end
   return now.state
 end
 
---- The lines of the view, without what has nothing to say.
+--- Returns the lines of the view, without empty sections.
 ---@return string[]
 function M.lines()
   local now = status.get()
@@ -160,7 +160,7 @@ function M.lines()
     { "Discovery", now.discoveryFiles or {} },
     { "Shared", running and shared_now() or {} },
     { "Pinned", pinned() },
-    { "Clients", connected or running and { "none yet: :Gemini, or run gemini here" } or {} },
+    { "Clients", connected or running and { "none yet: run :Gemini, or gemini in a shell" } or {} },
     { "Tools", tools(now) },
     { "Reviews", reviews() },
     { "Gate", require("gemini-bridge.turns.gate").lines() },
@@ -186,7 +186,7 @@ local function render(buf)
   vim.bo[buf].modifiable = false
 end
 
---- Keeps the view current until its window is closed.
+--- Updates the view until its window is closed.
 ---@param buf integer
 local function follow(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.status_view", {})
@@ -209,11 +209,11 @@ local function follow(buf)
       vim.api.nvim_del_augroup_by_id(group)
     end,
   })
-  timer:start(INTERVAL, INTERVAL, refresh)
+  timer:start(REFRESH_INTERVAL_MS, REFRESH_INTERVAL_MS, refresh)
   ask()
 end
 
---- Shows the view, below the current window, or goes to it. `q` closes it.
+--- Opens the view below the current window, or goes to it. `q` closes it.
 function M.open()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   local win = buf > 0 and vim.fn.win_findbuf(buf)[1]

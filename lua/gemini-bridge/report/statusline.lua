@@ -1,4 +1,4 @@
---- The bridge in a few words, for a status line.
+--- Returns a short text about the bridge for status lines.
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
 
@@ -6,7 +6,7 @@ local M = {}
 
 local drawn = false
 
---- From the first use on, status lines are drawn again when something happens.
+--- Redraws status lines after events, from the first use on.
 local function follow_events()
   if drawn then
     return
@@ -15,14 +15,14 @@ local function follow_events()
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
     pattern = "Gemini*",
-    -- Scheduled, because some events fire before what they tell of is done.
+    -- Scheduled, because some events fire before the change is complete.
     callback = vim.schedule_wrap(function()
       vim.cmd.redrawstatus({ bang = true })
     end),
   })
 end
 
---- The CLIs whose reviews wait, each once.
+--- Returns the names of the CLIs with open reviews, each once.
 ---@param diffs { client: string, label: string }[]
 ---@return string[]
 local function askers(diffs)
@@ -36,12 +36,12 @@ local function askers(diffs)
   return names
 end
 
---- In the order in which they matter to the user.
+--- The most important activity first.
 local ACTIVITIES = { { "waiting", "Gemini: waits for you" }, { "working", "Gemini: working" } }
 
 ---@param now gemini_bridge.HostStatus
 ---@return string text
----@return string[] names The terminals of the CLIs of which it speaks, where several are connected.
+---@return string[] names The CLIs that the text is about, if several are connected.
 local function connection(now)
   if #now.clients == 0 then
     return "Gemini: waiting", {}
