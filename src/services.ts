@@ -1,5 +1,6 @@
 /** What the bridge does for those who connect, and how its parts hear of each other. */
 
+import { join } from "node:path";
 import type { Log } from "./base/log.ts";
 import { createTracking } from "./changes/tracking.ts";
 import { createContextPublisher } from "./context/publisher.ts";
@@ -14,7 +15,9 @@ import type { Profile } from "./profiles/profiles.ts";
 import { createReviews } from "./review/reviews.ts";
 import { registerTools } from "./review/tools.ts";
 import { createSurroundings } from "./surroundings.ts";
+import { createDrafts } from "./system/drafts.ts";
 import { createRest } from "./system/idle-memory.ts";
+import { createUserFiles } from "./system/user-files.ts";
 import { createClients } from "./turns/clients.ts";
 import { asksBefore, isGated } from "./turns/gate.ts";
 import { createHooksRoute } from "./turns/hook-route.ts";
@@ -62,7 +65,9 @@ export function createServices(options: ServicesOptions): Services {
   const { terminals, agents, activity } = clients;
   const rest = createRest();
   const used = () => rest.changed(sessions.connected().length > 0);
-  const { changes, history } = createTracking({ bridge, boot, log });
+  const drafts = createDrafts(join(boot.stateDirectory, "drafts"));
+  const userFiles = createUserFiles(drafts);
+  const { changes, history } = createTracking({ bridge, userFiles, boot, log });
   const reviews = createReviews({
     bridge,
     log,
@@ -127,6 +132,7 @@ export function createServices(options: ServicesOptions): Services {
     resume() {
       reviews.resume();
       void prepare();
+      void drafts.removeLeft();
       for (const profile of profiles) void cleanUpDiscovery(profile);
     },
     close() {

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
+import type { Agent } from "../contract/hooks.ts";
 import { createFiles } from "../sharing/files.ts";
 import type { FileChange } from "./file-change.ts";
 import { createKeptFiles, prune, touch } from "./kept-files.ts";
@@ -11,12 +12,15 @@ import type { Turn } from "./prompts.ts";
 /** What other Neovims have left is removed after so long (milliseconds). */
 const MAX_AGE = 24 * 60 * 60 * 1_000;
 
-/** The files that agents are about to change, by their sessions. */
-type Awaited = ReadonlyMap<string, ReadonlySet<string>>;
+/** The files that an agent is about to change. */
+interface Awaited {
+  readonly agent: Agent;
+  readonly paths: readonly string[];
+}
 
 export interface Saved {
   readonly changes: readonly FileChange[];
-  readonly awaited: Awaited;
+  readonly awaited: readonly Awaited[];
   /** By session. */
   readonly turns: ReadonlyMap<string, Turn>;
 }
@@ -24,7 +28,7 @@ export interface Saved {
 export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
-  await(files: Awaited): void;
+  await(awaited: readonly Awaited[]): void;
   /** The turn of a session; nothing: it is over. */
   saveTurn(session: string, turn: Turn | undefined): void;
   /** What the host before this one has saved. */
@@ -47,11 +51,12 @@ const SavedPiece = z.object({
 /** Texts as they are in memory: a character for each byte. */
 const SavedChange = z.object({
   path: z.string(),
-  existed: z.boolean(),
+  before: z.enum(["absent", "known", "unknown"]),
+  reason: z.string().optional(),
+  metadata: z.object({ mode: z.number(), uid: z.number(), gid: z.number() }).optional(),
   exists: z.boolean(),
-  mode: z.number().optional(),
+  opaque: z.object({ reason: z.string(), by: z.enum(["agent", "user"]) }).optional(),
   version: z.string(),
-  fixed: z.string().optional(),
   touched: z.boolean(),
   cli: z.string(),
   turn: z.number(),
@@ -71,7 +76,15 @@ const SavedTurn = z.object({
   files: z.array(z.string()),
 });
 
-const SavedAwaited = z.object({ awaited: z.array(z.tuple([z.string(), z.array(z.string())])) });
+const SavedAgent = z.object({
+  cli: z.string(),
+  session: z.string(),
+  cwd: z.string(),
+  pid: z.number().optional(),
+});
+const SavedAwaited = z.object({
+  awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
+});
 
 /** No path. */
 const AWAITED = "awaited";
@@ -108,10 +121,8 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       kept.save(change.path, { ...change, text: { lines: lines.join(""), hunks: joined, lastId } });
     },
     forget: kept.remove,
-    await(files) {
-      const awaited = [...files].flatMap(([session, paths]) =>
-        paths.size > 0 ? [[session, [...paths]]] : [],
-      );
+    await(all) {
+      const awaited = all.filter(({ paths }) => paths.length > 0);
       if (awaited.length > 0) kept.save(AWAITED, { awaited });
       else kept.remove(AWAITED);
     },
@@ -127,7 +138,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
       return {
         changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
-        awaited: new Map(awaited.map(([session, paths]) => [session, new Set(paths)])),
+        awaited,
         turns: new Map(
           saved
             .flatMap((value) => SavedTurn.safeParse(value).data ?? [])

@@ -4,25 +4,30 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, changeEvents } from "../contract/changes.ts";
-import type { Agent, AgentEvent, EditTexts } from "../contract/hooks.ts";
+import type { AgentEvent } from "../contract/hooks.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { hashOfPlain, readVersion } from "../system/disk-text.ts";
+import { realPath, type Sighting, see, seeStill, versionAt } from "../system/sighting.ts";
+import type { UserFiles } from "../system/user-files.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import { type DiskFile, fileBefore, readDiskFile, readStillFile, realPath, restore } from "./disk-file.ts";
-import { type FileChange, follow, kept, shown, textOf, undone } from "./file-change.ts";
+import type { OpenPlaces } from "./commands.ts";
+import { type FileChange, follow, kept, obstacle, sightingOf, textOf, undone } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { createPast } from "./past.ts";
 import type { Prompts } from "./prompts.ts";
-import { lookBefore, type ShellLook } from "./shell.ts";
 import { oldLines, shownLines } from "./shown-lines.ts";
+import { createTracker } from "./tracker.ts";
 
-/** So long Lua is waited for, which does not answer while Neovim asks something (milliseconds). */
-const LUA_PATIENCE = 200;
+/** Timeout for Lua, which cannot answer while a prompt is open (ms). */
+const LUA_TIMEOUT_MS = 200;
 
 export interface Changes {
-  /** Takes what a hook tells; the hook of a tool that starts waits for it. Never rejects. */
-  listener(event: AgentEvent): Promise<void>;
+  /**
+   * Takes what a hook tells. Never rejects.
+   * @param begun aborted when the tool that starts begins, though its files may not have been looked at yet
+   * @returns when the tool may begin
+   */
+  listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
   /** The user has agreed to texts of a file, given by their hashes: what makes it so is no change. */
   agreed(path: string, hashes: readonly string[]): void;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
@@ -46,18 +51,18 @@ export interface ChangesOptions {
   memory: ChangeMemory;
   prompts: Prompts;
   history: History;
+  userFiles: UserFiles;
+  stateDirectory: string;
   log: Log;
 }
 
-export function createChanges({ bridge, memory, prompts, history, log }: ChangesOptions): Changes {
+export function createChanges(options: ChangesOptions): Changes {
+  const { bridge, memory, prompts, history, userFiles, stateDirectory, log } = options;
   const files = createChangedFiles({ bridge, memory, look: (paths) => void inTurn(() => lookAgain(paths)) });
-  /** Hashes of the texts that the user has agreed to, by file. */
-  const agreements = new Map<string, Set<string>>();
-  /** Before the commands that run: by agent and command. */
-  const looks = new Map<string, { agent: Agent; look: ShellLook }>();
+  const tracker = createTracker({ bridge, files, prompts, history, stateDirectory, inTurn, openPlaces });
   let last: Promise<void> = Promise.resolve();
 
-  /** One after the other: each reads the disk, and says what that means before the next one does. */
+  /** One after the other: each says what it means that a file is as it is, before the next one does. */
   function inTurn(run: () => void | Promise<void>): Promise<void> {
     last = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
@@ -66,132 +71,24 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     return last;
   }
 
-  /** What the disk holds although no agent is known to have written it, the user has written. */
-  async function sync(change: FileChange, read = readStillFile): Promise<FileChange> {
-    if ((await readVersion(change.path)) === change.version) return change;
-    const next = follow(change, await read(change.path));
-    files.set(next);
-    return next;
+  async function openPlaces(): Promise<OpenPlaces | undefined> {
+    const open = await Promise.race([
+      bridge.call("files_open", {}).catch(() => undefined),
+      delay(LUA_TIMEOUT_MS, undefined, { ref: false }),
+    ]);
+    return open && { files: open.paths, directories: open.directories };
   }
 
-  async function syncPath(path: string): Promise<void> {
-    const change = files.get(path);
-    if (change) await sync(change, readDiskFile);
-  }
-
-  async function restored(path: string): Promise<void> {
+  async function restored(path: string, now: Sighting): Promise<void> {
     bridge.tell("file_changed", { path });
-    await syncPath(path);
+    await wroteHere(path, now);
   }
 
   /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
-  async function lookAgain(paths?: ReadonlySet<string>): Promise<void> {
-    if (looks.size > 0) return;
-    const quiet = files.all().filter(({ path }) => (paths?.has(path) ?? true) && !files.isAwaited(path));
-    const versions = await Promise.all(quiet.map(({ path }) => readVersion(path)));
-    for (const change of quiet.filter(({ version }, i) => version !== versions[i])) await sync(change);
-  }
-
-  async function starting(agent: Agent, filePath: string): Promise<void> {
-    const path = await realPath(filePath);
-    agreements.delete(path);
-    const known = files.get(path);
-    const isShared = files.isAwaited(path, agent);
-    files.await(agent, path);
-    if (known && !isShared) await sync(known);
-    else if (!known) files.set(files.begin(path, await readDiskFile(path), prompts.authorOf(agent)));
-  }
-
-  async function ended(agent: Agent, filePath: string, failed: boolean, texts?: EditTexts): Promise<void> {
-    const path = await realPath(filePath);
-    const known = files.get(path);
-    const found = await readDiskFile(path);
-    const isReviewed = isAgreed(path, found);
-    // Of its start nobody was told, as while there was no host.
-    if (!known && (failed || isReviewed)) return;
-    const before = known ?? files.begin(path, fileBefore(found, texts), prompts.authorOf(agent));
-    if (isReviewed) {
-      const after = follow(before, found);
-      history.agreed(path, { before: textOf(before) ?? null, after: textOf(after) ?? null });
-      files.set(after);
-    } else wrote(agent, before, found);
-    files.arrived(agent, path);
-  }
-
-  async function commandStarting(agent: Agent, command: string): Promise<void> {
-    await lookAgain();
-    const open = await Promise.race([
-      bridge.call("files_open", {}).catch(() => undefined),
-      delay(LUA_PATIENCE, undefined, { ref: false }),
-    ]);
-    const known = [...(open?.paths ?? []), ...files.all().map(({ path }) => path)];
-    looks.set(`${agent.session} ${command}`, { agent, look: await lookBefore(agent.cwd, known) });
-  }
-
-  async function commandEnded(agent: Agent, command: string): Promise<void> {
-    const key = `${agent.session} ${command}`;
-    const touched = (await looks.get(key)?.look.compare()) ?? [];
-    looks.delete(key);
-    for (const { path, before } of touched) {
-      if (files.isAwaited(path)) continue;
-      const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
-      wrote(agent, change, await readDiskFile(path));
-    }
-  }
-
-  function wrote(agent: Agent, before: FileChange, found: DiskFile): void {
-    if (found.version === before.version) return;
-    const author = prompts.authorOf(agent);
-    const after = follow(before, found, author);
-    files.set(after, agent);
-    prompts.changed(agent, before.path);
-    const texts = { before: textOf(before) ?? null, after: textOf(after) ?? null };
-    if (after.fixed === undefined && texts.before !== texts.after)
-      history.wrote(agent, author, before.path, texts);
-  }
-
-  function isAgreed(path: string, { text }: DiskFile): boolean {
-    if (text === undefined) return false;
-    const hashes = agreements.get(path);
-    agreements.delete(path);
-    return hashes?.has(hashOfPlain(Buffer.from(text, "latin1"))) ?? false;
-  }
-
-  /** The agent does nothing more of what it has begun: what it did not tell, it has not done. */
-  async function turnEnded(agent: Agent): Promise<void> {
-    for (const [key, one] of looks)
-      if (one.agent.session === agent.session) await commandEnded(agent, key.slice(agent.session.length + 1));
-    for (const path of files.abandon(agent)) await syncPath(path);
-    const changes = prompts.end(agent).flatMap((path) => {
-      const change = files.all().find((one) => one.path === path);
-      return change ? [shown(change)] : [];
-    });
-    if (changes.length === 0) return;
-    const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
-    const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
-    bridge.tell("turn_changes", { cli: agent.cli, ...counts });
-  }
-
-  async function take({ agent, ...event }: AgentEvent): Promise<void> {
-    switch (event.kind) {
-      case "turn_started":
-        await turnEnded(agent);
-        history.turnStarted(agent);
-        return prompts.begin(agent, event.prompt);
-      case "tool_starting":
-        if (event.tool.kind === "edit") await starting(agent, event.tool.filePath);
-        if (event.tool.kind === "shell") await commandStarting(agent, event.tool.command);
-        return;
-      case "tool_ended":
-        if (event.tool.kind === "edit") await ended(agent, event.tool.filePath, event.failed, event.texts);
-        if (event.tool.kind === "shell") await commandEnded(agent, event.tool.command);
-        return;
-      case "turn_ended":
-      case "session_ended":
-        return turnEnded(agent);
-      case "session_started":
-      case "permission_asked":
-        return;
+  async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
+    if (tracker.areCommandsRunning) return;
+    for (const path of paths) {
+      if (!files.isAwaited(path)) await syncPath(path);
     }
   }
 
@@ -218,44 +115,69 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
   }
 
-  async function undoIn(before: FileChange, ids: Set<number> | undefined): Promise<void> {
-    const { path } = before;
-    if (files.isAwaited(path)) throw new Refusal(`${path} is being changed by the agent: try again`);
-    const change = await sync(before);
-    if (change.fixed !== undefined) throw new Refusal(`${path} cannot be undone: ${change.fixed}`);
+  async function undoIn({ path }: FileChange, ids: Set<number> | undefined): Promise<void> {
+    await tracker.resolveGone();
+    const agent = files.isAwaited(path);
+    if (agent)
+      throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);
+    await syncPath(path);
+    const change = files.get(path);
+    if (!change) return;
+    const reason = obstacle(change);
+    if (reason !== undefined) throw new Refusal(`${path} cannot be undone: ${reason}`);
     const next = undone(change, ids);
     const others = change.text.hunks.filter(({ id }) => ids?.has(id) === false).map(({ id }) => id);
     const left = next.text.hunks.filter(({ id, conflict }) => conflict && !others.includes(id)).length;
-    if (textOf(next) !== textOf(change)) {
-      await restore(path, textOf(change), textOf(next), change.mode);
-      files.set({ ...next, version: (await readDiskFile(path)).version });
+    if (change.opaque || textOf(next) !== textOf(change)) {
+      const isWhole = next.text.hunks.length === 0;
+      const metadata = isWhole || !change.exists ? change.metadata : undefined;
+      const now = await userFiles.replace(path, sightingOf(change), { text: textOf(next), metadata });
+      tracker.settled(path, now);
+      files.set({ ...next, version: now.version });
     }
     const hunks =
       left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
     if (left > 0) throw new Refusal(`${basename(path)}: ${hunks} since the agent wrote it (conflict)`);
   }
 
+  /** What the disk holds although no agent is known to have written it, the user has written. */
+  async function syncPath(path: string): Promise<void> {
+    const change = files.get(path);
+    if (change && (await versionAt(path)) !== change.version) files.set(follow(change, await seeStill(path)));
+  }
+
+  async function wroteHere(path: string, now: Sighting): Promise<void> {
+    tracker.settled(path, now);
+    const change = files.get(path);
+    if (change && now.version !== change.version) files.set(follow(change, now));
+  }
+
   void inTurn(async () => {
     const saved = await memory.load();
     prompts.restore(saved.turns);
-    for (const change of files.restore(saved)) await sync(change);
+    for (const { agent } of saved.awaited) tracker.resume(agent);
+    for (const { path } of files.restore(saved)) await syncPath(path);
+    await tracker.resolveGone();
   });
 
+  const never = new AbortController().signal;
   return {
-    listener: (event) => inTurn(() => take(event)),
-    agreed: (filePath, hashes) =>
-      void inTurn(async () => {
-        const path = await realPath(filePath);
-        agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
-      }),
+    listener: (event, begun = never) =>
+      tracker.hear(event, begun).catch((error) => log.error("changes:", error)),
+    agreed: tracker.agreed,
     handlers: {
-      ...createPast({ bridge, history, inTurn, restored }),
-      file_written: ({ path }) =>
-        inTurn(async () => {
-          const real = await realPath(path);
-          await syncPath(real);
-          for (const { look } of looks.values()) look.written(real, await readDiskFile(real));
-        }),
+      ...createPast({ bridge, history, inTurn, userFiles, restored }),
+      file_written({ path: named }) {
+        const seen = realPath(named).then(async (path) => {
+          const now = await see(path);
+          tracker.settled(path, now);
+          return { path, now };
+        });
+        return inTurn(async () => {
+          const { path, now } = await seen;
+          await wroteHere(path, now);
+        });
+      },
       changes_keep: (chosen) =>
         inTurn(() => decide("Kept", chosen, async (change, ids) => files.set(kept(change, ids)))),
       changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undoIn)),
@@ -272,6 +194,7 @@ export function createChanges({ bridge, memory, prompts, history, log }: Changes
     },
     close() {
       files.close();
+      tracker.close();
       memory.close();
     },
   };

@@ -6,7 +6,7 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { DiskText } from "../system/disk-text.ts";
-import { MAX_FILE, realPath } from "./disk-file.ts";
+import { isAbsent, MAX_FILE, realPath } from "../system/sighting.ts";
 import type { Author } from "./file-change.ts";
 import { createKeptFiles, prune } from "./kept-files.ts";
 
@@ -41,12 +41,14 @@ export type Entry = z.infer<typeof Entry>;
 type Texts = NonNullable<Entry["texts"]>;
 type Outline = Omit<Entry, "texts">;
 
+/** What was on disk when a review opened. */
+type Original = Pick<DiskText, "bytes" | "version">;
+
 /** What a review shows, or what the user has made of that. */
 interface Proposal {
   readonly entry: Outline;
   readonly content: string;
-  /** Of the file. */
-  readonly bytes: Buffer | undefined;
+  readonly original: Original;
 }
 
 export interface History {
@@ -59,14 +61,14 @@ export interface History {
     cli: string,
     filePath: string,
     newContent: string,
-    original: Promise<Pick<DiskText, "bytes">>,
+    original: Promise<Original>,
   ): Promise<void>;
   /** The user has decided. @param content nothing for a rejection */
   decided(review: number, content: string | undefined): void;
   /** The review has ended without a decision. */
   closed(review: number): void;
-  /** What the user agreed to last for this file is on disk now. */
-  agreed(path: string, texts: Texts): void;
+  /** What the user agreed to last for this file is on disk now. @param texts as far as both are known */
+  agreed(path: string, texts: Texts | undefined): void;
   /** The newest first. */
   list(): Promise<Entry[]>;
   /** @throws {Refusal} when it is not there any more, or has no texts */
@@ -141,8 +143,9 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
       for (const key of ofTurns.keys()) if (key.startsWith(`${agent.session} `)) ofTurns.delete(key);
     },
     async proposed(review, cli, filePath, newContent, original) {
-      const [path, { bytes }] = await Promise.all([realPath(filePath), original]);
-      const proposal = { entry: begin("proposed", authorOf(cli), path), content: newContent, bytes };
+      const [path, found] = await Promise.all([realPath(filePath), original]);
+      const entry = begin("proposed", authorOf(cli), path);
+      const proposal = { entry, content: newContent, original: found };
       ofReviews.set(review, proposal);
       keepLater(proposal);
     },
@@ -173,8 +176,10 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
   };
 }
 
-function textsOf({ bytes, content }: Proposal): Texts {
-  const before = bytes && bytes.length <= MAX_FILE ? bytes.toString("latin1") : null;
+/** @returns nothing where it is not known what was there: to take that back must not take the file away */
+function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
+  if (bytes ? bytes.length > MAX_FILE : !isAbsent(version)) return undefined;
+  const before = bytes ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
 }
 

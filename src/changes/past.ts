@@ -4,8 +4,9 @@ import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { readDiskFile, restore } from "./disk-file.ts";
-import { beginChange, follow, isChanged, textOf, undone } from "./file-change.ts";
+import { ABSENT, type Sighting, see } from "../system/sighting.ts";
+import type { UserFiles } from "../system/user-files.ts";
+import { beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History } from "./history.ts";
 import { shownLines } from "./shown-lines.ts";
 
@@ -16,11 +17,12 @@ export interface PastOptions {
   history: History;
   /** Runs what reads and writes the disk, one after the other; what the user is to be told it throws. */
   inTurn(run: () => Promise<void>): Promise<void>;
+  userFiles: UserFiles;
   /** A file has been written here. */
-  restored(path: string): Promise<void>;
+  restored(path: string, now: Sighting): Promise<void>;
 }
 
-export function createPast({ bridge, history, inTurn, restored }: PastOptions): Handlers {
+export function createPast({ bridge, history, inTurn, userFiles, restored }: PastOptions): Handlers {
   return {
     history_asked: ({ id, directories }) =>
       inTurn(async () => {
@@ -40,17 +42,17 @@ export function createPast({ bridge, history, inTurn, restored }: PastOptions): 
       inTurn(async () => {
         const { path, texts, cli, turn, prompt } = await history.read(id);
         const author = { cli, turn, prompt };
-        const found = await readDiskFile(path);
+        const found = await see(path);
         // What has come since is the user's here, whoever it was.
         const begun = beginChange(path, fileOf(texts.before), author);
         const change = follow(follow(begun, fileOf(texts.after), author), found);
-        if (change.fixed !== undefined) throw new Refusal(`${path} cannot be changed back: ${change.fixed}`);
+        const reason = obstacle(change);
+        if (reason !== undefined) throw new Refusal(`${path} cannot be changed back: ${reason}`);
         if (!isChanged(change)) throw new Refusal(`nothing of it is in ${path} any more`);
         const next = undone(change);
         if (textOf(next) === textOf(change))
           throw new Refusal(`${path} has been edited there since (conflict)`);
-        await restore(path, textOf(change), textOf(next), found.mode);
-        await restored(path);
+        await restored(path, await userFiles.replace(path, found, { text: textOf(next) }));
         if (next.text.hunks.length > 0)
           throw new Refusal(`some of it stays in ${path}: it has been edited (conflict)`);
         bridge.tell("message", { level: "info", text: `Undid this change of ${cli} in ${basename(path)}.` });
@@ -58,10 +60,8 @@ export function createPast({ bridge, history, inTurn, restored }: PastOptions): 
   };
 }
 
-function fileOf(text: string | null) {
-  return text === null
-    ? { kind: "absent" as const, version: "none" }
-    : { kind: "file" as const, text, version: `history ${text.length}` };
+function fileOf(text: string | null): Sighting {
+  return text === null ? ABSENT : { kind: "known", text, version: `history ${text.length}` };
 }
 
 function shown({ id, at, cli, turn, prompt, path, kind }: Entry): ShownEntry {

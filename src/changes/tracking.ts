@@ -2,6 +2,7 @@
 import type { Log } from "../base/log.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
+import type { UserFiles } from "../system/user-files.ts";
 import { createChangeMemory } from "./change-memory.ts";
 import { type Changes, createChanges } from "./changes.ts";
 import { createHistory, type History } from "./history.ts";
@@ -9,11 +10,12 @@ import { createPrompts } from "./prompts.ts";
 
 export interface TrackingOptions {
   bridge: Bridge;
+  userFiles: UserFiles;
   boot: Pick<Boot, "stateDirectory" | "instance" | "exclude">;
   log: Log;
 }
 
-export function createTracking({ bridge, boot, log }: TrackingOptions): {
+export function createTracking({ bridge, userFiles, boot, log }: TrackingOptions): {
   changes: Changes;
   history: History;
 } {
@@ -21,5 +23,6 @@ export function createTracking({ bridge, boot, log }: TrackingOptions): {
   const memory = createChangeMemory({ directory, instance, exclude, log });
   const prompts = createPrompts(memory.saveTurn);
   const history = createHistory({ directory, mayKeep: memory.mayKeep, authorOf: prompts.latest, log });
-  return { changes: createChanges({ bridge, memory, prompts, history, log }), history };
+  const options = { bridge, memory, prompts, history, userFiles, stateDirectory: directory, log };
+  return { changes: createChanges(options), history };
 }

@@ -1,102 +1,155 @@
-/** What has changed in a Git work tree, and the bytes of a file from when it was clean, where they are known exactly. */
+/** A Git work tree: which files it has, and the bytes of one that is as Git has it, where they are known exactly. */
+import { lstatSync, type Stats } from "node:fs";
+import { lstat, readFile, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { disk } from "../system/disk.ts";
+import { codeOf } from "../system/error-code.ts";
+import { isAbsent, realPath, versionAt } from "../system/sighting.ts";
 import { type Git, openGit } from "./git.ts";
+import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
-/** Git tells of so many changed files; where there are more nothing is looked at. */
-const MAX_FILES = 1_000;
+/** The host does nothing else for no longer than this (ms). */
+const SLICE_MS = 5;
 
 export interface WorkTree {
-  /** Its directory. */
+  /** Its directory, without links. */
   readonly top: string;
-  /** The commit that is checked out; not one of hexadecimal digits before the first. */
-  readonly head: string;
-  /** Files that differ from that commit, relative to the work tree. */
-  readonly dirty: ReadonlySet<string>;
-}
-
-/** A file of a commit. */
-export interface CommittedFile {
-  /** Relative to the work tree. */
-  readonly name: string;
-  readonly object: string;
-  /** Of a link or a repository there are no permission bits. */
-  readonly isRegular: boolean;
-  /** Permission bits. */
-  readonly mode: number;
+  readonly indexFile: string;
+  /** Bytes of an object's name. */
+  readonly idLength: number;
 }
 
 /**
  * @param directory in the work tree
- * @param patience milliseconds for each question to git
- * @returns nothing outside of a work tree, or when git does not answer in time
+ * @param timeout ms
+ * @returns nothing outside of a work tree, or when git does not answer in time. A repository may name any directory for
+ * its work tree: nothing for one that the directory is not in, either.
  */
-export async function readWorkTree(directory: string, patience: number): Promise<WorkTree | undefined> {
-  const git = await openGit(directory, patience);
-  const [top, status] = await Promise.all([
-    git(["rev-parse", "--show-toplevel"]),
-    git([
-      "status",
-      "--porcelain=v2",
-      "--branch",
-      "-z",
-      "--no-renames",
-      "--untracked-files=all",
-      "--ignore-submodules=all",
-    ]),
-  ]);
-  if (!top || !status) return undefined;
-  return parseStatus(String(top).replace(/\n$/, ""), String(status));
+export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
+  const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
+  const output = await openGit(directory, timeout)(["rev-parse", ...questions]);
+  const [top, folder, format, ...rest] = String(output ?? "").split("\n");
+  if (!top || !folder || rest.length !== 1 || top !== (await realPath(top))) return undefined;
+  if (!isBelow(await realPath(directory), top)) return undefined;
+  return { top, indexFile: join(folder, "index"), idLength: format === "sha256" ? 32 : 20 };
 }
 
-function parseStatus(top: string, status: string): WorkTree | undefined {
-  let head = "";
-  const dirty = new Set<string>();
-  for (const entry of status.split("\0")) {
-    const [, commit] = /^# branch\.oid (\S+)$/.exec(entry) ?? [];
-    head = commit ?? head;
-    // 1 XY sub mH mI mW hH hI path, of an unmerged one: u XY sub m1 m2 m3 mW h1 h2 h3 path; another repository ends with /
-    const [, name] = /^(?:1(?: \S+){7}|\?|u(?: \S+){9}) (.*[^/])$/s.exec(entry) ?? [];
-    if (name !== undefined) dirty.add(name);
+export function isBelow(path: string, directory: string): boolean {
+  return directory === "/" || path === directory || path.startsWith(`${directory}/`);
+}
+
+/** @param name relative to the work tree */
+export function pathIn({ top }: WorkTree, name: string): string {
+  return top === "/" ? `/${name}` : `${top}/${name}`;
+}
+
+/** Absolute paths. */
+export interface Scope {
+  /** Only what is in one of these directories concerns us. */
+  readonly directories: readonly string[];
+  /** Our own: what is in there does not. */
+  readonly except: string;
+}
+
+/** @returns whether a file, relative to the work tree, is in the scope */
+export async function createFilter(
+  { directories, except }: Scope,
+  top: string,
+): Promise<(name: string) => boolean> {
+  const below = (path: string) => (path === top ? "" : path.slice(top === "/" ? 1 : top.length + 1));
+  const [own, ...open] = await Promise.all([except, ...directories].map(realPath));
+  const isAll = open.some((directory) => isBelow(top, directory));
+  const inside = open.filter((directory) => isBelow(directory, top)).map(below);
+  const without = own !== undefined && isBelow(own, top) ? below(own) : undefined;
+  return (name) =>
+    (isAll || inside.some((directory) => isBelow(name, directory))) &&
+    (without === undefined || !isBelow(name, without));
+}
+
+const NO_INDEX: GitIndex = { entries: [] };
+
+/** Reads indexes, each version once. @returns what answers nothing for one that cannot be read */
+export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
+  let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
+  return async ({ indexFile: path, idLength }) => {
+    const version = await versionAt(path);
+    if (last?.path === path && last.version === version) return last.index;
+    last = { path, version, index: await readIndex(path, idLength) };
+    return last.index;
+  };
+}
+
+async function readIndex(path: string, idLength: number): Promise<GitIndex | undefined> {
+  try {
+    const { mtimeMs } = await stat(path);
+    return parseIndex(await readFile(path), mtimeMs, idLength);
+  } catch (error) {
+    return codeOf(error) === "ENOENT" ? NO_INDEX : undefined;
   }
-  return dirty.size > MAX_FILES ? undefined : { top, head, dirty };
 }
 
-/** @returns the names of files that are not the same in both commits; none where there are too many */
-export async function differences(
-  { top, head }: WorkTree,
-  other: WorkTree,
-  patience: number,
-): Promise<string[]> {
-  if (head === other.head || !isCommit(other.head)) return [];
-  const git = await openGit(top, patience);
-  const question = isCommit(head) ? ["diff-tree", "--no-renames", head] : ["ls-tree", "--full-tree"];
-  const output = await git([...question, "-r", "-z", "--name-only", other.head]);
-  const names = String(output ?? "")
-    .split("\0")
-    .filter((name) => name !== "");
-  return names.length > MAX_FILES ? [] : names;
-}
-
-/** @returns those of the names that are in the commit which was checked out; nothing when git does not say */
-export async function committedFiles(
-  { top, head }: WorkTree,
-  names: readonly string[],
-  patience: number,
-): Promise<Map<string, CommittedFile> | undefined> {
-  if (!isCommit(head)) return new Map();
-  const git = await openGit(top, patience);
-  const output = await git(["ls-tree", "-z", "--full-tree", head, "--", ...names]);
-  if (!output) return undefined;
-  const entries = String(output).matchAll(/(\d{3})(\d{3}) \w+ (\S+)\t([^\0]*)\0/g);
-  return new Map(
-    [...entries].map(([, kind, mode = "", object = "", name = ""]) => [
-      name,
-      { name, object, isRegular: kind === "100", mode: Number.parseInt(mode, 8) },
-    ]),
+/** @returns the files that Git neither tracks nor ignores, relative to the work tree */
+export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<string[] | undefined> {
+  const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
+  // Another repository ends with a slash; by its bytes a name may be another than by its characters.
+  return (
+    output &&
+    String(output)
+      .split("\0")
+      .filter((name) => /[^/]$/.test(name) && !name.includes("\uFFFD"))
   );
 }
 
-function isCommit(head: string): boolean {
-  return /^[0-9a-f]{40,64}$/.test(head);
+/** What the system says of a path: nothing where there is nothing, the name of the error where it says nothing. */
+export type Found = Stats | string | undefined;
+
+/**
+ * Asks the system about files, links not followed, in short pieces.
+ * @param isOver whether it is enough
+ */
+export async function lookAt<T>(
+  all: readonly T[],
+  pathOf: (one: T) => string,
+  take: (one: T, found: Found) => void,
+  isOver = () => false,
+): Promise<void> {
+  const [first] = all;
+  const isLocal = first === undefined || !disk.moment().isOnNetwork(pathOf(first));
+  let end = performance.now() + SLICE_MS;
+  for (const one of all) {
+    if (performance.now() >= end) {
+      await setImmediate();
+      end = performance.now() + SLICE_MS;
+      if (isOver()) return;
+    }
+    const path = pathOf(one);
+    take(one, isLocal ? statNow(path) : await lstat(path).catch(failure));
+  }
+}
+
+function statNow(path: string): Found {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    return failure(error);
+  }
+}
+
+function failure(error: unknown): string | undefined {
+  const code = codeOf(error);
+  return isAbsent(code) ? undefined : code;
+}
+
+/** Whether each of these paths is a file's own: a folder of the index may have become a link to elsewhere. */
+export async function areReal(paths: readonly string[]): Promise<boolean[]> {
+  const folders = new Map<string, Promise<boolean>>();
+  const isReal = (folder: string) => {
+    const known = folders.get(folder) ?? realPath(folder).then((real) => real === folder);
+    folders.set(folder, known);
+    return known;
+  };
+  return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
 /** Attributes by which the bytes on disk are others than those of the object. */
@@ -104,33 +157,28 @@ const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 const LINE_ENDS = ["text", "eol", "crlf"];
 
 /**
- * The bytes that files had on disk while they were as in that commit.
+ * The bytes that files had on disk while they were as in the index.
  * @returns by name; without those of which they are not known exactly
  */
 export async function cleanBytes(
   { top }: WorkTree,
-  files: readonly CommittedFile[],
-  patience: number,
+  entries: readonly IndexEntry[],
+  timeout: number,
 ): Promise<Map<string, Buffer>> {
-  const git = await openGit(top, patience);
-  const [objects, sizes, isConverted] = await Promise.all([
-    readObjects(git, files),
-    sizesOnDisk(git, files),
-    conversions(git, files),
-  ]);
+  const git = openGit(top, timeout);
+  const [objects, isConverted] = await Promise.all([readObjects(git, entries), conversions(git, entries)]);
   const known = new Map<string, Buffer>();
-  for (const { name, object } of files) {
+  for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
     if (!bytes || isConverted(name, CONVERSIONS)) continue;
     // What git noted of the clean file: other line ends would have made it another size.
-    const isSame = sizes.get(name) === bytes.length || !isConverted(name, LINE_ENDS);
-    if (isSame) known.set(name, bytes);
+    if (size === bytes.length || !isConverted(name, LINE_ENDS)) known.set(name, bytes);
   }
   return known;
 }
 
-async function readObjects(git: Git, files: readonly CommittedFile[]): Promise<Map<string, Buffer>> {
-  const input = files.map(({ object }) => `${object}\n`).join("");
+async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Map<string, Buffer>> {
+  const input = entries.map(({ object }) => `${object}\n`).join("");
   const output = (await git(["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
   const objects = new Map<string, Buffer>();
   for (let at = 0; at < output.length; ) {
@@ -144,26 +192,16 @@ async function readObjects(git: Git, files: readonly CommittedFile[]): Promise<M
   return objects;
 }
 
-async function sizesOnDisk(git: Git, files: readonly CommittedFile[]): Promise<Map<string, number>> {
-  const names = files.map(({ name }) => `:(literal)${name}`);
-  const output = await git(["ls-files", "--stage", "--debug", "-z", "--", ...names]);
-  const sizes = new Map<string, number>();
-  const entry = /\d+ (\S+) \d\t([^\0]*)\0(?: {2}\w+:.*\n)* {2}size: (\d+)\tflags: .*\n/g;
-  for (const [, object, name = "", size] of String(output ?? "").matchAll(entry))
-    if (files.some((file) => file.name === name && file.object === object)) sizes.set(name, Number(size));
-  return sizes;
-}
-
 /** @returns whether one of these attributes, or a setting, may convert a file */
 async function conversions(
   git: Git,
-  files: readonly CommittedFile[],
+  entries: readonly IndexEntry[],
 ): Promise<(name: string, attributes: readonly string[]) => boolean> {
   const [autocrlf, values] = await Promise.all([
     git(["config", "--type=bool-or-str", "--default=false", "--get", "core.autocrlf"]),
     git(
       ["check-attr", "-z", "--stdin", ...CONVERSIONS, ...LINE_ENDS],
-      files.map(({ name }) => `${name}\0`).join(""),
+      entries.map(({ name }) => `${name}\0`).join(""),
     ),
   ]);
   const set = new Set<string>();

@@ -90,6 +90,6 @@ export interface ChangeCalls {
   history_show: { id: number; entries: ShownEntry[] };
   /** Both texts of an entry, without line breaks; nothing for no file. */
   history_diff: { entry: ShownEntry; before: string[]; after: string[] };
-  /** Answers the files of loaded buffers, absolute. */
+  /** Answers the files of loaded buffers, and the open directories; absolute. */
   files_open: Record<string, never>;
 }

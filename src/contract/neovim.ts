@@ -112,7 +112,7 @@ export const results = {
   turn_changes: Nothing,
   history_show: Nothing,
   history_diff: Nothing,
-  files_open: z.object({ paths: list(z.string()) }),
+  files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
 } as const;
 
 /** Node -> Lua, with the parameters. A call that Lua cannot carry out is rejected with a sentence for the user. */

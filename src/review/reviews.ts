@@ -63,7 +63,7 @@ export interface ReviewHistory {
     cli: string,
     filePath: string,
     newContent: string,
-    original: Promise<Pick<DiskText, "bytes">>,
+    original: Promise<Pick<DiskText, "bytes" | "version">>,
   ): Promise<void>;
   /** The user has decided. @param content absent for a rejection */
   decided(id: number, content: string | undefined): void;

@@ -18,6 +18,7 @@ const NETWORK =
 export const linux: System = {
   ...unix,
   name: "linux",
+  attributeCopy: ["--attributes-only", "--preserve=all", "--no-dereference"],
   settingsDirectory: (program, env, home) => join(env["XDG_CONFIG_HOME"] || join(home, ".config"), program),
   isWithin: (outer, inner) => isBelow(relative(outer, inner)),
   isUnknownUser: (uid) =>

@@ -10,6 +10,7 @@ const NETWORKS = ["/Volumes", "/Network", "/net"];
 export const macos: System = {
   ...unix,
   name: "darwin",
+  attributeCopy: ["-p"],
   settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
   /** Two spellings that differ in case only name one directory. */
   isWithin: (outer, inner) => isBelow(relative(outer.toLowerCase(), inner.toLowerCase())),

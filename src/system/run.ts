@@ -18,3 +18,11 @@ export async function run(program: string, args: readonly string[], timeout = TI
     );
   });
 }
+
+/** Runs a program that changes something. @returns whether it did what it should */
+export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
+  const { execFile } = await import("node:child_process");
+  return new Promise((resolve) => {
+    execFile(program, args, { timeout: TIMEOUT }, (error) => resolve(error === null));
+  });
+}

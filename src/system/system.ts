@@ -41,6 +41,8 @@ export interface System {
   isPrivate(mode: number): boolean;
   /** Whether a user is one that this system does not know: root of the machine, too, in a rootless container. */
   isUnknownUser(uid: number): boolean;
+  /** Arguments with which `cp` copies all that a file has beside its bytes. */
+  readonly attributeCopy: readonly string[];
   /** What is mounted where. */
   mounts(): MountTable;
 

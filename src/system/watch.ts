@@ -13,6 +13,9 @@ const POLL_INTERVAL_MS = 2_000;
 export interface FileWatch {
   /** Watches the folders of these files, absolute paths, and no others. */
   set(paths: Iterable<string>): void;
+  /** Watches a file, too. */
+  add(path: string): void;
+  remove(path: string): void;
   /** May run twice; a `set` after it watches again. */
   close(): void;
 }
@@ -96,6 +99,15 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
         if (known) known.names = names;
         else add(folder, names);
       }
+    },
+    add(path) {
+      const known = folders.get(dirname(path));
+      if (known) known.names.add(basename(path));
+      else add(dirname(path), new Set([basename(path)]));
+    },
+    remove(path) {
+      const names = folders.get(dirname(path))?.names;
+      if (names?.delete(basename(path)) && names.size === 0) drop(dirname(path));
     },
     close() {
       clearTimeout(timer);

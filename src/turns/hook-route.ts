@@ -15,8 +15,11 @@ const MAX_RECENT = 64;
 /** Has Gemini CLI ask the user, whatever its approval mode. */
 const ASK = { decision: "ask" } as const;
 
-/** Is told at once. For `tool_starting` the CLI waits until its promise is settled, for a while. */
-export type AgentListener = (event: AgentEvent) => void | Promise<void>;
+/**
+ * Is told at once. For `tool_starting` the CLI waits until its promise is settled, for a while.
+ * @param begun aborted when it waits no longer
+ */
+export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
 export interface HooksRouteOptions {
   listeners: readonly AgentListener[];
@@ -49,9 +52,9 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
   }
 
   /** An error of a listener's is the log's: the agent goes on. */
-  async function tell(listener: AgentListener, event: AgentEvent): Promise<void> {
+  async function tell(listener: AgentListener, event: AgentEvent, begun: AbortSignal): Promise<void> {
     try {
-      await listener(event);
+      await listener(event, begun);
     } catch (error) {
       log.error(`${event.kind} of ${event.agent.cli} failed:`, error);
     }
@@ -84,9 +87,11 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       }
       if (!event || !isNew(event)) return answer(204);
       log.debug(`${cli}: ${event.kind}`);
-      const told = Promise.all(listeners.map((listener) => tell(listener, event)));
+      const begin = new AbortController();
+      const told = Promise.all(listeners.map((listener) => tell(listener, event, begin.signal)));
       if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
+      begin.abort();
       if (!seen) log.warn(`${cli} was not held up any longer before ${event.tool.name}`);
       return ask && !reply.sent ? reply.send(ASK) : answer(204);
     },

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLog } from "../../src/base/log.ts";
 import type { Changes } from "../../src/changes/changes.ts";
@@ -8,6 +8,8 @@ import type { ChangeCalls, ShownChange } from "../../src/contract/changes.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
+import { createDrafts } from "../../src/system/drafts.ts";
+import { createUserFiles } from "../../src/system/user-files.ts";
 import type { Scope } from "./scope.ts";
 import { temporary } from "./temporary.ts";
 
@@ -18,23 +20,29 @@ export class ChangesHost {
   readonly changes: Changes;
   readonly history: History;
   readonly directory: string;
+  /** The files of loaded buffers. */
+  open: string[] = [];
+  /** Those that are open in Neovim. */
+  directories: string[];
   #agent: Agent;
 
   /** @param directory of a host before this one */
   constructor(t: Scope, directory = temporary(t), exclude: string[] = []) {
     this.directory = directory;
+    this.directories = [directory];
     this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
     const nobody = () => {
       throw new Error("Neovim was asked");
     };
     const executeLua = async (_: string, [name, params]: unknown[]) => {
       this.#take(name as string, params as never);
-      return {};
+      return { result: { paths: this.open, directories: this.directories } };
     };
     const log = createLog();
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
     const boot = { stateDirectory: join(this.directory, "state"), instance: "1", exclude };
-    const { changes, history } = createTracking({ bridge, boot, log });
+    const userFiles = createUserFiles(createDrafts(join(boot.stateDirectory, "drafts")));
+    const { changes, history } = createTracking({ bridge, userFiles, boot, log });
     [this.changes, this.history] = [changes, history];
     t.teardown(() => this.changes.close());
   }
@@ -50,8 +58,13 @@ export class ChangesHost {
     return join(this.directory, name);
   }
 
-  tell(event: { kind: AgentEvent["kind"] } & Record<string, unknown>): Promise<void> {
-    return this.changes.listener({ agent: this.#agent, at: Date.now(), ...event } as AgentEvent);
+  /** @param begun aborted when the agent does not wait */
+  tell(
+    event: { kind: AgentEvent["kind"] } & Record<string, unknown>,
+    agent = this.#agent,
+    begun?: AbortSignal,
+  ): Promise<void> {
+    return this.changes.listener({ agent, at: Date.now(), ...event } as AgentEvent, begun);
   }
 
   /** The agent's tool makes this of the file; nothing: it takes it away. */
@@ -104,16 +117,25 @@ export class ChangesHost {
     await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
   }
 
+  /** What is kept for the next host. */
+  kept(): string[] {
+    const directory = this.path("state/changes/1");
+    const names = existsSync(directory) ? readdirSync(directory) : [];
+    return names.map((name) => readFileSync(join(directory, name), "utf8"));
+  }
+
   /** Whether Neovim is to tell what the user writes. */
   isFollowing(): unknown {
     const last = this.told.findLast(([name]) => name === "changes_follow");
     return last && "active" in last[1] && last[1].active;
   }
 
-  /** The sentences that the user was told. */
+  /** The sentences by which the user was warned. */
   messages(): string[] {
     return this.told.flatMap(([name, params]) =>
-      name === "message" && "text" in params ? [String(params.text)] : [],
+      name === "message" && "text" in params && "level" in params && params.level === "warn"
+        ? [String(params.text)]
+        : [],
     );
   }
 }

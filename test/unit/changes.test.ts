@@ -184,13 +184,35 @@ t.test("nothing is written where it does not belong", async (t) => {
   await host.edit("named.txt", "two\n");
   await host.undo("named.txt");
   t.equal(String(host.read("other.txt")), "one\n", "to all names of a file");
+});
 
-  mkdirSync(host.path("folder"));
+t.test("bytes that are known come back, whatever has taken their place", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("small.txt", "one\n");
+  await host.edit("small.txt", Buffer.alloc(9_000_000));
+  t.match(host.change("small.txt"), { status: "modified", hunks: [], fixed: undefined });
+  await host.edit("small.txt", Buffer.alloc(9_000_001));
+  await host.undo("small.txt");
+  t.equal(String(host.read("small.txt")), "one\n", "of a file that has become too long");
+  t.equal(host.change("small.txt"), undefined);
+
   await host.edit("huge.bin", Buffer.alloc(9_000_000));
-  host.told.length = 0;
-  await host.edit("huge.bin", Buffer.alloc(9_000_001));
+  t.match(host.change("huge.bin"), { status: "added", hunks: [] });
   await host.undo("huge.bin");
-  t.match(host.messages(), [/cannot be undone: the file is too long/]);
+  t.notOk(existsSync(host.path("huge.bin")), "and a long one that was made goes");
+  t.strictSame(host.messages(), []);
+
+  host.write("huge.bin", Buffer.alloc(9_000_000));
+  await host.edit("huge.bin", "short\n");
+  await host.undo("huge.bin");
+  t.match(host.messages(), [/cannot be undone: the file is too long/], "of which nobody knows the bytes");
+  t.equal(String(host.read("huge.bin")), "short\n");
+
+  await host.edit("small.txt", "one\ntwo\n");
+  await host.edit("small.txt", Buffer.alloc(9_000_000));
+  await host.save("small.txt", Buffer.alloc(9_000_002));
+  await host.undo("small.txt");
+  t.equal(host.read("small.txt").length, 9_000_002, "what the user has written stays");
 });
 
 t.test("the next host knows what this one knew, but nothing of files that are not shared", async (t) => {
@@ -212,7 +234,10 @@ t.test("the next host knows what this one knew, but nothing of files that are no
     () => readdirSync(state).filter((name) => name.endsWith(".json")).length === 6,
     "it to be saved",
   );
-  t.equal(saved().filter((text) => text.startsWith('{"awaited":[["1",')).length, 1);
+  t.equal(
+    saved().filter((text) => text.startsWith('{"awaited":[{"agent":{"cli":"gemini","session":"1"')).length,
+    1,
+  );
   t.notMatch(saved().join(), /secret/);
   for (const name of readdirSync(state)) t.equal(statSync(join(state, name)).mode & 0o777, 0o600);
   t.equal(statSync(state).mode & 0o777, 0o700);

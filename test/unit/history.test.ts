@@ -96,6 +96,26 @@ t.test("what was written is taken back while it is a change, and is none afterwa
   t.equal(host.change("new.txt"), undefined);
 });
 
+t.test("a review of a file whose bytes are not known is not taken back", async (t) => {
+  const host = new ChangesHost(t);
+  const long = Buffer.alloc(9_000_000, "x");
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("long.txt") };
+  const accept = async (review: number, ended: boolean) => {
+    host.write("long.txt", long);
+    await host.tell({ kind: "tool_starting", tool });
+    await host.propose(review, "long.txt", "short\n");
+    host.history.decided(review, "short\n");
+    host.changes.agreed(host.path("long.txt"), [hashOfPlain("short\n")]);
+    host.write("long.txt", "short\n");
+    if (ended) await host.tell({ kind: "tool_ended", tool, failed: false });
+    await takeBack(host, "long.txt");
+    t.equal(String(host.read("long.txt")), "short\n", "it is neither emptied nor removed");
+    t.match(host.messages().at(-1), /the history has no text of that/);
+  };
+  await accept(1, false);
+  await accept(2, true);
+});
+
 t.test("a day, and a size", async (t) => {
   const directory = temporary(t);
   const kept = createKeptFiles(directory, createLog());

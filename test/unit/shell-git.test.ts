@@ -1,5 +1,5 @@
 /** What git commands of the agent's do, and what only looks as if a command had done it. */
-import { existsSync, readlinkSync, symlinkSync } from "node:fs";
+import { existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
@@ -126,12 +126,17 @@ t.test("links, folders and repositories are no files", async (t) => {
       "git init -q nested; echo x > nested/x.txt",
   );
   t.strictSame(listed(host), [
-    "a.txt modified, fixed",
-    "another added, fixed",
-    "c.txt modified, fixed",
+    "a.txt modified +0 -0",
+    "another added +0 -0",
+    "c.txt modified +0 -0",
     "link modified, fixed",
   ]);
   await undoAll(host);
   t.equal(String(host.read("b.txt")), "b.txt\none\r\n", "nothing is written through a link");
-  t.equal(readlinkSync(host.path("a.txt")), "b.txt");
+  t.ok(lstatSync(host.path("a.txt")).isFile(), "a link in the place of a file goes");
+  t.equal(String(host.read("a.txt")), "a.txt\none\r\n");
+  t.notOk(existsSync(host.path("another")));
+  t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder stays");
+  t.equal(readlinkSync(host.path("link")), "b.txt");
+  t.match(host.messages().sort(), [/c\.txt is no regular file/, /link cannot be undone/]);
 });

@@ -137,8 +137,8 @@ function M.turn_ended(params)
   )
 end
 
---- The files of loaded buffers.
----@return { paths: string[] }
+--- The files of loaded buffers, and the open directories.
+---@return { paths: string[], directories: string[] }
 function M.open_files()
   local paths = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -147,7 +147,7 @@ function M.open_files()
       paths[#paths + 1] = name
     end
   end
-  return { paths = paths }
+  return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
 --- The bridge has stopped: nothing is shown any more.

@@ -1,22 +1,22 @@
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { readStillFile } from "../../src/changes/disk-file.ts";
+import { seeStill } from "../../src/system/sighting.ts";
 import { temporary } from "../support/temporary.ts";
 
 t.test("what somebody writes is looked at when they have written it", async (t) => {
   const path = join(temporary(t), "a.txt");
   for (const text of ["", "all of it\n"]) {
     writeFileSync(path, text);
-    t.match(await readStillFile(path), { kind: "file", text });
+    t.match(await seeStill(path), { kind: "known", text });
     t.ok(Date.now() - statSync(path).mtimeMs >= 29, "it has not changed for a moment");
   }
   rmSync(path);
-  const found = readStillFile(path);
+  const found = seeStill(path);
   writeFileSync(path, "written anew\n");
   t.match(
     await found,
-    { kind: "file", text: "written anew\n" },
+    { kind: "known", text: "written anew\n" },
     "nor is it gone when it is only written anew",
   );
 });

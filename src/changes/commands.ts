@@ -1,0 +1,124 @@
+/** The shell commands that agents run: what each did to files is found by a look before it and one after it. */
+import type { Agent } from "../contract/hooks.ts";
+import { type Sighting, see, unknown } from "../system/sighting.ts";
+import { compare, type Touched } from "./comparison.ts";
+import { createSnapshots, type Snapshot } from "./snapshot.ts";
+import { createIndexReader, type Scope } from "./work-tree.ts";
+
+/** Characters of the files that a command has changed; of what comes beyond them the text is not read. */
+const MAX_TEXT = 64 * 1024 * 1024;
+const FULL = "the command changed too much at once";
+
+/** What is open in Neovim: absolute paths. */
+export interface OpenPlaces {
+  readonly files: readonly string[];
+  readonly directories: readonly string[];
+}
+
+export interface Written extends Touched {
+  readonly after: Sighting;
+}
+
+export interface CommandResult {
+  readonly written: readonly Written[];
+  /** Why there may be more, each the end of a sentence. */
+  readonly gaps: readonly string[];
+}
+
+export interface Commands {
+  /**
+   * Looks before a command.
+   * @param begun aborted when the command begins: what was not seen by then is unknown
+   */
+  start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
+  /** Looks after a command. @returns nothing for one of whose start nobody was told */
+  end(agent: Agent, command: string): Promise<CommandResult | undefined>;
+  /** The commands of an agent that have not ended. */
+  ofAgent(agent: Agent): string[];
+  /** Whether any command runs. */
+  readonly areRunning: boolean;
+  /** A file was written, and whose doing that was is settled: it is no running command's. */
+  settled(path: string, now: Sighting): void;
+  /** An agent's edit is about to begin: what comes now is no command's that has ended and is still looked at. */
+  editing(path: string, now: Sighting): void;
+  /** Lets go of what was remembered for the next command. */
+  forget(): void;
+}
+
+interface Command {
+  readonly agent: Agent;
+  readonly command: string;
+  readonly scope: Scope;
+  readonly snapshot: Promise<Snapshot>;
+  /** By path, as that was written last. */
+  readonly settled: Map<string, Sighting>;
+  /** After the command, by path. */
+  readonly seen: Map<string, Sighting>;
+  hasEnded: boolean;
+}
+
+/** @param except our own directory, in which nothing is anybody's change */
+export function createCommands(except: string): Commands {
+  const readIndex = createIndexReader();
+  const snapshots = createSnapshots(readIndex);
+  const running = new Set<Command>();
+
+  async function result(one: Command): Promise<CommandResult> {
+    const { settled, seen, scope } = one;
+    const snapshot = await one.snapshot;
+    const { touched, gaps } = await compare({ snapshot, settled, scope, readIndex });
+    const written: Written[] = [];
+    let size = 0;
+    for (const { path, before } of touched) {
+      const after = seen.get(path) ?? (await see(path));
+      size += after.kind === "known" ? after.text.length : 0;
+      const fits = size <= MAX_TEXT ? after : { ...after, ...unknown(FULL), version: after.version };
+      // What was settled while this looked, too.
+      written.push({ path, before: settled.get(path) ?? before, after: fits });
+    }
+    return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
+  }
+
+  return {
+    async start(agent, command, places, begun) {
+      const scope = { directories: places.directories, except };
+      const snapshot = snapshots.take({ agent, known: places.files, scope, begun });
+      running.add({
+        agent,
+        command,
+        scope,
+        snapshot,
+        settled: new Map(),
+        seen: new Map(),
+        hasEnded: false,
+      });
+      return snapshot;
+    },
+    async end(agent, command) {
+      const one = [...running].find(
+        (other) => !other.hasEnded && other.agent.session === agent.session && other.command === command,
+      );
+      if (!one) return undefined;
+      one.hasEnded = true;
+      try {
+        return await result(one);
+      } finally {
+        running.delete(one);
+      }
+    },
+    ofAgent: ({ session }) =>
+      [...running]
+        .filter((one) => !one.hasEnded && one.agent.session === session)
+        .map(({ command }) => command),
+    get areRunning() {
+      return running.size > 0;
+    },
+    settled(path, now) {
+      for (const { settled } of running) settled.set(path, now);
+    },
+    editing(path, now) {
+      for (const { hasEnded, seen } of running) if (hasEnded && !seen.has(path)) seen.set(path, now);
+    },
+    forget: snapshots.forget,
+  };
+}

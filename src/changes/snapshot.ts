@@ -1,0 +1,189 @@
+/** The files that a shell command may change, as they are before it: no hook tells what it does to them. */
+import type { Agent } from "../contract/hooks.ts";
+import {
+  ABSENT,
+  CLOCK_TICK_MS,
+  factsOf,
+  MAX_FILE,
+  NOT_REGULAR,
+  realPath,
+  type Sighting,
+  see,
+  TOO_LONG,
+  unknown,
+} from "../system/sighting.ts";
+import type { GitIndex, IndexEntry } from "./git-index.ts";
+import {
+  areReal,
+  createFilter,
+  type Found,
+  findWorkTree,
+  lookAt,
+  pathIn,
+  type Scope,
+  untrackedFiles,
+  type WorkTree,
+} from "./work-tree.ts";
+
+/** Git answers in less (ms). */
+const GIT_TIMEOUT_MS = 5_000;
+
+/** Bytes of all files together that are read before a command. */
+const MAX_TEXT = 32 * 1024 * 1024;
+
+export const LATE = "the command began before its bytes were read";
+const FULL = "too much else differs from Git";
+const SLOW = "a command began before all files of its work tree were looked at";
+
+export interface Snapshot {
+  /** When it was begun (Unix milliseconds). */
+  readonly since: number;
+  /** By absolute path: the files that are open or listed, and those that differ from the index. */
+  readonly files: Map<string, Sighting>;
+  readonly tree?: TreeSnapshot | undefined;
+  /** Why there may be more changes than can be found, each the end of a sentence. */
+  readonly gaps: readonly string[];
+}
+
+export interface TreeSnapshot extends WorkTree {
+  readonly index: GitIndex;
+  /** Those of the open directories. */
+  readonly entries: readonly IndexEntry[];
+  /** So many of them were looked at: which of these are not in `files` were as in the index. */
+  readonly looked: number;
+  /** Permission bits, as Git keeps only one of them. */
+  readonly modes: Uint16Array;
+}
+
+export interface SnapshotOptions {
+  readonly agent: Pick<Agent, "cwd">;
+  readonly scope: Scope;
+  /** Absolute paths of files to look at in any case. */
+  readonly known: readonly string[];
+  /** Aborted when the command begins. */
+  readonly begun: AbortSignal;
+}
+
+export interface Snapshots {
+  take(options: SnapshotOptions): Promise<Snapshot>;
+  /** Lets go of what was remembered for the next snapshot. */
+  forget(): void;
+}
+
+/** A file to be read. */
+interface Candidate {
+  readonly path: string;
+  readonly found: Found;
+}
+
+/** @param readIndex answers nothing for an index that cannot be read */
+export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>): Snapshots {
+  /** What was read for the last snapshot: a file that is as it was is not read again. */
+  let remembered = new Map<string, Sighting>();
+
+  async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<Sighting> {
+    if (!found) return ABSENT;
+    if (typeof found === "string") return unknown(NOT_REGULAR, found);
+    const facts = factsOf(found);
+    const without = (reason: string): Sighting => ({ ...unknown(reason), ...facts });
+    if (!found.isFile()) return without(NOT_REGULAR);
+    if (found.size > MAX_FILE) return without(TOO_LONG);
+    if (found.size > room) return without(FULL);
+    const known = remembered.get(path);
+    if (known?.version === facts.version) return known;
+    const seen = begun.aborted ? undefined : await see(path);
+    return seen && !begun.aborted ? seen : without(LATE);
+  }
+
+  /** @param candidates the more important ones first */
+  async function readAll(
+    candidates: readonly Candidate[],
+    begun: AbortSignal,
+  ): Promise<Map<string, Sighting>> {
+    const files = new Map<string, Sighting>();
+    let room = MAX_TEXT;
+    const readAt = Date.now();
+    for (const candidate of candidates) {
+      if (files.has(candidate.path)) continue;
+      const seen = await read(candidate, room, begun);
+      if (seen.kind === "known") room -= seen.text.length;
+      files.set(candidate.path, seen);
+    }
+    // What was written in the moment before may be written again without another date.
+    const isSettled = ({ kind, since = readAt }: Sighting) =>
+      kind === "known" && since < readAt - CLOCK_TICK_MS;
+    remembered = new Map([...files].filter(([, seen]) => isSettled(seen)));
+    return files;
+  }
+
+  async function lookAtTree(tree: WorkTree, { scope, begun }: SnapshotOptions) {
+    const [isOpen, index, untracked] = await Promise.all([
+      createFilter(scope, tree.top),
+      readIndex(tree),
+      untrackedFiles(tree, GIT_TIMEOUT_MS),
+    ]);
+    if (!index) return { differing: [], gaps: ["Git's index cannot be read"] };
+    const entries = index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
+    const modes = new Uint16Array(entries.length);
+    const others = (untracked ?? []).filter(isOpen);
+    const differing: Candidate[] = [];
+    const isOver = () => begun.aborted;
+    let looked = 0;
+    await lookAt(
+      entries,
+      ({ name }) => pathIn(tree, name),
+      (entry, found) => {
+        const stats = typeof found === "object" ? found : undefined;
+        modes[looked++] = stats ? stats.mode & 0o7777 : entry.mode;
+        if (!stats || !entry.isSame(stats)) differing.push({ path: pathIn(tree, entry.name), found });
+      },
+      isOver,
+    );
+    let lookedAtOthers = 0;
+    await lookAt(
+      others,
+      (name) => pathIn(tree, name),
+      (name, found) => {
+        lookedAtOthers += 1;
+        differing.push({ path: pathIn(tree, name), found });
+      },
+      isOver,
+    );
+    const isWhole = looked === entries.length && lookedAtOthers === others.length;
+    return {
+      tree: { ...tree, index, entries, looked, modes },
+      differing: (await unlinked(differing)).sort((a, b) => sizeOf(a) - sizeOf(b)),
+      gaps: [
+        ...(untracked ? [] : ["Git did not say which files it does not track"]),
+        ...(isWhole ? [] : [SLOW]),
+      ],
+    };
+  }
+
+  return {
+    async take(options) {
+      const since = Date.now() - CLOCK_TICK_MS;
+      const known: Candidate[] = [];
+      const paths = await Promise.all(options.known.map(realPath));
+      await lookAt(
+        paths,
+        (path) => path,
+        (path, found) => void known.push({ path, found }),
+      );
+      const tree = await findWorkTree(options.agent.cwd, GIT_TIMEOUT_MS);
+      const { differing = [], gaps = [], ...rest } = tree ? await lookAtTree(tree, options) : {};
+      return { since, files: await readAll([...known, ...differing], options.begun), gaps, ...rest };
+    },
+    forget: () => remembered.clear(),
+  };
+}
+
+/** What a link leads to is none of the work tree's, and is not read. */
+async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
+  const real = await areReal(candidates.map(({ path }) => path));
+  return candidates.map((one, i) => (real[i] ? one : { ...one, found: "ELOOP" }));
+}
+
+function sizeOf({ found }: Candidate): number {
+  return typeof found === "object" ? found.size : 0;
+}

@@ -1,0 +1,286 @@
+/** Finds what agents do to files: around each edit and each command, beside what the user and others do to them. */
+import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import { hashOfPlain } from "../system/disk-text.ts";
+import { ABSENT, realPath, type Sighting, see, unknown } from "../system/sighting.ts";
+import { createAgents } from "./agents.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
+import { type FileChange, follow, isChanged, NOT_KNOWN, shown, sightingOf, textOf } from "./file-change.ts";
+import type { History } from "./history.ts";
+import type { Prompts } from "./prompts.ts";
+import { LATE } from "./snapshot.ts";
+
+export interface Tracker {
+  /** Takes what a hook tells. @returns when the tool may begin */
+  hear(event: AgentEvent, begun: AbortSignal): Promise<void>;
+  /** The user has agreed to texts of a file, given by their hashes. */
+  agreed(path: string, hashes: readonly string[]): void;
+  /** A file was written by the user, or by an undo: no running command has done that. */
+  settled(path: string, now: Sighting): void;
+  readonly areCommandsRunning: boolean;
+  /** Resolves what agents have begun whose process has ended. */
+  resolveGone(): Promise<void>;
+  /** Goes on with an agent that the host before this one has heard. */
+  resume(agent: Agent): void;
+  /** May run twice. */
+  close(): void;
+}
+
+export interface TrackerOptions {
+  bridge: Pick<Bridge, "tell">;
+  files: ChangedFiles;
+  prompts: Prompts;
+  history: History;
+  /** Our own, in which nothing is anybody's change. */
+  stateDirectory: string;
+  /** What is open in Neovim, as far as it answers. */
+  openPlaces(): Promise<OpenPlaces | undefined>;
+  /** Runs one thing after the other. */
+  inTurn(run: () => void | Promise<void>): Promise<void>;
+}
+
+/** What is at a path, seen as soon as it was asked for. */
+interface Seen {
+  readonly path: string;
+  readonly now: Sighting;
+}
+
+export function createTracker(options: TrackerOptions): Tracker {
+  const { bridge, files, prompts, history, openPlaces, inTurn } = options;
+  const commands = createCommands(options.stateDirectory);
+  const agents = createAgents({
+    gone: () => void inTurn(resolveGone),
+    changed: files.follow,
+  });
+  /** Hashes of the texts that the user has agreed to, by file. */
+  const agreements = new Map<string, Set<string>>();
+  /** Where the files are that agents edit: a link may lead elsewhere afterwards. By agent and path. */
+  const places = new Map<string, string>();
+  /** Why not all of a turn's changes may be listed, by session. */
+  const gaps = new Map<string, Set<string>>();
+  let lastPlaces: OpenPlaces = { files: [], directories: [] };
+
+  function keyOf(agent: Agent, name: string): string {
+    return `${agent.session} ${name}`;
+  }
+
+  /** Sees the file at once, whatever is still to be done before it. */
+  async function seeStart(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
+    const path = await realPath(filePath);
+    places.set(keyOf(agent, filePath), path);
+    files.await(agent, path);
+    const now = await see(path);
+    const seen = begun.aborted ? unknown(LATE) : now;
+    commands.editing(path, seen);
+    return { path, now: seen };
+  }
+
+  async function seeEnd(agent: Agent, filePath: string): Promise<Seen> {
+    const path = places.get(keyOf(agent, filePath)) ?? (await realPath(filePath));
+    places.delete(keyOf(agent, filePath));
+    const now = await see(path);
+    commands.settled(path, now);
+    return { path, now };
+  }
+
+  function editStarts(agent: Agent, { path, now }: Seen): void {
+    agreements.delete(path);
+    const known = files.get(path);
+    const isShared = files.isAwaited(path, agent);
+    if (known && !isShared && now.version !== known.version) files.set(follow(known, now));
+    else if (!known) files.set(files.begin(path, now, prompts.authorOf(agent)));
+  }
+
+  function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
+    const known = files.get(path);
+    const isReviewed = isAgreed(path, now);
+    // Of its start nobody was told, as while there was no host.
+    if (!known && (failed || isReviewed)) return;
+    const told = beforeTold(now, texts);
+    const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
+    const before = isMissed ? files.begin(path, told, prompts.authorOf(agent)) : known;
+    if (isReviewed) {
+      const after = follow(before, now);
+      history.agreed(path, textsOf(before, after));
+      files.set(after);
+    } else wrote(agent, before, now);
+    files.arrived(agent, path);
+  }
+
+  /** What can be seen is seen at once, whatever is still to be done; what that means is said in turn. */
+  async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
+    if (tool.kind === "edit") {
+      const seen = seeStart(agent, tool.filePath, begun);
+      void inTurn(async () => editStarts(agent, await seen));
+      await seen;
+    } else if (tool.kind === "shell") {
+      const before = commandStarts(agent, tool.command, begun);
+      void inTurn(async () => takeBefore(await before));
+      await before;
+    }
+  }
+
+  async function toolEnds(agent: Agent, event: AgentEvent & { kind: "tool_ended" }): Promise<void> {
+    const { tool, failed, texts } = event;
+    if (tool.kind === "edit") {
+      const seen = seeEnd(agent, tool.filePath);
+      await inTurn(async () => editEnds(agent, await seen, failed, texts));
+    } else if (tool.kind === "shell") {
+      const result = commands.end(agent, tool.command);
+      await inTurn(async () => commandEnds(agent, await result));
+    }
+  }
+
+  async function commandStarts(
+    agent: Agent,
+    command: string,
+    begun: AbortSignal,
+  ): Promise<Map<string, Sighting>> {
+    lastPlaces = (await openPlaces()) ?? lastPlaces;
+    const known = [...lastPlaces.files, ...files.known().map(({ path }) => path)];
+    const snapshot = await commands.start(agent, command, { ...lastPlaces, files: known }, begun);
+    return snapshot.files;
+  }
+
+  /** What has come before a command is the user's, if nobody knows better. */
+  function takeBefore(snapshot: ReadonlyMap<string, Sighting>): void {
+    for (const change of files.known()) {
+      const now = snapshot.get(change.path);
+      if (now && now.version !== change.version && !files.isAwaited(change.path))
+        files.set(follow(change, now));
+    }
+  }
+
+  function commandEnds(agent: Agent, result: CommandResult | undefined): void {
+    if (!result) return;
+    for (const gap of result.gaps) note(agent, gap);
+    for (const { path, before, after } of result.written) {
+      if (files.isAwaited(path)) continue;
+      const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
+      if (isAgreed(path, after)) files.set(follow(change, after));
+      else wrote(agent, change, after);
+    }
+  }
+
+  function wrote(agent: Agent, before: FileChange, now: Sighting): void {
+    if (now.version === before.version) return;
+    const author = prompts.authorOf(agent);
+    const after = follow(before, now, author);
+    files.set(after, agent);
+    prompts.changed(agent, before.path);
+    const texts = textsOf(before, after);
+    if (texts && texts.before !== texts.after) history.wrote(agent, author, before.path, texts);
+  }
+
+  function isAgreed(path: string, now: Sighting): boolean {
+    if (now.kind !== "known") return false;
+    const hashes = agreements.get(path);
+    if (!hashes) return false;
+    agreements.delete(path);
+    return hashes.has(hashOfPlain(Buffer.from(now.text, "latin1")));
+  }
+
+  function note(agent: Agent, gap: string): void {
+    const all = gaps.get(agent.session) ?? new Set();
+    gaps.set(agent.session, all.add(gap));
+  }
+
+  /** @param isGone its process has ended, perhaps in the midst of an edit; else what it did not tell it has not done */
+  async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
+    for (const command of commands.ofAgent(agent)) commandEnds(agent, await commands.end(agent, command));
+    for (const path of files.awaitedBy(agent)) {
+      const change = files.get(path);
+      const now = await see(path);
+      if (!change || now.version === change.version) continue;
+      if (isGone) wrote(agent, change, now);
+      else files.set(follow(change, now));
+    }
+    files.abandon(agent);
+    for (const key of places.keys()) if (key.startsWith(`${agent.session} `)) places.delete(key);
+    if (!agents.areAtWork) commands.forget();
+    report(agent);
+  }
+
+  /** One line for what has changed, and one for what is perhaps missing. */
+  function report(agent: Agent): void {
+    const { cli, session } = agent;
+    const changes = prompts.end(agent).flatMap((path) => {
+      const change = files.get(path);
+      return change && isChanged(change) ? [shown(change)] : [];
+    });
+    const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
+    const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
+    if (changes.length > 0) bridge.tell("turn_changes", { cli, ...counts });
+    const [first, ...others] = gaps.get(session) ?? [];
+    gaps.delete(session);
+    if (first === undefined) return;
+    const more = others.length > 0 ? `, and ${others.length} more` : "";
+    bridge.tell("message", {
+      level: "warn",
+      text: `Not all changes of ${cli} may be listed: ${first}${more}.`,
+    });
+  }
+
+  async function resolveGone(): Promise<void> {
+    for (const agent of agents.takeGone()) await turnEnds(agent, true);
+  }
+
+  return {
+    hear(event, begun) {
+      const agent = agents.hear(event);
+      switch (event.kind) {
+        case "turn_started":
+          return inTurn(async () => {
+            await turnEnds(agent, false);
+            history.turnStarted(agent);
+            prompts.begin(agent, event.prompt);
+          });
+        case "tool_starting":
+          return toolStarts(agent, event.tool, begun);
+        case "tool_ended":
+          return toolEnds(agent, event);
+        case "turn_ended":
+        case "session_ended":
+          return inTurn(() => turnEnds(agent, false));
+        case "session_started":
+        case "permission_asked":
+          return inTurn(() => {});
+      }
+    },
+    agreed(filePath, hashes) {
+      const real = realPath(filePath);
+      void inTurn(async () => {
+        const path = await real;
+        agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
+      });
+    },
+    settled: commands.settled,
+    get areCommandsRunning() {
+      return commands.areRunning;
+    },
+    resolveGone,
+    resume: agents.resume,
+    close: agents.close,
+  };
+}
+
+/** For the history. @returns nothing unless both are known */
+function textsOf(before: FileChange, after: FileChange) {
+  if ([before, after].some((change) => sightingOf(change).kind === "unknown")) return undefined;
+  return { before: textOf(before) ?? null, after: textOf(after) ?? null };
+}
+
+/**
+ * What a file was before an edit that nobody has looked at in time.
+ * @param now what it is after it
+ * @param texts as the CLI tells them
+ * @returns that it is unknown where they do not say it to the byte
+ */
+function beforeTold(now: Sighting, texts: EditTexts | undefined): Sighting {
+  const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
+  if (!texts || now.kind !== "known" || bytesOf(texts.after) !== now.text) return unknown(NOT_KNOWN);
+  if (/[\r\uFFFD]/.test(`${texts.before}${now.text}`)) return unknown(NOT_KNOWN);
+  if (texts.before === null) return ABSENT;
+  return { kind: "known", text: bytesOf(texts.before), metadata: now.metadata, version: "told" };
+}

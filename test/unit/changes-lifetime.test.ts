@@ -1,0 +1,71 @@
+/** An agent whose process ends keeps nobody waiting. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import t, { type Test } from "tap";
+import { ChangesHost } from "../support/changes.ts";
+import { waitFor } from "../support/wait.ts";
+
+async function startAgent(t: Test, host: ChangesHost) {
+  const process = spawn("sleep", ["1000"]);
+  t.teardown(() => process.kill("SIGKILL"));
+  await once(process, "spawn");
+  return { process, agent: { cli: "gemini", session: "2", cwd: host.directory, pid: process.pid } };
+}
+
+async function kill(process: ChildProcess): Promise<void> {
+  const ended = once(process, "exit");
+  process.kill("SIGKILL");
+  await ended;
+}
+
+t.test("a CLI that dies during an edit does not block undo, and what it wrote last is listed", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  const { process, agent } = await startAgent(t, host);
+  await host.tell({ kind: "tool_starting", tool }, agent);
+  host.write("a.txt", "one\ntwo\n");
+  await host.undo("a.txt");
+  t.match(host.messages(), [/is being changed by gemini: answer its question, or try again later/]);
+  await kill(process);
+  await host.undo("a.txt");
+  t.equal(String(host.read("a.txt")), "one\n", "at once");
+
+  const second = await startAgent(t, host);
+  await host.tell({ kind: "tool_starting", tool }, second.agent);
+  host.write("a.txt", "one\ntwo\n");
+  await kill(second.process);
+  await waitFor(() => host.change("a.txt"), "the last write to be listed");
+  t.match(host.change("a.txt"), { added: 1 });
+});
+
+t.test("a CLI that dies while there is no host is resolved by the next one", async (t) => {
+  const first = new ChangesHost(t);
+  first.write("a.txt", "one\n");
+  const tool = { kind: "edit", name: "write_file", filePath: first.path("a.txt") };
+  const { process, agent } = await startAgent(t, first);
+  await first.tell({ kind: "tool_starting", tool }, agent);
+  await first.history.list();
+  await waitFor(() => first.kept().some((text) => text.includes('"awaited"')), "it to be kept");
+  await waitFor(() => first.kept().some((text) => text.includes("one")), "the text to be kept");
+  first.changes.close();
+  first.write("a.txt", "one\ntwo\n");
+  await kill(process);
+  const next = new ChangesHost(t, first.directory);
+  await waitFor(() => next.change("a.txt"), "the last write to be listed");
+  await next.undo("a.txt");
+  t.equal(String(next.read("a.txt")), "one\n");
+});
+
+t.test("a process that cannot be seen from here is not taken for one that has ended", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  const agent = { cli: "gemini", session: "2", cwd: host.directory, pid: 2 ** 22 + 1 };
+  await host.tell({ kind: "tool_starting", tool }, agent);
+  host.write("a.txt", "one\ntwo\n");
+  await host.undo("a.txt");
+  t.match(host.messages(), [/is being changed by gemini/]);
+  await host.tell({ kind: "tool_ended", tool, failed: false }, agent);
+  t.match(host.change("a.txt"), { added: 1 });
+});

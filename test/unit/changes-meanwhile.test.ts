@@ -1,0 +1,117 @@
+/** What others do to files while an agent's command runs is theirs. */
+import { existsSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { hashOfPlain } from "../../src/system/disk-text.ts";
+import { ChangesHost } from "../support/changes.ts";
+import { SETUP, sh } from "../support/shell.ts";
+
+const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
+
+/** A repository with files that Git knows. */
+async function start(t: Test): Promise<ChangesHost> {
+  const host = new ChangesHost(t);
+  for (const name of ["clean.txt", "other.txt"]) host.write(name, "1\n2\n3\n4\n");
+  await delay(50);
+  sh(host, SETUP);
+  host.write("dirty.txt", "mine\n2\n3\n4\n");
+  return host;
+}
+
+t.test("what the user saves while a command runs is the user's", async (t) => {
+  const host = await start(t);
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  t.equal(host.isFollowing(), true, "Neovim tells what the user writes");
+  await host.save("clean.txt", "1\nmine\n2\n3\n4\n");
+  await host.save("dirty.txt", "mine\n2\n3\n4\nmine\n");
+  await host.save("new.txt", "mine\n");
+  await host.save("other.txt", "mine\n1\n2\n3\n4\n");
+  host.write("other.txt", "mine\n1\n2\n3\n4\ntheirs\n");
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  t.strictSame([...host.shown.keys()], [host.path("other.txt")]);
+  t.match(host.change("other.txt"), { added: 1, removed: 0 });
+  await host.undo("other.txt");
+  t.equal(String(host.read("other.txt")), "mine\n1\n2\n3\n4\n");
+  for (const name of ["clean.txt", "dirty.txt", "new.txt"]) t.match(String(host.read(name)), /mine/, name);
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.isFollowing(), false);
+});
+
+t.test("what is undone or kept while a command runs is no change afterwards", async (t) => {
+  const host = await start(t);
+  await host.edit("clean.txt", "1\n2\n3\n4\ntheirs\n");
+  await host.edit("new.txt", "theirs\n");
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  await host.undo("clean.txt");
+  await host.undo("new.txt");
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  t.strictSame([...host.shown.keys()], []);
+  t.equal(String(host.read("clean.txt")), "1\n2\n3\n4\n");
+  t.notOk(existsSync(host.path("new.txt")));
+});
+
+t.test("what a second agent does while a command runs is its own, kept or accepted", async (t) => {
+  const host = await start(t);
+  const other = { cli: "qwen", session: "2", cwd: host.directory };
+  const edit = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) }) as const;
+  const write = async (name: string, text: string, accepted = false) => {
+    await host.tell({ kind: "tool_starting", tool: edit(name) }, other);
+    if (accepted) host.changes.agreed(host.path(name), [hashOfPlain(text)]);
+    host.write(name, text);
+    await host.tell({ kind: "tool_ended", tool: edit(name), failed: false }, other);
+  };
+  await host.tell({ kind: "tool_starting", tool: SLEEP });
+  await write("clean.txt", "1\n2\n3\n4\nkept\n");
+  await host.keep("clean.txt");
+  await write("other.txt", "1\n2\n3\n4\naccepted\n", true);
+  await write("dirty.txt", "mine\n2\n3\n4\nlisted\n");
+  // A CLI without hooks.
+  host.changes.agreed(host.path("silent.txt"), [hashOfPlain("accepted\n")]);
+  host.write("silent.txt", "accepted\n");
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  t.strictSame(
+    [...host.shown.values()].map(({ path, cli }) => [path, cli]),
+    [[host.path("dirty.txt"), "qwen"]],
+  );
+});
+
+t.test(
+  "what an agent edits right after a command is found, however long the look after that takes",
+  async (t) => {
+    const host = await start(t);
+    for (let i = 0; i < 15; i += 1) host.write(`sed${i}.txt`, "one\n");
+    await delay(50);
+    sh(host, "git add -A; git commit -qm second");
+    const command = { ...SLEEP, command: "sed -i s/one/two/ sed*.txt" };
+    const tool = { kind: "edit", name: "write_file", filePath: host.path("b.txt") } as const;
+    await host.tell({ kind: "tool_starting", tool: command });
+    sh(host, command.command);
+    const ended = host.tell({ kind: "tool_ended", tool: command, failed: false });
+    await host.tell({ kind: "tool_starting", tool });
+    host.write("b.txt", "theirs\n");
+    await host.tell({ kind: "tool_ended", tool, failed: false });
+    await ended;
+    t.match(host.change("b.txt"), { status: "added", fixed: undefined });
+    t.equal(host.shown.size, 16);
+    t.match(host.change("sed3.txt"), { added: 1, removed: 1 });
+  },
+);
+
+t.test("what was not seen before the agent went on is unknown, and is never undone", async (t) => {
+  const host = await start(t);
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("clean.txt") } as const;
+  await host.tell({ kind: "tool_starting", tool }, undefined, AbortSignal.abort());
+  host.write("clean.txt", "theirs\n");
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.match(host.change("clean.txt"), { status: "modified", hunks: [], fixed: /before its bytes were read/ });
+  await host.undo("clean.txt");
+  t.equal(String(host.read("clean.txt")), "theirs\n");
+
+  await host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, AbortSignal.abort());
+  host.write("dirty.txt", "theirs\n");
+  host.write("new.txt", "theirs\n");
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  t.match(host.change("dirty.txt"), { fixed: /before its bytes were read/ });
+  await host.undo("dirty.txt");
+  t.equal(String(host.read("dirty.txt")), "theirs\n");
+});

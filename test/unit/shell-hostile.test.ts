@@ -1,0 +1,92 @@
+/** Repositories that want more of Git than to say which files have changed. */
+import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { ChangesHost } from "../support/changes.ts";
+import { makeDirectory } from "../support/sandbox.ts";
+import { run, SETUP, sh } from "../support/shell.ts";
+
+/** A repository with a program that leaves a trace when it runs, and the command that would run it. */
+function trapped(t: Test): { host: ChangesHost; script: string; isTrapped: () => boolean } {
+  const host = new ChangesHost(t);
+  const outside = makeDirectory(t);
+  const script = join(outside, "trap.sh");
+  writeFileSync(script, `#!/bin/sh\ntouch ${join(outside, "trapped")}\ncat\n`);
+  chmodSync(script, 0o755);
+  return { host, script, isTrapped: () => existsSync(join(outside, "trapped")) };
+}
+
+t.test("a filter runs under no name, whatever its bytes", async (t) => {
+  for (const name of ["\xff", "evil", 'a"b', "x.clean"]) {
+    const { host, script, isTrapped } = trapped(t);
+    host.write(".gitattributes", Buffer.from(`* filter=${name}\n`, "latin1"));
+    for (const file of ["a.txt", "b.txt"]) host.write(file, "one\n");
+    sh(host, SETUP);
+    const section = `[filter "${name.replace(/["\\]/g, "\\$&")}"]\nclean = ${script}\nprocess = ${script}\nrequired = true\n`;
+    appendFileSync(host.path(".git/config"), Buffer.from(section, "latin1"));
+    sh(host, "touch a.txt b.txt");
+    await run(host, "ls");
+    await run(host, "echo two >> b.txt");
+    t.notOk(isTrapped(), JSON.stringify(name));
+    t.match(host.change("b.txt"), { added: 1 });
+    sh(host, "git status 2>/dev/null || :");
+    t.ok(isTrapped(), "git by itself would run it");
+  }
+});
+
+t.test(
+  "a file that looks unchanged, and was written after the index, is not shown to Git either",
+  async (t) => {
+    const { host, script, isTrapped } = trapped(t);
+    host.write(".gitattributes", "*.txt filter=evil\n");
+    host.write("a.txt", "one\n");
+    sh(host, `touch -d '2099-01-01' a.txt; ${SETUP}`);
+    sh(
+      host,
+      `git config filter.evil.clean ${script}; git config core.trustctime false; git config core.checkStat minimal`,
+    );
+    await run(host, "ls");
+    t.notOk(isTrapped());
+    sh(host, "git status 2>/dev/null || :");
+    t.ok(isTrapped(), "git by itself would run it");
+  },
+);
+
+t.test("a work tree elsewhere is none, and nothing outside of the open directories is touched", async (t) => {
+  const outside = makeDirectory(t);
+  writeFileSync(join(outside, "victim.txt"), "one\n");
+  const host = new ChangesHost(t);
+  sh(host, `git init -q -b main; git config core.worktree ${outside}; git add victim.txt`);
+  await delay(50);
+  await run(host, `echo two >> ${join(outside, "victim.txt")}; echo new > ${join(outside, "new.txt")}`);
+  t.equal(host.shown.size, 0, "of a repository that names another folder");
+
+  const parent = new ChangesHost(t);
+  mkdirSync(parent.path("open"));
+  parent.directories = [parent.path("open")];
+  parent.write("open/a.txt", "one\n");
+  parent.write("beside.txt", "one\n");
+  sh(parent, `${SETUP}; git config core.worktree ${parent.directory}`);
+  await delay(50);
+  await run(
+    parent,
+    "echo two >> beside.txt; echo two >> open/a.txt; echo new > new.txt; echo new > open/new.txt",
+  );
+  t.strictSame([...parent.shown.keys()], [parent.path("open/a.txt"), parent.path("open/new.txt")]);
+});
+
+t.test("a link in the place of a folder leads nowhere", async (t) => {
+  const outside = makeDirectory(t);
+  writeFileSync(join(outside, "a.txt"), "a secret\n");
+  const host = new ChangesHost(t);
+  mkdirSync(host.path("folder"));
+  host.write("folder/a.txt", "one\n");
+  sh(host, `${SETUP}; rm -r folder`);
+  symlinkSync(outside, host.path("folder"));
+  await run(host, `echo more >> ${join(outside, "a.txt")}`);
+  t.equal(host.change("folder/a.txt"), undefined);
+  sh(host, "rm folder");
+  await run(host, `ln -s ${outside} folder`);
+  t.equal(host.change("folder/a.txt"), undefined);
+});

@@ -1,0 +1,153 @@
+/** How the user's files are written: what is kept of them, and what becomes of them when something fails. */
+import { execFileSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createDrafts, draftOf } from "../../src/system/drafts.ts";
+import { ABSENT, see } from "../../src/system/sighting.ts";
+import { createUserFiles } from "../../src/system/user-files.ts";
+import { temporary } from "../support/temporary.ts";
+
+function start(t: Test) {
+  const directory = temporary(t);
+  const drafts = createDrafts(join(directory, "drafts"));
+  mkdirSync(join(directory, "work"));
+  const path = (name: string) => join(directory, "work", name);
+  return { path, drafts, notes: join(directory, "drafts"), files: createUserFiles(drafts) };
+}
+
+/** Sets an attribute that has nothing to do with permissions, where the file system knows such. */
+function setAttribute(path: string): boolean {
+  const script = "import os,sys; os.setxattr(sys.argv[1], 'user.note', b'mine')";
+  try {
+    execFileSync("python3", ["-c", script, path], { stdio: "ignore" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function attribute(path: string): string {
+  const script = "import os,sys; print(os.getxattr(sys.argv[1], 'user.note').decode(), end='')";
+  return execFileSync("python3", ["-c", script, path], { encoding: "utf8" });
+}
+
+t.test(
+  "a file that is written keeps mode, attributes and names, and one of both texts is always there",
+  async (t) => {
+    const { path, files, notes } = start(t);
+    writeFileSync(path("a.txt"), "one\n");
+    chmodSync(path("a.txt"), 0o6750);
+    const hasAttribute = setAttribute(path("a.txt"));
+    const before = statSync(path("a.txt"));
+    const now = await files.replace(path("a.txt"), await see(path("a.txt")), { text: "two\xff\n" });
+    t.match(now, { kind: "known", text: "two\xff\n" });
+    const after = statSync(path("a.txt"));
+    t.equal(after.mode, before.mode);
+    t.not(after.ino, before.ino, "it was exchanged as a whole");
+    if (hasAttribute) t.equal(attribute(path("a.txt")), "mine");
+
+    linkSync(path("a.txt"), path("b.txt"));
+    await files.replace(path("a.txt"), now, { text: "a longer text than before\n" });
+    t.equal(readFileSync(path("b.txt"), "latin1"), "a longer text than before\n", "by all its names");
+    await files.replace(path("b.txt"), await see(path("b.txt")), { text: "1\n" });
+    t.equal(readFileSync(path("a.txt"), "latin1"), "1\n");
+    t.strictSame(readdirSync(path("")).sort(), ["a.txt", "b.txt"], "nothing is left beside it");
+    t.strictSame(readdirSync(notes), []);
+  },
+);
+
+t.test("a file is made, with the mode that it is to have, and goes", async (t) => {
+  const { path, files } = start(t);
+  const { uid, gid } = statSync(path(""));
+  const made = await files.replace(path("deep/er/a.txt"), ABSENT, {
+    text: "one\n",
+    metadata: { mode: 0o600, uid, gid },
+  });
+  t.equal(statSync(path("deep/er/a.txt")).mode & 0o7777, 0o600);
+  t.equal((await files.replace(path("deep/er/a.txt"), made, { text: undefined })).kind, "absent");
+  t.notOk(existsSync(path("deep/er/a.txt")));
+  const stranger = { mode: 0o600, uid: uid + 1, gid };
+  if (process.getuid?.() !== 0)
+    await t.rejects(files.replace(path("b.txt"), ABSENT, { text: "one\n", metadata: stranger }), {
+      message: /belonged to another user or group, which cannot be restored: nothing was written/,
+    });
+  t.strictSame(readdirSync(path("")), ["deep"]);
+});
+
+t.test("what is not as expected stays as it is", async (t) => {
+  const { path, files } = start(t);
+  writeFileSync(path("a.txt"), "one\n");
+  const seen = await see(path("a.txt"));
+  writeFileSync(path("a.txt"), "theirs\n");
+  const refused = { message: /has been changed by somebody else: nothing was written/ };
+  for (const text of ["two\n", undefined])
+    await t.rejects(files.replace(path("a.txt"), seen, { text }), refused);
+  await t.rejects(files.replace(path("a.txt"), ABSENT, { text: "two\n" }), refused);
+  t.equal(readFileSync(path("a.txt"), "utf8"), "theirs\n");
+  unlinkSync(path("a.txt"));
+  await t.rejects(files.replace(path("a.txt"), seen, { text: "two\n" }), refused);
+  t.notOk(existsSync(path("a.txt")), "a deleted file does not come back");
+  writeFileSync(path("b.txt"), "one\n");
+  symlinkSync(path("b.txt"), path("a.txt"));
+  await t.rejects(files.replace(path("a.txt"), seen, { text: "two\n" }), refused);
+  t.equal(readFileSync(path("b.txt"), "utf8"), "one\n");
+});
+
+t.test("a disk that is full takes nothing away", async (t) => {
+  const { path } = start(t);
+  const old = "old\n".repeat(500);
+  writeFileSync(path("one-name.txt"), old);
+  writeFileSync(path("a.txt"), old);
+  linkSync(path("a.txt"), path("two-names.txt"));
+  const script = `
+    import { createUserFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/user-files.ts"))};
+    import { see } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/sighting.ts"))};
+    const files = createUserFiles({ begin() {}, end() {}, async removeLeft() {} });
+    for (const path of process.argv.slice(1))
+      await files.replace(path, await see(path), { text: "new\\n".repeat(50_000) })
+        .then(() => console.log("written"), ({ message }) => console.log(message));`;
+  const node = `exec "$0" --import ./scripts/typescript.mjs --input-type=module -e "$1" "$2" "$3"`;
+  const said = execFileSync(
+    "sh",
+    [
+      "-c",
+      `trap '' XFSZ; ulimit -f 64; ${node}`,
+      process.execPath,
+      script,
+      path("one-name.txt"),
+      path("a.txt"),
+    ],
+    { encoding: "utf8", cwd: process.cwd(), stdio: ["ignore", "pipe", "ignore"] },
+  );
+  t.equal(said.match(/cannot be written \(EFBIG\): it is as it was/g)?.length, 2);
+  for (const name of ["one-name.txt", "a.txt", "two-names.txt"])
+    t.equal(readFileSync(path(name), "utf8"), old, name);
+  t.strictSame(readdirSync(path("")).sort(), ["a.txt", "one-name.txt", "two-names.txt"]);
+});
+
+t.test("what a crash has left beside a file is removed by a later host, and nothing else", async (t) => {
+  const { path, notes, drafts } = start(t);
+  const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
+  const [left, mine] = [draftOf(path("a.txt")), draftOf(path("b.txt"))];
+  for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
+  mkdirSync(notes);
+  writeFileSync(join(notes, `${gone}.1`), left);
+  writeFileSync(join(notes, `${gone}.2`), path("precious.txt"));
+  drafts.begin(mine);
+  await drafts.removeLeft();
+  t.notOk(existsSync(left));
+  t.ok(existsSync(path("precious.txt")), "not what has another name");
+  t.ok(existsSync(mine), "nor that of a host that lives");
+});
