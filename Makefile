@@ -116,6 +116,7 @@ doc: ## write what the documentation takes from the sources
 
 doc-check: ## check that the documentation agrees with the sources
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
+	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt
 
 clean: ## remove all that is generated, the downloaded Neovims and Nodes too
 	rm -rf dist package .tap .nvim .compat .qwen .nodes node_modules
