@@ -1,32 +1,81 @@
 /** `make screenshot`: the README's pictures, from real runs of the real CLI with a scripted model. */
 import { writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { root } from "../test/support/nvim.ts";
-import { createRecorder, toFilm } from "./film.ts";
-import { attachGrid } from "./grid.ts";
+import { delimiter, join } from "node:path";
+import { z } from "zod";
+import { geminiHooks } from "../src/profiles/hooks.ts";
+import { SETTINGS } from "../test/support/cli.ts";
+import { startModel } from "../test/support/model.ts";
+import { root, startNvim } from "../test/support/nvim.ts";
+import { writeFiles } from "../test/support/sandbox.ts";
+import { attachScreen, toSvg } from "./picture.ts";
 import { FILES, SCENES, type Scene } from "./scenes.ts";
-import { openStage, SCHEMES, type Scheme } from "./stage.ts";
-import { toSvg } from "./svg.ts";
+
+const COLUMNS = 206;
+const LINES = 29;
+const TERMINAL_COLUMNS = 62;
+
+/** One for each of a reader's colour schemes. */
+const SCHEMES = [
+  { background: "dark", theme: "Default", suffix: "" },
+  { background: "light", theme: "Default Light", suffix: "-light" },
+];
+
+/** Sets what has another default in each release of Neovim: each would take another picture. */
+const init = (background: string) => `
+vim.o.background, vim.o.diffopt = "${background}", "internal,filler,closeoff,linematch:40"
+vim.o.termguicolors, vim.o.number, vim.o.signcolumn, vim.o.showmode, vim.o.fillchars = true, true, "no", false, "eob: "
+vim.o.laststatus, vim.o.statusline = 3, " lua/slug.lua %= %{v:lua.require'gemini-bridge'.statusline()} "
+vim.o.ruler, vim.o.cmdheight = false, 1
+vim.api.nvim_set_hl(0, "StatusLine", { link = "Visual" })
+require("gemini-bridge").setup({ terminal = { size = ${TERMINAL_COLUMNS} }, extension = false })
+`;
+
+/** All lines of the CLI's terminal. */
+const TERMINAL = `
+for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+  if vim.bo[buf].buftype == "terminal" then
+    return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\\n")
+  end
+end
+return ""`;
 
 const disposals: (() => unknown)[] = [];
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
-async function takePicture(scene: Scene, scheme: Scheme): Promise<void> {
-  const { columns, lines, terminal, name, title } = scene;
-  const stage = await openStage(scope, scheme, FILES, terminal);
-  const recorder = createRecorder();
-  const flushed = scene.isFilm ? recorder.flushed : undefined;
-  const grid = await attachGrid(stage.nvim.nvim, columns, lines, flushed);
-  await scene.play(stage);
-  await stage.nvim.command("redraw!");
-  await stage.nvim.lua("return true"); // what was drawn has arrived before this answer
+async function takePicture({ name, title, play }: Scene, scheme: (typeof SCHEMES)[number]): Promise<void> {
+  const model = await startModel(scope);
+  const nvim = await startNvim(scope, {
+    files: FILES,
+    args: Object.keys(FILES).slice(0, 1),
+    init: init(scheme.background),
+    env: {
+      PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
+      COLORTERM: "truecolor",
+      GEMINI_API_KEY: "any",
+      GOOGLE_GEMINI_BASE_URL: model.url,
+      GEMINI_CLI_NO_RELAUNCH: "true",
+    },
+  });
+  const hooks = geminiHooks(`"${root}/extension/hooks/hook.sh"`);
+  const ui = { hideTips: true, hideBanner: true, theme: scheme.theme };
+  writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify({ ...SETTINGS, ...hooks, ui }) });
+  const readScreen = await attachScreen(nvim, COLUMNS, LINES);
+  async function shows(text: string, wanted = true): Promise<void> {
+    const screen = async () => z.string().parse(await nvim.lua(TERMINAL));
+    await nvim.waitFor(async () => (await screen()).includes(text) === wanted, text, 30_000);
+  }
+  async function start(command: string): Promise<void> {
+    await nvim.command(command);
+    await shows("Type your message");
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
+  }
+  await play({ nvim, model, start, shows });
   const path = join(root, `doc/${name}${scheme.suffix}.svg`);
-  writeFileSync(path, scene.isFilm ? toFilm(recorder.frames, title) : toSvg(grid, title));
+  writeFileSync(path, toSvg(await readScreen(), title));
   console.log(path);
 }
 
-const named = process.argv.slice(2);
-for (const scene of SCENES.filter(({ name }) => named.length === 0 || named.includes(name)))
+for (const scene of SCENES)
   for (const scheme of SCHEMES) {
     try {
       await takePicture(scene, scheme);

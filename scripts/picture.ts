@@ -1,0 +1,151 @@
+/** Draws what a Neovim shows as an SVG. */
+import { z } from "zod";
+import type { Nvim } from "../test/support/nvim.ts";
+
+/** Size of a cell and of the letters in it (pixels). */
+const WIDTH = 8;
+const HEIGHT = 18;
+const FONT_SIZE = 13.3;
+/** From the top of a cell to the baseline of its letter. */
+const BASELINE = 13.5;
+const MARGIN = 12;
+
+const Style = z.object({
+  foreground: z.int().optional(),
+  background: z.int().optional(),
+  reverse: z.boolean().optional(),
+  bold: z.boolean().optional(),
+  italic: z.boolean().optional(),
+  underline: z.boolean().optional(),
+});
+
+/** Cells side by side that look alike. A wide character leaves the text of its second cell empty. */
+interface Run {
+  column: number;
+  texts: string[];
+  style: z.infer<typeof Style>;
+}
+
+export interface Screen {
+  columns: number;
+  rows: Run[][];
+  foreground: number;
+  background: number;
+  /** Row and column, 0-based. */
+  cursor: [number, number];
+}
+
+const Cell = z.tuple([z.string()]).rest(z.int());
+const Line = z.tuple([z.int(), z.int(), z.int(), z.array(Cell)]).rest(z.unknown());
+const Numbers = z.array(z.number());
+
+/**
+ * Attaches a UI of this size.
+ * @returns draws everything anew and tells what is on the screen then
+ */
+export async function attachScreen(
+  nvim: Nvim,
+  columns: number,
+  lines: number,
+): Promise<() => Promise<Screen>> {
+  const styles = new Map<number, z.infer<typeof Style>>();
+  const blank = (): Screen["rows"] => Array.from({ length: lines }, () => []);
+  const screen: Screen = { columns, rows: blank(), foreground: 0, background: 0, cursor: [0, 0] };
+  const draw: Record<string, (args: unknown) => void> = {
+    // Cells that change or scroll are not followed: a new UI receives each cell once.
+    grid_line(args) {
+      const [, row, first, cells] = Line.parse(args);
+      let column = first;
+      for (const [text, id, repeat = 1] of cells) {
+        const style = id === undefined ? screen.rows[row]?.at(-1)?.style : styles.get(id);
+        screen.rows[row]?.push({ column, texts: Array(repeat).fill(text), style: style ?? {} });
+        column += repeat;
+      }
+    },
+    grid_cursor_goto(args) {
+      const [, row = 0, column = 0] = Numbers.parse(args);
+      screen.cursor = [row, column];
+    },
+    default_colors_set(args) {
+      const [foreground = 0, background = 0] = Numbers.parse(args);
+      Object.assign(screen, { foreground, background });
+    },
+    hl_attr_define(args) {
+      const [id, style] = z.tuple([z.int(), Style]).rest(z.unknown()).parse(args);
+      styles.set(id, style);
+    },
+  };
+  nvim.nvim.on("notification", (method: string, events: unknown) => {
+    if (method !== "redraw") return;
+    for (const [name, ...calls] of z.array(z.tuple([z.string()]).rest(z.unknown())).parse(events))
+      for (const args of calls) draw[name]?.(args);
+  });
+  const attach = () =>
+    nvim.nvim.request("nvim_ui_attach", [columns, lines, { rgb: true, ext_linegrid: true }]);
+  await attach();
+  return async () => {
+    await nvim.nvim.request("nvim_ui_detach", []);
+    screen.rows = blank();
+    await attach();
+    await nvim.command("redraw");
+    await nvim.lua("return true"); // drawn lines arrive before this answer
+    return { ...screen, rows: screen.rows.map(joined) };
+  };
+}
+
+/** Cells that look alike, in one run. */
+function joined(cells: readonly Run[]): Run[] {
+  const runs: Run[] = [];
+  for (const { column, texts, style } of cells) {
+    const last = runs.at(-1);
+    if (last && last.style === style && last.column + last.texts.length === column) last.texts.push(...texts);
+    else runs.push({ column, texts: [...texts], style });
+  }
+  return runs;
+}
+
+const hex = (color: number) => `#${color.toString(16).padStart(6, "0")}`;
+const escaped = (text: string) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+const left = (column: number) => MARGIN + column * WIDTH;
+const top = (row: number) => MARGIN + row * HEIGHT;
+const rect = (row: number, column: number, width: number, rest: string) =>
+  `<rect x="${left(column)}" y="${top(row)}" width="${width * WIDTH}" height="${HEIGHT}" ${rest}/>`;
+
+function draw({ column, texts, style }: Run, row: number, screen: Screen): string[] {
+  const { foreground = screen.foreground, background = screen.background, reverse } = style;
+  const [ink, paper] = reverse ? [background, foreground] : [foreground, background];
+  const attributes = [
+    `fill="${hex(ink)}"`,
+    style.bold ? 'font-weight="bold"' : "",
+    style.italic ? 'font-style="italic"' : "",
+    style.underline ? 'text-decoration="underline"' : "",
+  ];
+  // Wide characters keep their two cells. Renderers make one blank of several, so none stands at an end or beside another.
+  const padded = texts.map((text) => text || "\u0000").join("");
+  const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
+    const before = [...padded.slice(0, index)].length;
+    // The length keeps columns in line, whatever font there is.
+    const place = `x="${left(column + before)}" y="${top(row) + BASELINE}" textLength="${[...text].length * WIDTH}"`;
+    return `<text ${place} ${attributes.filter(Boolean).join(" ")}>${escaped(text.replaceAll("\u0000", ""))}</text>`;
+  });
+  return paper === screen.background
+    ? written
+    : [rect(row, column, texts.length, `fill="${hex(paper)}"`), ...written];
+}
+
+/** @param title for readers who do not see the picture */
+export function toSvg(screen: Screen, title: string): string {
+  const { columns, rows, background, foreground, cursor } = screen;
+  const [width, height] = [left(columns) + MARGIN, top(rows.length) + MARGIN];
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`,
+    `  font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="${FONT_SIZE}">`,
+    `<title>${escaped(title)}</title>`,
+    `<rect width="100%" height="100%" rx="8" fill="${hex(background)}"/>`,
+    ...rows.flatMap((runs, row) => runs.flatMap((run) => draw(run, row, screen))),
+    rect(...cursor, 1, `fill="${hex(foreground)}" fill-opacity="0.6"`),
+    "</svg>",
+    "",
+  ].join("\n");
+}
