@@ -1,21 +1,21 @@
--- Run by plugin managers after an install or update: lazy.nvim by itself, in a coroutine whose
--- yields show progress; others by `dofile`. See |gemini-bridge-install|.
+-- Builds the Node part after an installation or update. lazy.nvim runs this file in a coroutine whose yields show
+-- progress; other plugin managers run it with `dofile`. See |gemini-bridge-install|.
 local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)))
--- By path: while it is being installed the plugin is not on 'runtimepath'.
+-- Loaded by path, because the plugin is not in 'runtimepath' during its installation.
 if dofile(directory .. "/lua/gemini-bridge/host/bundle.lua").state() == "current" then
   return
 end
 local build = dofile(directory .. "/lua/gemini-bridge/host/build.lua")
 
---- A build that takes longer has hung (milliseconds).
-local TIMEOUT = 15 * 60 * 1000
+--- Timeout of a build.
+local TIMEOUT_MS = 15 * 60 * 1000
 
 local managed = coroutine.isyieldable()
---- vim.pack catches no error: it would be shown as a traceback.
+--- vim.pack does not catch errors and would show a traceback.
 local caught = not vim.fn.expand("<stack>"):find("PackChanged", 1, true)
 local finished, problem = false, nil
 local messages = {}
--- The options are known where setup() has run, as in an update.
+-- Set if setup() has run, as in an update.
 local config = package.loaded["gemini-bridge.config"]
 
 build.run(function(message)
@@ -31,13 +31,13 @@ end, config and config.get().node)
 
 if managed then
   while not (finished and #messages == 0) do
-    -- Each turn ends at once: to wait here would run lazy.nvim's loop inside itself, which stops it for good.
-    -- "abort" is how it says that the user has left.
+    -- Never wait here: that would run lazy.nvim's loop inside itself and block it for good. lazy.nvim sends "abort"
+    -- when the user has left.
     if coroutine.yield(table.remove(messages, 1)) == "abort" then
       error("gemini-bridge: aborted", 0)
     end
   end
-elseif not vim.wait(TIMEOUT, function()
+elseif not vim.wait(TIMEOUT_MS, function()
   return finished
 end, 50) then
   problem = "the build did not end"

@@ -1,6 +1,6 @@
 // Runs a program of this folder as an ordinary user, also when root starts it.
 // usage: node scripts/as-user.mjs [--keep <folder>] <file.ts> [argument ...]
-//        --keep  a folder of the checkout, whose files the program changes
+//        --keep  a folder of the checkout whose changed files are copied back
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,7 @@ import { ordinaryPlace } from "./ordinary-user.mjs";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const { values, positionals } = parseArgs({ options: { keep: { type: "string" } }, allowPositionals: true });
-// Only root may be able to fetch it.
+// Fetching Neovim may need root.
 execFileSync(join(root, "scripts/nvim.sh"), { stdio: ["ignore", "ignore", "inherit"] });
 const { root: cwd, node, env, ids, close } = ordinaryPlace(root);
 try {

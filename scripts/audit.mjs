@@ -1,5 +1,5 @@
-// Asks npm's registry whether a package that a user runs has a known hole. A mirror that answers no such question is
-// said, and is no failure.
+// Asks npm's registry for known vulnerabilities in the packages that users run. A registry that does not answer is
+// reported, but is not a failure.
 import { spawnSync } from "node:child_process";
 
 const { stdout } = spawnSync("npm", ["audit", "--omit=dev", "--json"], { encoding: "utf8" });
@@ -12,12 +12,12 @@ try {
 const found = report.metadata?.vulnerabilities;
 if (!found) {
   console.log(
-    `npm audit has no answer: ${report.message ?? report.error?.summary ?? "the registry gives none"}`,
+    `npm audit has no answer: ${report.message ?? report.error?.summary ?? "the registry does not support it"}`,
   );
 } else if (found.total > 0) {
   for (const { name, severity, range } of Object.values(report.vulnerabilities))
     console.error(`${name} ${range}: ${severity}`);
   process.exitCode = 1;
 } else {
-  console.log("npm audit knows of nothing");
+  console.log("npm audit found no vulnerabilities");
 }

@@ -1,6 +1,5 @@
-// Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs: Neovim's
-// plugin host `require`s it, and at run time nothing is left to resolve. Each program that runs beside the host
-// becomes such a file, too, with what it needs and no more.
+// Bundles src/index.ts with everything it imports into one CommonJS file, dist/gemini-bridge.cjs. Neovim's plugin host
+// `require`s it, and nothing is resolved at run time. Each program that runs beside the host gets its own bundle.
 import { createHash } from "node:crypto";
 import {
   existsSync,
@@ -22,16 +21,16 @@ const entry = join(root, "src/index.ts");
 const outdir = join(root, "dist");
 const outfile = join(outdir, "gemini-bridge.cjs");
 
-/** What runs beside the host, by the name of the file that it becomes. */
+/** Entries of the programs that run beside the host, by the name of the bundle. */
 const programs = {
   doctor: join(root, "src/programs/doctor.ts"),
   neovim: join(root, "src/programs/neovim.ts"),
 };
 
-/** Data that both sides read. */
+/** Data for both Lua and Node. */
 const PROFILES = "lua/gemini-bridge/config/profiles.json";
 
-/** What the bundle is made of, as one hash: lua/gemini-bridge/host/bundle.lua asks it whether the bundle is stale. */
+/** Hash of all sources. lua/gemini-bridge/host/bundle.lua compares it to detect a stale bundle. */
 function hashOfSources() {
   const hash = (content) => createHash("sha256").update(content).digest("hex");
   const sources = readdirSync(join(root, "src"), { recursive: true, encoding: "utf8" })
@@ -42,7 +41,7 @@ function hashOfSources() {
 }
 
 /**
- * Whoever reads the file meanwhile reads all of the old one.
+ * Replaces a file atomically, so that a running reader gets the complete old file.
  * @param {string} path
  * @param {string} content
  */
@@ -64,7 +63,7 @@ const { build } = await import("esbuild").catch(() => fail("esbuild is not insta
 const sources = hashOfSources();
 
 /**
- * The text of an entry with all that it imports, and esbuild's account of what is in it.
+ * Bundles an entry with its imports.
  * @param {string} entry
  */
 async function bundle(entry) {
@@ -76,17 +75,17 @@ async function bundle(entry) {
     platform: "node",
     format: "cjs",
     target: "node20",
-    // The loader's script (rplugin/node/gemini-bridge/load.js) can only `require`.
+    // The script in rplugin/node/gemini-bridge/load.js supports only `require`.
     supported: { "dynamic-import": false },
-    // Names stay as written: they are what a stack trace in a user's log shows. (Short ones that keep the long
-    // ones as a property, esbuild's keepNames, cost time and memory.)
+    // Names are not minified, so that stack traces in a user's log are readable. (esbuild's keepNames would cost time
+    // and memory.)
     minifySyntax: true,
     minifyWhitespace: true,
     legalComments: "none",
     metafile: true,
     plugins: [replaced.plugin],
     define: { SOURCES: JSON.stringify(sources) },
-    logLevel: "warning", // esbuild prints each error with its place in the source
+    logLevel: "warning", // esbuild prints each error with its source position
   });
   return { text: outputFiles[0].text, metafile };
 }
@@ -97,8 +96,8 @@ const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root,
 const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// The first line names the build: V8 compares no more than the length of a source with a cache's, so that the
-// loader asks for the cache of this very text.
+// The first line names the build, and the loader uses it to find the code cache of exactly this text: V8 itself
+// compares only the length of a source.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };

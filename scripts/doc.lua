@@ -1,9 +1,10 @@
--- Writes what the documentation takes from the sources: the options in the help, and their LuaCATS types.
--- usage: nvim -l scripts/doc.lua [--check]    With --check nothing is written; a difference fails.
+-- Generates the parts of the documentation that come from the sources: the options in the help, and their LuaCATS
+-- types.
+-- usage: nvim -l scripts/doc.lua [--check]    --check writes nothing, and fails if the documentation differs
 
---- Widest line of the help.
+--- Maximum width of lines in the help.
 local WIDTH = 78
---- Where the text beside a name starts.
+--- Column of the text beside a name.
 local INDENT = 24
 
 local root = vim.fs.dirname(vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:sub(2))))
@@ -33,7 +34,7 @@ local function default_of(option)
   return option.default == nil and "none" or vim.inspect(option.default, { newline = " ", indent = "" })
 end
 
---- An option as the help shows it, beside its tag.
+--- Formats an option with its tag for the help.
 ---@param option gemini_bridge.Option
 ---@return string[]
 local function help_entry(option)
@@ -51,8 +52,8 @@ local function help_entry(option)
   return lines
 end
 
---- The help with its options replaced: all between the first option's tag, or else the introduction of
---- their section, and the next section.
+--- Replaces the options in the help: the lines from the first option's tag, or from the end of the section without
+--- options, to the next section.
 ---@param help string
 ---@return string
 local function with_options(help)
@@ -76,7 +77,7 @@ local function with_options(help)
   return table.concat(vim.list_extend(result, lines, last + 1), "\n")
 end
 
---- What each word in an option's `expects` is as a type; the first that occurs counts.
+--- Words in an option's `expects` with their types. The first match counts.
 local NOUNS = {
   { "function", "function" },
   { "table of strings by name", "table<string, string>" },
@@ -91,7 +92,7 @@ local NOUNS = {
   { "number", "number" },
 }
 
---- The LuaCATS type of an option, from what its `expects` says of its values: `"a", "b" or a function`.
+--- Derives the LuaCATS type of an option from its `expects`, such as `"a", "b" or a function`.
 ---@param option gemini_bridge.Option
 ---@return string
 local function type_of(option)
@@ -109,7 +110,7 @@ local function type_of(option)
   return table.concat(types, "|")
 end
 
---- The classes for the options' table and its groups.
+--- Generates the classes for the table of options and its groups.
 ---@return string
 local function types()
   local classes, order = { [""] = {} }, { "" }
@@ -167,6 +168,6 @@ for path, text in vim.spairs(written) do
   end
 end
 if #outdated > 0 then
-  print("not what the sources say, run `make doc`: " .. table.concat(outdated, ", "))
+  print("outdated, run `make doc`: " .. table.concat(outdated, ", "))
   os.exit(1)
 end

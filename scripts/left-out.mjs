@@ -1,7 +1,7 @@
-// What the libraries import and the bridge never calls, with what stands in its place: smaller, and sooner started
-// (bench/README.md says by how much).
+// Replaces modules that libraries import but the bridge never calls, for a smaller bundle and a faster start
+// (bench/README.md has measurements).
 
-/** Each module by the word that the library imports it with, in files whose path holds `library`. */
+/** The modules, by the import path in files whose own path contains `library`. */
 export const leftOut = [
   // The client's logger, winston. It also redirects console.*, which src/neovim/client.ts does instead.
   {
@@ -11,13 +11,13 @@ export const leftOut = [
       const logger = { level: "error", debug: write, info: write, warn: write, error: write };
       exports.getLogger = () => logger;`,
   },
-  // Validates what a client answers to questions that the bridge does not ask.
+  // Validates answers of clients to requests that the bridge never sends.
   {
     library: "/@modelcontextprotocol/",
     modules: ["../validation/ajv-provider.js"],
     instead: "export class AjvJsonSchemaValidator {}",
   },
-  // Zod 3, which the SDK takes beside Zod 4.
+  // Zod 3, which the SDK supports in addition to Zod 4.
   {
     library: "/@modelcontextprotocol/",
     modules: ["zod/v3", "zod-to-json-schema"],
@@ -29,7 +29,7 @@ export const leftOut = [
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
-  // Servers and loggers of other kinds, version checks of Fastify's plugins, requests without a network.
+  // Unused servers and loggers, version checks of Fastify plugins, requests without a network.
   {
     library: "/fastify/",
     modules: ["node:http2", "node:https", "semver", "light-my-request", "./logger-pino.js"],
@@ -39,8 +39,8 @@ export const leftOut = [
 
 /**
  * @param {typeof leftOut} replacements
- * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` names, after the build, the modules
- *   that nobody has imported: a library that calls them otherwise by now would be bundled with them.
+ * @returns {{ plugin: import("esbuild").Plugin, unused: () => string[] }} `unused` returns, after the build, the
+ *   modules that were not imported. A library may have renamed such a module, which would then be bundled.
  */
 export function leaveOut(replacements) {
   const namespace = "left-out";

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes sure that a command is there: installs its Debian package with apt-get when running as root, and when CI=true
-# also with sudo, or with Homebrew under the command's own name; else says what to install.
+# Checks that a command exists. Otherwise installs its Debian package as root; if CI=true, also with sudo, or with
+# Homebrew under the name of the command. Fails with advice if none of these is possible.
 # usage: scripts/need.sh <command> <Debian package>
 set -eu
 
@@ -16,7 +16,7 @@ sudo=
 if is_there apt-get && { [ "$(id -u)" = 0 ] || [ -n "$sudo" ]; }; then
   export DEBIAN_FRONTEND=noninteractive
   install="$sudo apt-get install --yes --quiet=2 --no-install-recommends $2"
-  # The package lists of a fresh machine are empty or stale: only then are they worth fetching.
+  # Fetch the package lists only if the installation fails, as on a fresh machine without lists.
   { $install || { $sudo apt-get update --quiet=2 && $install; }; } >&2 </dev/null
   is_there "$1" && exit 0
 elif [ "${CI:-}" = true ] && is_there brew; then

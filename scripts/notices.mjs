@@ -1,4 +1,4 @@
-// The licences of what the bundle holds, taken from esbuild's own list of what went into it.
+// Collects the licences of the packages in the bundle, based on esbuild's list of its inputs.
 import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
@@ -31,10 +31,10 @@ export function bundledPackages(metafile, root) {
 /** @param {ReturnType<typeof bundledPackages>} packages */
 export function notices(packages) {
   const sections = packages.map(({ name, version, license, source, texts }) => {
-    const none = `The package carries no text of its own. Its licence is ${license}; it comes from ${source}.`;
+    const none = `The package contains no licence text. Its licence is ${license}; it comes from ${source}.`;
     const text = texts.length > 0 ? texts.join("\n\n") : none;
     return `${"=".repeat(80)}\n${name} ${version} (${license})\n\n${text}\n`;
   });
-  const head = "The files in dist/ hold code of these packages, each under its own licence.\n";
+  const head = "The files in dist/ contain code of these packages, each under its own licence.\n";
   return [head, ...sections].join("\n").replaceAll("\r\n", "\n");
 }

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Prints the Neovim binaries that the tests use, one path per line.
 #
-# NVIM_BIN is used as it is. Of NVIM_VERSION (v0.11.5, stable, nightly) the official archive is fetched into .nvim/, from
-# NVIM_RELEASES where that is set. Else a Neovim >= 0.10 on PATH is used. Where there is none, and always when CI=true,
-# those of two Debian releases are fetched into .nvim/ without being installed: apt keeps its state in there,
-# the packages are unpacked with all their libraries, and the binary is told to use those.
+# NVIM_BIN: use this binary.
+# NVIM_VERSION (v0.11.5, stable, nightly): fetch the official archive into .nvim/, from NVIM_RELEASES if set.
+# Otherwise use Neovim >= 0.10 on PATH. If there is none, or CI=true, fetch the packages of two Debian releases into
+# .nvim/ without installing them: apt keeps its state there, and the unpacked binary uses the unpacked libraries.
 # usage: scripts/nvim.sh
-#        scripts/nvim.sh relink    after the checkout was copied: the binaries use the libraries of the copy
+#        scripts/nvim.sh relink    makes the binaries in a copy of the checkout use the libraries of the copy
 set -eu
 
 releases="trixie forky" # Neovim 0.10 and 0.12
@@ -19,7 +19,7 @@ fail() {
   exit 1
 }
 
-# Whether $1 is a Neovim that runs, and new enough.
+# Whether $1 is a working Neovim that is new enough.
 is_usable() {
   version=$("$1" --version 2>/dev/null | sed -n '1s/^NVIM v\([0-9]*\.[0-9]*\).*/\1/p') || return 1
   case $version in
@@ -27,7 +27,7 @@ is_usable() {
   esac
 }
 
-# Puts the official archive of version $1 into the store, aside and renamed, unless it is there.
+# Fetches the official archive of version $1 into the store, unless it is there. Unpacks it aside and renames it.
 fetch_archive() {
   case $(uname -s) in
     Linux) os=linux ;;
@@ -48,14 +48,14 @@ fetch_archive() {
       "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
       fail "Neovim $1 cannot be fetched"
     tar -xzf "$build/archive.tar.gz" -C "$build"
-    # Somebody else may have been first.
+    # Another process may have been faster.
     mv "$build/$name" "$home" 2>/dev/null || true
   fi
-  is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a Neovim >= 0.10 that runs"
+  is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a working Neovim >= 0.10"
   echo "$home/bin/nvim"
 }
 
-# Prints apt's configuration line for release $1, with the mirror and the keys that this machine uses itself.
+# Writes apt's source for release $1, with the mirror and keys of this machine, to the directory $2.
 apt_source() {
   for file in /etc/apt/sources.list.d/*.sources; do
     [ -f "$file" ] || continue
@@ -92,7 +92,7 @@ apt_source() {
 download() {
   apt=$2/apt
   mkdir -p "$apt/sources" "$apt/lists/partial" "$apt/cache/archives/partial"
-  : >"$apt/status" # nothing counts as installed, so that no library is left out
+  : >"$apt/status" # treats no package as installed, so that all libraries are fetched
   apt_source "$1" "$apt/sources"
   for step in "update" "install --yes --download-only --no-install-recommends neovim"; do
     # shellcheck disable=SC2086
@@ -106,8 +106,8 @@ download() {
   done
 }
 
-# Makes the binary of the tree $1 use the libraries that are, or will be, in $2. It is replaced and not written to, as it
-# may be a hard link.
+# Makes the binary of the tree $1 use the libraries in $2, which may not exist yet. Replaces the binary instead of
+# changing it, because it may be a hard link.
 link_libraries() {
   binary=$1/usr/bin/nvim
   loader=$(cd "$1" && find . -name 'ld-linux*.so*' | head -n 1)
@@ -115,13 +115,12 @@ link_libraries() {
   libraries=$(cd "$1" && find . -name '*.so*' ! -path '*/gconv/*' -exec dirname {} + | sort -u |
     sed "s,^\.,$2," | paste -s -d : -)
   "$root/scripts/need.sh" patchelf patchelf
-  # Unlike a RUNPATH, an RPATH serves the libraries' libraries too.
+  # Unlike a RUNPATH, an RPATH also applies to the dependencies of libraries.
   patchelf --set-interpreter "$2${loader#.}" --force-rpath --set-rpath "$libraries" --output "$binary.new" "$binary"
   mv "$binary.new" "$binary"
 }
 
-# Puts release $1 into the store. It is built aside and renamed, so that whoever looks sees all of it or
-# nothing. Only the holder of the lock calls this.
+# Installs release $1 into the store. Builds it aside and renames it, so that it is never incomplete. Needs the lock.
 install_release() {
   home=$store/$1
   build=$store/build
@@ -164,7 +163,7 @@ for release in $releases; do
   if ! is_usable "$nvim"; then
     mkdir -p "$store"
     exec 9>"$store/lock"
-    flock 9 # one process builds, the others wait and find the result
+    flock 9 # one process installs, the others wait for the result
     if ! is_usable "$nvim"; then
       install_release "$release"
       is_usable "$nvim" || fail "$nvim does not run"

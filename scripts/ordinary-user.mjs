@@ -1,5 +1,5 @@
-// An ordinary user for a run that root starts. Gemini CLI treats root differently, and so do file permissions.
-// The user works in a copy of the checkout: the checkout itself keeps its owners and modes, and may lie below a folder
+// Provides an ordinary user for runs that root starts, because Gemini CLI and file permissions treat root differently.
+// The user works in a copy of the checkout: the checkout itself keeps its owners and modes, and may be below a folder
 // that only root can enter.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
@@ -16,36 +16,36 @@ import { dirname, join } from "node:path";
 
 const NAME = "gemini-bridge-test";
 
-/** Folders of installed files. They are only read, so that hard links are enough for them. */
+/** Folders of installed files. Hard links are enough, because they are only read. */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
-/** Folders that running tests change. */
+/** Folders that are not copied. Running tests change them. */
 const LEFT_OUT = [".git", ".tap", "package"];
 
-/** Variables that the tests, a terminal and a CLI read. */
+/** Environment variables that are kept: those for tests, terminals and CLIs. */
 const KEPT =
   /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|(GEMINI|GOOGLE)_\w+)$/;
 
-/** Commands that tests use, with their Debian packages. An ordinary user could not install them. */
+/** Commands for tests, with their Debian packages. Only root can install them. */
 const COMMANDS = [
   ["tmux", "tmux"],
   ["ps", "procps"],
 ];
 
 /**
- * Where and as whom a program runs that must not run as root.
+ * The checkout and the user with which a program runs.
  * @typedef {object} Place
- * @property {string} root of the checkout
- * @property {string} node its path
+ * @property {string} root path of the checkout or its copy
+ * @property {string} node path of Node
  * @property {NodeJS.ProcessEnv} env
  * @property {{ uid?: number, gid?: number }} ids for `spawn`
- * @property {(path: string) => string} path of a file of the checkout, in the place
- * @property {() => void} close removes the place; may run twice
+ * @property {(path: string) => string} path converts a path in the checkout to one in the copy
+ * @property {() => void} close removes the copy; may run twice
  */
 
 /**
  * @param {string} root of the checkout
- * @returns {Place} the checkout itself, as whoever runs this
+ * @returns {Place} the checkout itself and the current user
  */
 export function ownPlace(root) {
   return { root, node: process.execPath, env: process.env, ids: {}, path: (path) => path, close() {} };
@@ -53,11 +53,11 @@ export function ownPlace(root) {
 
 /**
  * @param {string} root of the checkout
- * @returns {Place} a copy of the checkout, if root runs this
+ * @returns {Place} a copy of the checkout and the ordinary user if root runs this, else the same as `ownPlace`
  */
 export function ordinaryPlace(root) {
   if (process.getuid?.() !== 0) return ownPlace(root);
-  // Some files are made here for the user to read.
+  // The user must be able to read the files that are created here.
   process.umask(0o022);
   for (const words of COMMANDS) execFileSync(join(root, "scripts/need.sh"), words, { stdio: "inherit" });
   const user = findUser() ?? createUser();
@@ -95,7 +95,7 @@ function createUser() {
   const { error, stderr } = spawnSync("useradd", ["--create-home", "--user-group", NAME], {
     encoding: "utf8",
   });
-  // Another run may have been faster.
+  // A parallel run may have created the user.
   const user = findUser();
   if (user) return user;
   throw new Error(
@@ -104,13 +104,13 @@ function createUser() {
   );
 }
 
-/** A folder on the file system of the checkout, where hard links are possible, else the user's home. */
+/** Chooses a folder on the file system of the checkout, where hard links are possible, else the user's home. */
 function parentFor(root, home) {
   const { dev } = statSync(root);
   return [home, "/var/tmp", "/tmp"].find((folder) => statSync(folder).dev === dev) ?? home;
 }
 
-/** Copies a checkout for a user, with all that is installed in it. */
+/** Copies a checkout for a user, including the installed files. */
 function copyCheckout(root, copy, user) {
   const { uid, gid } = user;
   const sources = readdirSync(root).filter((name) => !INSTALLED.includes(name) && !LEFT_OUT.includes(name));
@@ -124,7 +124,7 @@ function copyCheckout(root, copy, user) {
     execFileSync(join(copy, "scripts/nvim.sh"), ["relink"], { stdio: "inherit" });
 }
 
-/** Git refuses the repository of another user. That of a worktree is somewhere else. */
+/** Copies the repository, because git refuses the repository of another user. A worktree is cloned. */
 function copyRepository(root, copy) {
   const from = join(root, ".git");
   const to = join(copy, ".git");
@@ -133,7 +133,9 @@ function copyRepository(root, copy) {
   execFileSync("git", ["config", "core.bare", "false"], { cwd: copy });
 }
 
-/** Gives a user a folder to read: by hard links, or as a copy where links are impossible or of no use to the user. */
+/**
+ * Gives a user read access to a folder: by hard links, or by a copy if links are impossible or files are not readable.
+ */
 function lend(from, to, { uid, gid }) {
   const owner = `${uid}:${gid}`;
   const unreadable = execFileSync("find", [from, "!", "-type", "l", "!", "-perm", "-o=r", "-print", "-quit"]);
@@ -146,7 +148,7 @@ function lend(from, to, { uid, gid }) {
   execFileSync("chown", ["--recursive", "--no-dereference", owner, to]);
 }
 
-/** The Node that runs this, with its npm: copied where the user cannot reach it, as below root's home. */
+/** Finds the running Node. Copies it with its npm if the user cannot execute it, as below root's home. */
 function findNode(copy, user) {
   const { uid, gid } = user;
   const { status } = spawnSync(process.execPath, ["--version"], { uid, gid, cwd: "/" });

@@ -1,5 +1,5 @@
-// Makes a release: a folder, and an archive of it, with everything that runs, which needs nothing but Neovim and Node.
-// The same commit gives the same bytes: git orders the files and gives them mode and date, the one of the commit.
+// Builds a release that needs only Neovim and Node: a folder and an archive of it. The result is reproducible: git
+// sorts the files and sets their modes, and all dates are that of the commit.
 // usage: node scripts/package.mjs [directory]
 import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -12,14 +12,14 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const into = resolve(process.argv[2] ?? join(root, "package"));
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** What a user's machine runs or a user reads. */
+/** Files of a release that are in the repository. */
 const SHIPPED = [
   ...["lua", "plugin", "rplugin", "doc", "extension", "build.lua"],
   ...["README.md", "CHANGELOG.md", "SECURITY.md", "LICENSE", "THIRD_PARTY_NOTICES"],
 ];
 const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "sources.sha256"];
 
-/** What comes to be in an installation. */
+/** Files that are created after the installation. */
 const IGNORED = "/dist/*.cache*\n/doc/tags\n";
 
 const missing = BUILT.filter((name) => !existsSync(join(root, "dist", name)));
@@ -35,7 +35,7 @@ const folder = join(into, "gemini-bridge.nvim");
 rmSync(folder, { recursive: true, force: true });
 mkdirSync(folder, { recursive: true });
 const copy = (file) => cpSync(join(root, file), join(folder, file));
-// git still lists what was deleted since the last commit.
+// git also lists files that were deleted since the last commit.
 for (const file of files.filter((file) => file !== "" && existsSync(join(root, file)))) copy(file);
 for (const name of BUILT) copy(join("dist", name));
 writeFileSync(join(folder, ".gitignore"), IGNORED);

@@ -1,5 +1,5 @@
-// Publishes what `make package` made: the next commit of the branch `release`, its tag, and the branch that it was made
-// of, all or nothing. What changed is in package/CHANGES.md then.
+// Publishes the result of `make package`: pushes a commit to the branch `release`, its tag, and the source branch, all
+// or nothing. Writes the changes of the version to package/CHANGES.md.
 // usage: node scripts/publish.mjs 1.2.3
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ const commitOf = (name) =>
     encoding: "utf8",
   }).stdout.trim() || undefined;
 
-/** What the changelog says of this version. */
+/** The section of this version in the changelog. */
 function changes() {
   const [, ...sections] = readFileSync(join(root, "CHANGELOG.md"), "utf8").split(/^## /m);
   const section = sections.find((section) => section.startsWith(`${version},`));
@@ -38,10 +38,10 @@ function changes() {
 
 if (wanted !== version) fail(`package.json says ${version}: run "make version VERSION=${wanted}" first`);
 if (!readFileSync(join(folder, "doc/gemini-bridge.txt"), "utf8").includes(`Version ${version},`))
-  fail(`package/ is of another version: run "make package"`);
-const changed = changes() ?? fail(`CHANGELOG.md says nothing of ${version}`);
+  fail(`package/ has another version: run "make package"`);
+const changed = changes() ?? fail(`CHANGELOG.md has no section for ${version}`);
 git("fetch", "--quiet", "--tags", "origin");
-if (commitOf(`refs/tags/${tag}`)) fail(`${tag} exists`);
+if (commitOf(`refs/tags/${tag}`)) fail(`the tag ${tag} exists already`);
 
 git(`--work-tree=${folder}`, "add", "--all", "--force", "--", folder);
 const tree = git("write-tree");

@@ -1,15 +1,15 @@
-// Runs the tests that the changed files touch, on one Neovim: `make quick`. Changed is what differs from the last
-// commit, or else what that commit changed. The whole is `make test`.
+// Runs the tests for changed files on one Neovim: `make quick`. Uses the uncommitted changes, or else those of the last
+// commit. `make test` runs all tests.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { build } from "esbuild";
 
-/** More would take longer than a minute; what is left out is named. */
-const MAX_OF_NEOVIM = 5;
+/** Maximum number of tests with Neovim, to stay below a minute. The others are listed. */
+const MAX_NEOVIM_TESTS = 5;
 
-/** What the tests of a folder of lua/gemini-bridge are called, where that is not its own name. */
-const CALLED = {
+/** Name patterns of the tests for a folder of lua/gemini-bridge, if they differ from the name of the folder. */
+const TEST_NAMES = {
   bridge: "bridge|crash",
   disk: "unsafe-reload",
   host: "bridge|build|lifecycle",
@@ -27,7 +27,7 @@ const testsIn = (folder) =>
     .filter((name) => name.endsWith(".test.ts"))
     .map((name) => join("test", folder, name));
 
-/** Tests without a Neovim, of which one of the files is a part. */
+/** Tests without Neovim that import one of the files. */
 async function importers(files) {
   const entryPoints = ["unit", "http", "scripts"].flatMap(testsIn);
   const options = { bundle: true, write: false, metafile: true, packages: "external", platform: "node" };
@@ -43,7 +43,7 @@ async function importers(files) {
   );
 }
 
-/** Neovim's tests of a Lua file: those that name it or are named like it come first. */
+/** Tests with Neovim for a Lua file. Tests that mention its module, or have a similar name, come first. */
 function testsOfLua(file) {
   const [, folder = "", path = ""] = /^lua\/gemini-bridge\/(\w+)\/(.*)\.lua$/.exec(file) ?? [];
   const module = `gemini-bridge.${folder}.${path.replaceAll("/", ".")}`;
@@ -52,7 +52,7 @@ function testsOfLua(file) {
   const close = all.filter(
     (test) => test.includes(`-${name}`) || readFileSync(test, "utf8").includes(module),
   );
-  const pattern = new RegExp(`^(${CALLED[folder] ?? folder})`);
+  const pattern = new RegExp(`^(${TEST_NAMES[folder] ?? folder})`);
   return [...close, ...all.filter((test) => pattern.test(basename(test)))];
 }
 
@@ -64,10 +64,10 @@ const ofNeovim = changed.flatMap((file) => {
   return /\.(md|txt)$/.test(file) ? ["snippets", "readme"].map((name) => `test/nvim/${name}.test.ts`) : [];
 });
 const several = [...new Set(ofNeovim)].filter((test) => existsSync(test) && !named.includes(test));
-const leftOut = several.slice(MAX_OF_NEOVIM);
-if (leftOut.length > 0) console.log(`left to \`make test\`: ${leftOut.join(" ")}`);
-const tests = [...new Set([...named, ...touched, ...several.slice(0, MAX_OF_NEOVIM)])];
-if (tests.length === 0) console.log("no test is touched");
+const leftOut = several.slice(MAX_NEOVIM_TESTS);
+if (leftOut.length > 0) console.log(`only run by \`make test\`: ${leftOut.join(" ")}`);
+const tests = [...new Set([...named, ...touched, ...several.slice(0, MAX_NEOVIM_TESTS)])];
+if (tests.length === 0) console.log("no tests for the changed files");
 else {
   const [first] = execFileSync("scripts/nvim.sh", { encoding: "utf8" }).trim().split("\n");
   const env = { ...process.env, NVIM_BIN: process.env["NVIM_BIN"] ?? first };

@@ -1,11 +1,11 @@
-// Bundles the tests for a run of theirs: a file that has its libraries in it starts in a third of the time.
+// Bundles the tests for one run. A file that includes its libraries starts in a third of the time.
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { leaveOut, leftOut } from "./left-out.mjs";
 
-/** Where a module is remains what it was. */
+/** Keeps `import.meta` pointing to the sources. */
 const places = {
   name: "places",
   setup({ onLoad }) {
@@ -18,13 +18,13 @@ const places = {
   },
 };
 
-/** The client's logger takes over the console, and puts each message into words that nobody reads. */
+/** The logger of the Neovim client, which redirects the console and formats every message. */
 const ofNeovim = leftOut.filter(({ library }) => library.startsWith("/neovim/"));
 
 /**
  * @param {string} root of the repository
- * @param {string[]} files relative to it
- * @returns what a file became, and how all of it goes away
+ * @param {string[]} files relative to the root
+ * @returns functions for the path of a file's bundle, and for removing all bundles
  */
 export async function bundleTests(root, files) {
   mkdirSync(join(root, ".tap"), { recursive: true });
@@ -45,7 +45,7 @@ export async function bundleTests(root, files) {
       outExtension: { ".js": ".mjs" },
       sourcemap: "linked",
       sourcesContent: false, // every process reads these
-      // The one is a program, the other loads files that lie beside it.
+      // esbuild is a native program; @google packages load files beside them.
       external: ["esbuild", "@google/*"],
       banner: {
         js: `import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);`,

@@ -1,26 +1,27 @@
-// Runs one file of tests and says what came of it.
+// Runs one test file and collects its result.
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Frames that say nothing of what failed. */
+/** Stack frames of tap itself, which are left out. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Milliseconds: a test has its own limit, this is for a process that does not end after it. */
-const LIMIT = 600_000;
+/** Timeout for a process that does not end after the timeout of its tests. */
+const TIMEOUT_MS = 600_000;
 
 /**
- * Runs a file and keeps all that it says of failures. The counts are tap's own; whatever else went wrong (an exit
- * code, no counts, a test that was skipped) counts as one failure at least.
- * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv, ids: { uid?: number, gid?: number } }} file
+ * Runs a file and collects its failures. Uses tap's counts. Any other problem (an exit code, missing counts, a skipped
+ * test) counts as at least one failure.
+ * @param {{ node: string, path: string, cwd: string, env: NodeJS.ProcessEnv, ids: { uid?: number, gid?: number } }}
+ *   file
  * @returns {Promise<{ pass: number, fail: number, failures: string[], milliseconds: number }>}
  */
 export async function runFile({ node, path, cwd, env, ids }) {
   const start = performance.now();
   const child = spawn(node, [path], { cwd, env, stdio: ["ignore", "pipe", "pipe"], ...ids });
-  const late = setTimeout(() => child.kill("SIGKILL"), LIMIT);
+  const late = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
   const exit = new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };
   const failures = [];
@@ -53,12 +54,12 @@ export async function runFile({ node, path, cwd, env, ids }) {
   };
 }
 
-/** By bundle: a stack has many places in a few, and a map may be of megabytes. @type {Map<string, SourceMap>} */
+/** Cached source maps by bundle, because a map may have megabytes. @type {Map<string, SourceMap>} */
 const maps = new Map();
 
 /**
- * Says where in the sources a place in a bundle is. Node's own way, --enable-source-maps, costs each process 0.2 s, most
- * of which have no failure to tell of.
+ * Converts positions in bundles to positions in the sources. Node's --enable-source-maps would cost each process 0.2 s,
+ * even without failures.
  * @param {string} line
  * @param {string} root of the repository
  */

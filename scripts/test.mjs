@@ -1,8 +1,7 @@
-// Runs the tests: those in test/nvim and test/e2e on every Neovim that scripts/nvim.sh names, those in test/outside and
-// test/root on one of them in turn, all others once. When no file is named, those of the host run again, on the Nodes that
-// `make` has put into .nodes in turn.
-// All run as an ordinary user, whoever starts this; those in test/root run as root, and only if root starts this.
-// The last line printed is "N passed, N failed".
+// Runs the tests. Those in test/nvim and test/e2e run on every Neovim of scripts/nvim.sh, those in test/outside and
+// test/root on one of these in turn, and all others once. Without arguments, the tests of the host run again on the
+// Nodes in .nodes in turn. All tests run as an ordinary user. Only test/root runs as root, if root starts this script.
+// The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -19,25 +18,25 @@ const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
 const files = wanted.filter((file) => isRoot || !ofRoot(file));
-if (files.length < wanted.length) console.log("test/root is left out: only root can run it");
+if (files.length < wanted.length) console.log("test/root is left out, because it needs root");
 const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
-/** About what is not Neovim's: another release of it proves nothing twice. */
+/** Tests that do not depend on the version of Neovim. */
 const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));
 const others = files.filter((file) => !needsNeovim.includes(file) && !outside.includes(file));
 
-/** About Node itself, beside one session with a real Neovim. */
+/** Tests of Node itself, and one session with a real Neovim. They run on every Node. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
-/** Functions and HTTP: what differs from Node to Node shows in few of them. */
+/** Tests of functions and HTTP. Few depend on the version of Node, so that each runs on one of the Nodes. */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
-/** The share of one of several, by its place among them. */
+/** The part of a list for one of several, by its index. */
 const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];
 const nodes = named.length > 0 ? [] : otherNodes();
 
 /**
- * Files, each with what it runs on.
+ * Test files, each with the Neovim or Node on which it runs.
  * @type {{ file: string, on: string, node?: string, bin?: string, env?: Record<string, string> }[]}
  */
 const runs = others.map((file) => ({ file, on: "" }));
@@ -47,13 +46,13 @@ for (const [index, bin] of bins.entries()) {
 }
 for (const [index, node] of nodes.entries()) {
   const on = `, Node ${versionOf(node)}`;
-  // What differs is Node, not our own functions: a tenth of the random cases is enough for that.
+  // A tenth of the random cases is enough to test Node itself.
   const env = { FUZZ: "0.1" };
   for (const file of [...ofNode, ...inTurn(ofTheHost, nodes, index)])
     runs.push({ file, on, node, bin: bins[0], env });
 }
 
-/** Files of one user, the place where they run, and their bundle. */
+/** The test files of each user, with their place and bundle. */
 const parts = [];
 function partOf(file) {
   return parts.find(({ files }) => files.includes(file));
@@ -71,9 +70,9 @@ async function run({ file, on, node, bin, env }, number) {
     env: {
       ...place.env,
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
-      // Neovim starts the host with the Node that it finds on PATH.
+      // Neovim starts the host with Node on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,
-      // Node 20 parses these certificates at each of its starts, which takes longer than all else.
+      // Node 20 parses these certificates at each start, which takes longer than everything else.
       NODE_EXTRA_CA_CERTS: undefined,
       ...(bin && { NVIM_BIN: place.path(bin) }),
       ...env,
@@ -103,14 +102,14 @@ try {
   }
 }
 if (total.pass + total.fail === 0) {
-  console.log("no test ran");
+  console.log("no tests ran");
   total.fail = 1;
 }
 console.log(`\n# time=${Math.round(performance.now() / 1000)}s`);
 console.log(`${total.pass} passed, ${total.fail} failed`);
 process.exitCode = total.fail > 0 ? 1 : 0;
 
-/** What keeps processors busy (the CLI starts) beside what waits for a clock (Neovim draws), all along. */
+/** Mixes busy tests (which start the CLI) with waiting tests (in Neovim) over the whole run. */
 function mixed(runs) {
   const kind = ({ file }) => dirname(file);
   const count = new Map();
@@ -125,12 +124,12 @@ function neovims() {
   return execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
 }
 
-/** @returns {string} what it says of itself first */
+/** @returns {string} the first line of `--version` */
 function versionOf(program) {
   return execFileSync(program, ["--version"], { encoding: "utf8" }).split("\n", 1)[0];
 }
 
-/** Those of other major versions than the one that runs this. */
+/** Nodes with other major versions than the running one. */
 function otherNodes() {
   const major = (version) => Number.parseInt(version, 10);
   return ["20", "22", "24"]
@@ -147,5 +146,5 @@ function allTests() {
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort()
-    .reverse(); // what comes last by name takes longest, and would keep one processor busy at the end
+    .reverse(); // the last ones by name take longest, and should not run alone at the end
 }

@@ -1,4 +1,4 @@
-/** `make try`: an interactive Neovim with the plugin started on a sample project. */
+/** `make try`: opens an interactive Neovim with the running plugin and a sample project. */
 import { spawn } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ writeFileSync(
   `vim.opt.runtimepath:prepend(${JSON.stringify(root)})\nrequire("gemini-bridge").setup({ autostart = true })\n`,
 );
 
-// Only the configuration is a fresh one: the CLI started inside needs the user's own home.
+// Only the configuration is replaced, because the CLI needs the user's home.
 const nvim = spawn(nvimBinary(), ["greet.js"], {
   cwd: project,
   env: { ...process.env, XDG_CONFIG_HOME: base },

@@ -1,5 +1,5 @@
-// Lets Node 20, which reads no TypeScript by itself, run it: `node --import ./scripts/typescript.mjs file.ts`.
-// Types are taken off and nothing is checked; `make typecheck` does that.
+// Lets Node 20 run TypeScript: `node --import ./scripts/typescript.mjs file.ts`. Removes types without checking them;
+// `make typecheck` checks them.
 import { readFile } from "node:fs/promises";
 import { register } from "node:module";
 import { fileURLToPath } from "node:url";
@@ -15,7 +15,7 @@ export async function load(url, context, nextLoad) {
   const { code } = await transform(await readFile(sourcefile, "utf8"), {
     loader: "ts",
     format: "esm",
-    // The first that knows `with { type: "json" }`.
+    // The first version that supports `with { type: "json" }`.
     target: "node20.10",
     sourcemap: "inline",
     sourcefile,

@@ -1,42 +1,42 @@
-/** What the disk says about a file: whether it is there, and whether it may be shared. */
+/** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
 import { type Asking, type Disk, disk as thisDisk } from "../system/disk.ts";
 import { createIgnoreFiles, type IgnoreProblem } from "./ignore-files.ts";
 import { createJudge, createRules } from "./rules.ts";
 
-/** An answer from a network is asked for again when it is older than this and wanted (milliseconds). */
-const FRESH = 2_000;
+/** Time for which the verdict on a file on a network drive is cached. */
+const CACHE_TIME_MS = 2_000;
 
-/** `absent` is whatever is not a regular file on disk, or on a network that does not answer. */
+/** `absent`: not a regular file, or on a network drive that does not answer. */
 export type Verdict = "absent" | "excluded" | "shared";
 
 export interface Files {
   /**
-   * Looks at files at one moment: what is asked for again is answered as before.
-   * @param exclude patterns of the user's, see {@link anchor}
-   * @returns a function of absolute paths
+   * Starts a snapshot of the disk: within it, the verdict on a file does not change.
+   * @param exclude the user's patterns, see {@link anchor}
+   * @returns a function for absolute paths
    */
   look(exclude: readonly string[]): (path: string) => Verdict;
-  /** The ignore files that were found. */
+  /** Paths of the ignore files that were found. */
   ignoreFiles(): string[];
-  /** Those of them that cannot be used: what lies below them is excluded. */
+  /** Ignore files that cannot be used. All files below them are excluded. */
   problems(): IgnoreProblem[];
-  /** Forgets what networks have answered, and tells of no further answer until the next look. May run twice. */
+  /** Drops cached verdicts, and stops calling `answered` until the next look. May run twice. */
   close(): void;
 }
 
 export interface FilesOptions {
-  /** Told once of each ignore file that cannot be used. */
+  /** Called once for each ignore file that cannot be used. */
   report?: ((problem: IgnoreProblem) => void) | undefined;
-  /** A network has answered, so that another look is worth it. */
+  /** Called when a network drive has answered, so that verdicts may have changed. */
   answered?: () => void;
   disk?: Asking;
 }
 
-/** What a network has said of a file. */
+/** The cached verdict on a file on a network drive. */
 interface Remote {
   verdict: Verdict;
-  /** Of `performance.now()`; nothing while it is asked. */
+  /** Time of the verdict, by `performance.now()`. Undefined while a new one is requested. */
   at: number | undefined;
 }
 
@@ -52,7 +52,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Asks for what the network says, for the next look. @returns what it said last */
+  /** Caches a verdict that arrives later, for the next look. @returns the last verdict */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -89,9 +89,9 @@ export function createFiles({
         isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
         remote.clear();
       }
-      // One that was silent may say something else now.
+      // A drive answers again: expire all cached verdicts.
       stop ??= disk.onAnswer(() => {
-        for (const known of remote.values()) known.at &&= -FRESH;
+        for (const known of remote.values()) known.at &&= -CACHE_TIME_MS;
         answered();
       });
       const isExcludedByUser = isExcluded;
@@ -100,7 +100,7 @@ export function createFiles({
 
       function verdictOn(disk: Disk, path: string): Verdict {
         if (!disk.stat(path).value?.isFile()) return "absent";
-        // A link must not give away what its target's name protects.
+        // A link is also excluded by the name of its target.
         const target = disk.realpath(path).value;
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) {
@@ -111,10 +111,10 @@ export function createFiles({
 
       function verdictNow(path: string): Verdict {
         const known = remote.get(path);
-        if (known && known.at === undefined) return known.verdict; // it is being asked
-        if (known?.at !== undefined && performance.now() - known.at < FRESH) {
-          // What made this look necessary may have changed the answer, too.
-          due ??= setTimeout(lookAgain, FRESH).unref();
+        if (known && known.at === undefined) return known.verdict; // requested
+        if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
+          // The reason for this look may also have changed the verdict: look again later.
+          due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }
         const verdict = moment.ask((disk) => verdictOn(disk, path));
@@ -132,8 +132,8 @@ export function createFiles({
 }
 
 /**
- * A user's pattern as one relative to the root of the file system. Without the `**` in front, gitignore takes a pattern
- * with a slash in it, such as `secrets/*.txt`, for one that counts from its own folder, and it would protect nothing.
+ * Converts a user's pattern to one relative to the root of the file system. Without a leading `**`, a pattern with a
+ * slash, such as `secrets/*.txt`, would match only in the root folder.
  */
 function anchor(pattern: string): string {
   const [, not = "", rest = ""] = /^(!?)(.*)$/s.exec(pattern) ?? [];

@@ -1,29 +1,29 @@
-/** The ignore files of folders: read when they have changed, and never believed to be what they seem. */
+/** Reads the ignore files of folders, and caches them until they change. Treats their content as untrusted. */
 import { dirname, join } from "node:path";
 import { type Disk, disk } from "../system/disk.ts";
 import { NoAnswer } from "../system/queue.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
 import { createJudge, createLimitedRules, findCostlyPattern, type Level } from "./rules.ts";
 
-/** The file that names, as a `.gitignore` does, what is kept from Gemini CLI below its folder. */
+/** A file with patterns, as in a `.gitignore`, for files below its folder that are not shared. */
 export const IGNORE_FILE = ".geminiignore";
 
-/** An ignore file that is there and cannot be followed: everything below its folder is kept back. */
+/** An ignore file that cannot be used. Everything below its folder is excluded. */
 export interface IgnoreProblem {
   file: string;
-  /** As the end of a sentence that begins with the file. */
+  /** The end of a sentence that begins with the file. */
   reason: string;
 }
 
-/** What is known of a folder with an ignore file. */
+/** A folder with an ignore file. */
 interface Known {
   file: string;
-  /** Changes with the file. */
+  /** Identifies the version of the file. */
   version: string;
   above: Known | undefined;
-  /** Of this file and those above. */
+  /** Size of this file and those above. */
   bytes: number;
-  /** None, when the file cannot be used: everything below is kept back. */
+  /** Undefined if the file cannot be used: everything below is excluded. */
   levels: Level[] | undefined;
   isExcluded(path: string): boolean;
   problem?: string;
@@ -31,16 +31,16 @@ interface Known {
 
 export interface IgnoreFiles {
   /**
-   * Looks at folders at one moment, at each once.
-   * @returns whether a file is excluded, by its absolute path; links in it are not followed
+   * Starts a snapshot of the disk, which reads each folder once.
+   * @returns whether a file is excluded, by its absolute path; links are not followed
    */
   look(): (disk: Disk, path: string) => boolean;
-  /** Those that were found, absolute. */
+  /** Absolute paths of the files that were found. */
   found(): string[];
   problems(): IgnoreProblem[];
 }
 
-/** @param report told once of each problem */
+/** @param report called once for each problem */
 export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () => {}): IgnoreFiles {
   const known = new Map<string, Known>();
 
@@ -52,7 +52,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     return one;
   }
 
-  /** @returns what holds in a folder, given what holds above it */
+  /** @returns the rules for a folder, given the rules above it */
   function enter(disk: Disk, folder: string, above: Known | undefined): Known | undefined {
     if (above && !above.levels) return above;
     const file = join(folder, IGNORE_FILE);
@@ -79,10 +79,10 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     const before = known.get(folder);
     if (before?.version === version && before.above === above) return before;
 
-    if (!found.value.isFile()) return unusable("is no regular file", version);
+    if (!found.value.isFile()) return unusable("is not a regular file", version);
     const bytes = (above?.bytes ?? 0) + size;
     if (bytes > MAX_SMALL)
-      return unusable(`is too long: over ${MAX_SMALL} bytes, with those above it`, version);
+      return unusable(`is too long: with the files above it, over ${MAX_SMALL} bytes`, version);
     const content = disk.read(file);
     if (!content.value) return unusable(`cannot be read (${content.error})`);
     const text = content.value.toString("utf8");
@@ -126,7 +126,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   };
 }
 
-/** The ignore files of some folders, and of those above them, that cannot be used. */
+/** Finds unusable ignore files of some folders and of the folders above them. */
 export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
   const files = createIgnoreFiles();
   const isExcluded = files.look();
@@ -136,7 +136,7 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
       await disk.moment().ask((disk) => isExcluded(disk, join(folder, IGNORE_FILE)));
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
-      silent.push({ file: folder, reason: `is on a network: ${error.message}` });
+      silent.push({ file: folder, reason: `is on a network drive: ${error.message}` });
     }
   }
   return [...files.problems(), ...silent];

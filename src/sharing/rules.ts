@@ -1,22 +1,22 @@
-/** The rules of ignore files and the user's own patterns. The npm package `ignore` matches them as git does. */
+/** Applies the rules of ignore files and the user's patterns. The npm package `ignore` matches them as git does. */
 import { closeSync, openSync } from "node:fs";
 import { Script } from "node:vm";
 import ignore from "ignore";
 
 /**
- * Limit for the rules of one file on one path (ms). A repository can hold rules that are made to cost. The rules of a
- * large project take a hundredth of it.
+ * Time limit for applying the rules of one file to one path. A repository may contain rules that are slow on purpose.
+ * The rules of a large project take a hundredth of this.
  */
 const MAX_TIME_MS = 500;
 
-/** Limits of a pattern in an ignore file: above these even one match could cost too much. */
+/** Limits for a pattern in an ignore file. Above these, even a single match could take too long. */
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_WILDCARDS = 20;
 
-/** More than a clock needs. */
+/** File descriptors that must be free before a script runs with a time limit: more than its timer needs. */
 const SPARE_DESCRIPTORS = 8;
 
-/** Paths remembered at once. */
+/** Maximum number of cached paths. */
 const MAX_PATHS = 1_000;
 
 type Verdict = "ignored" | "unignored" | "unknown";
@@ -24,19 +24,19 @@ type Verdict = "ignored" | "unignored" | "unknown";
 export interface Rules {
   /**
    * @param path relative to the folder of the rules
-   * @returns the verdict on each folder on the way and on the file itself; nothing when the rules cannot be applied
+   * @returns the verdicts on each folder of the path and on the file itself; undefined if the rules cannot be applied
    */
   judge(path: string): readonly Verdict[] | undefined;
 }
 
-/** The user's patterns, which are trusted. */
+/** Creates rules from the user's patterns, which are trusted. */
 export function createRules(patterns: string | readonly string[]): Rules {
   let matcher = ignore({ allowRelativePaths: true }).add(patterns);
   let asked = 0;
   return {
     judge(path) {
       asked += 1;
-      // The package remembers every path.
+      // The package caches every path without limit.
       if (asked % MAX_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
       const verdicts: Verdict[] = [];
       for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
@@ -48,8 +48,8 @@ export function createRules(patterns: string | readonly string[]): Rules {
 }
 
 /**
- * The rules of an ignore file.
- * @param tooSlow told of the first path for which they take too long; they are not tried again
+ * Creates rules from an ignore file, with a time limit.
+ * @param tooSlow called with the first path that takes too long; the rules are not applied again
  */
 export function createLimitedRules(text: string, tooSlow: (path: string) => void): Rules {
   const rules = createRules(text);
@@ -63,7 +63,7 @@ export function createLimitedRules(text: string, tooSlow: (path: string) => void
           verdicts = rules.judge(path);
         });
       } catch {
-        // The time is up, or the engine has no space left.
+        // Timeout, or the regular expression engine has no stack left.
         isSlow = true;
         tooSlow(path);
       }
@@ -76,25 +76,25 @@ function verdictOf({ ignored, unignored }: { ignored: boolean; unignored: boolea
   return ignored ? "ignored" : unignored ? "unignored" : "unknown";
 }
 
-/** The first pattern of an ignore file that is too long or has too many wildcards. */
+/** Finds the first pattern of an ignore file that is too long or has too many wildcards. */
 export function findCostlyPattern(text: string): string | undefined {
   const isCostly = (line: string) =>
     line.length > MAX_PATTERN_LENGTH || (line.match(/\*+/g)?.length ?? 0) > MAX_WILDCARDS;
   return text.split("\n").find((line) => !line.startsWith("#") && isCostly(line));
 }
 
-/** Rules, and the folder from which they count, an absolute path. */
+/** Rules, and the absolute path of the folder to which they are relative. */
 export interface Level {
   readonly folder: string;
   readonly rules: Rules;
 }
 
 /**
- * Whether a file is excluded: of each folder on the way and of the file itself, the innermost level that says something
- * decides. Unlike git, an inner level cannot take back a folder that an outer one excludes.
+ * Whether a file is excluded. For each folder of the path and for the file itself, the innermost level with a verdict
+ * decides. Unlike in git, an inner level cannot include a folder that an outer level excludes.
  * @param levels the outermost first
- * @param path absolute, below all of them
- * @returns nothing when rules cannot be applied
+ * @param path absolute, below all levels
+ * @returns undefined if rules cannot be applied
  */
 export function isExcluded(levels: readonly Level[], path: string): boolean | undefined {
   const inward: { above: number; verdicts: readonly Verdict[] }[] = [];
@@ -112,7 +112,7 @@ export function isExcluded(levels: readonly Level[], path: string): boolean | un
   return false;
 }
 
-/** Whether files are excluded by rules that stay as they are, each worked out once. What cannot be decided is excluded. */
+/** Caches the verdicts of unchanging rules. A file on which they cannot decide is excluded. */
 export function createJudge(levels: readonly Level[]): (path: string) => boolean {
   const verdicts = new Map<string, boolean>();
   return (path) => {
@@ -127,13 +127,13 @@ export function createJudge(levels: readonly Level[]): (path: string) => boolean
 const TASK = Symbol.for("gemini-bridge.task");
 const SCRIPT = new Script(`globalThis[Symbol.for("${TASK.description}")]()`);
 
-/** Only a script can be stopped in the middle of a regular expression. @throws when the time is up */
+/** Runs a task with a time limit. Only a script can be stopped within a regular expression. @throws on timeout */
 function withinTime(task: () => void): void {
   Object.assign(globalThis, { [TASK]: task });
   SCRIPT.runInThisContext({ timeout: MAX_TIME_MS });
 }
 
-/** Node ends the process when there are no descriptors left for the clock of a script. */
+/** Whether file descriptors are left. Without them, Node would abort the process when a script needs a timer. */
 function hasDescriptors(): boolean {
   const spare: number[] = [];
   try {

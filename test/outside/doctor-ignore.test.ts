@@ -11,5 +11,5 @@ t.test("an ignore file that cannot be used is named, and never waited for", asyn
   t.notMatch((await examine(nvim))["Bridge"], /geminiignore/);
   const file = join(nvim.dirs.workspace, ".geminiignore");
   execFileSync("mkfifo", [file]);
-  t.ok((await examine(nvim))["Bridge"]?.includes(`WARNING ${file} is no regular file: nothing below`));
+  t.ok((await examine(nvim))["Bridge"]?.includes(`WARNING ${file} is not a regular file: nothing below`));
 });

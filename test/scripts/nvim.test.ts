@@ -57,5 +57,5 @@ t.test("what cannot be had, or is none", async (t) => {
   publish("v0.9.5", "echo 'NVIM v0.9.5'");
   const old = run("v0.9.5");
   t.equal(old.status, 1);
-  t.match(old.stderr, /is not a Neovim >= 0\.10 that runs/);
+  t.match(old.stderr, /is not a working Neovim >= 0\.10/);
 });

@@ -63,12 +63,12 @@ t.test(
     const { clone, git, node, inOrigin } = startProject(t);
     node("scripts/package.mjs");
     node("scripts/version.mjs", "2.0.0");
-    t.throws(() => node("scripts/publish.mjs", "2.0.0"), /package\/ is of another version/);
+    t.throws(() => node("scripts/publish.mjs", "2.0.0"), /package\/ has another version/);
     const changelog = join(clone, "CHANGELOG.md");
     writeFileSync(changelog, readFileSync(changelog, "utf8").replace("## 2.0.0", "## 1.9.9"));
     git("commit", "--all", "--quiet", "--message", "2.0.0");
     node("scripts/package.mjs");
-    t.throws(() => node("scripts/publish.mjs", "2.0.0"), /CHANGELOG\.md says nothing of 2\.0\.0/);
+    t.throws(() => node("scripts/publish.mjs", "2.0.0"), /CHANGELOG\.md has no section for 2\.0\.0/);
     t.equal(inOrigin("tag"), "");
     t.equal(inOrigin("branch", "--format=%(refname:short)"), "main");
     t.notOk(existsSync(join(clone, "package/CHANGES.md")));

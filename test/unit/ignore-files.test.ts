@@ -59,9 +59,9 @@ const BELOW_SUB = { top: "shared", "sub/in": "excluded", "beside/out": "shared" 
 const ALL = { top: "excluded", "sub/in": "excluded", "beside/out": "excluded" };
 
 const hostile: [name: string, plant: (file: string) => void, reason: RegExp][] = [
-  ["a link to a device without an end", (file) => symlinkSync("/dev/zero", file), /is no regular file/],
-  ["a pipe that nobody writes to", (file) => void execFileSync("mkfifo", [file]), /is no regular file/],
-  ["a directory", (file) => mkdirSync(file), /is no regular file/],
+  ["a link to a device without an end", (file) => symlinkSync("/dev/zero", file), /is not a regular file/],
+  ["a pipe that nobody writes to", (file) => void execFileSync("mkfifo", [file]), /is not a regular file/],
+  ["a directory", (file) => mkdirSync(file), /is not a regular file/],
   [
     "200 MB",
     (file) => {
@@ -175,7 +175,7 @@ t.test("many ignore files above one path are bounded together", async (t) => {
   const look = files.look([]);
   t.equal(look(join(path("sub"), "d/d/d/f")), "shared");
   t.equal(look(join(folder, "f")), "excluded");
-  t.match(files.problems(), [{ reason: /with those above it/ }]);
+  t.match(files.problems(), [{ reason: /with the files above it/ }]);
 });
 
 t.test("when it can be read again its rules hold, and no others", async (t) => {
