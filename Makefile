@@ -34,7 +34,6 @@ lint: deps ## check format and style
 	luacheck --quiet $(LUA)
 	depcruise src
 	node scripts/check-modules.mjs
-	node scripts/check-annotations.mjs
 	node scripts/version.mjs --check
 	node scripts/check-workflows.mjs
 
