@@ -114,6 +114,23 @@ function M.complete_diffs(lead)
   )
 end
 
+--- Takes `cli=` and `name=` from the start of the words.
+---@param words string[] The others stay.
+---@return { cli?: string, name?: string } named
+---@return string? problem
+local function take_named(words)
+  local named = {}
+  while words[1] and (vim.startswith(words[1], "cli=") or vim.startswith(words[1], "name=")) do
+    local key, value = table.remove(words, 1):match("^(%l+)=(.*)$")
+    named[key] = value
+  end
+  local problem = named.name == "" and "name= needs a name" or nil
+  if named.cli then
+    problem = problem or select(2, require("gemini-bridge.config.clis").get(named.cli))
+  end
+  return named, problem
+end
+
 --- `:Gemini[!] [cli={cli}] [name={name}] [args]`
 function M.terminal(args)
   local words, problem = require("gemini-bridge.terminal.words").split(args.args)
@@ -121,10 +138,11 @@ function M.terminal(args)
     require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
     return
   end
-  local named = {}
-  while words[1] and words[1]:match("^cli=.") or words[1] and words[1]:match("^name=.") do
-    local key, value = table.remove(words, 1):match("^(%l+)=(.+)$")
-    named[key] = value
+  local named
+  named, problem = take_named(words)
+  if problem then
+    require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
+    return
   end
   -- What is selected goes along, also when this is what starts the bridge.
   require("gemini-bridge.context.subscription").track()
@@ -219,7 +237,11 @@ function M.share(args)
     require("gemini-bridge.notify")(":GeminiShare takes on or off", "error")
     return
   end
-  require("gemini-bridge.context.subscription").share(args.args == "on")
+  local on = args.args == "on"
+  require("gemini-bridge.context.subscription").share(on)
+  require("gemini-bridge.notify")(
+    on and "Sharing is on." or "Sharing is paused: CLIs and models are told nothing until :GeminiShare on."
+  )
 end
 
 function M.complete_share(lead)

@@ -1,27 +1,37 @@
 /** Prompts that CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and the user's own. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
+import { Refusal } from "../base/refusal.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Read } from "./resources.ts";
 import type { Scene } from "./tool.ts";
 import { describeSelection } from "./tools/buffers.ts";
 import { describe, everywhere } from "./tools/diagnostics.ts";
 
-type Prompts = Boot["prompts"];
+interface Prompt {
+  description: string;
+  text: string;
+  /** Refuses the prompt with this sentence if there are no diagnostics. */
+  refusal?: string;
+}
 
 /** Fills what a prompt names in braces. */
-const FILLINGS: Record<string, (path: string | undefined, scene: Scene) => Promise<string>> = {
-  diagnostics: async (path, scene) => {
-    const files =
-      path === undefined ? await everywhere(scene) : { paths: [await scene.workspace.file(path)] };
-    return (await describe(files, scene)).text;
-  },
-  selection: async (_, scene) => (await describeSelection(scene)).text,
-};
+const FILLINGS: Record<string, (path: string | undefined, scene: Scene, prompt: Prompt) => Promise<string>> =
+  {
+    diagnostics: async (path, scene, { refusal }) => {
+      const files =
+        path === undefined ? await everywhere(scene) : { paths: [await scene.workspace.file(path)] };
+      const { text, total } = await describe(files, scene);
+      if (total === 0 && refusal !== undefined) throw new Refusal(refusal);
+      return text;
+    },
+    selection: async (_, scene) => (await describeSelection(scene)).text,
+  };
 
-const OWN: Prompts = {
+const OWN: Record<string, Prompt> = {
   fix: {
     description: "Fix what the language servers complain of",
+    refusal: "Neovim has no diagnostics here: there is nothing to fix",
     text: "Fix these problems. Afterwards call the tool diagnostics with settle, and go on until none is left.\n\n{diagnostics}",
   },
   explain: {
@@ -38,24 +48,26 @@ const OWN: Prompts = {
   },
 };
 
-async function fill(text: string, path: string | undefined, scene: Scene): Promise<string> {
-  let filled = text.replaceAll("{path}", () => path ?? "what is shown here");
+async function fill(prompt: Prompt, path: string | undefined, scene: Scene): Promise<string> {
+  let filled = prompt.text.replaceAll("{path}", () => path ?? "what is shown here");
   for (const [name, filling] of Object.entries(FILLINGS)) {
     if (!filled.includes(`{${name}}`)) continue;
-    const content = await filling(path, scene);
+    const content = await filling(path, scene, prompt);
     filled = filled.replaceAll(`{${name}}`, () => content);
   }
   return filled;
 }
 
 /** @param own the user's, which take the place of ours with the same names */
-export function registerPrompts(server: McpServer, own: Prompts, read: Read): void {
+export function registerPrompts(server: McpServer, own: Boot["prompts"], read: Read): void {
   const argsSchema = { path: z.string().optional().describe("A file; without it, what is open or selected") };
-  for (const [name, { description, text }] of Object.entries({ ...OWN, ...own })) {
+  const prompts: Record<string, Prompt> = { ...OWN, ...own };
+  for (const [name, prompt] of Object.entries(prompts)) {
+    const { description } = prompt;
     server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }) =>
       read(`prompt ${name}`, async (scene) => ({
         // Of several messages CLIs take the first only.
-        messages: [{ role: "user", content: { type: "text", text: await fill(text, path, scene) } }],
+        messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, scene) } }],
       })),
     );
   }

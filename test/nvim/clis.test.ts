@@ -135,6 +135,13 @@ t.test("which one is run, and how", async (t) => {
   t.equal(await nvim.lua("return vim.b.gemini_terminal"), "ola");
   await nvim.command("Gemini cli=none");
   t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, ola/);
+  await nvim.command("messages clear");
+  const windows = await nvim.lua("return #vim.api.nvim_list_wins()");
+  await nvim.command("Gemini! cli=");
+  t.match(await nvim.messages(), /:Gemini: unknown CLI ''; known: gemini, qwen, llxprt, ola/);
+  await nvim.command("Gemini! name=");
+  t.match(await nvim.messages(), /:Gemini: name= needs a name/);
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), windows, "nothing was started");
   t.same(await nvim.lua("return vim.fn.getcompletion('Gemini cli=', 'cmdline')"), [
     "cli=gemini",
     "cli=qwen",

@@ -15,6 +15,21 @@ t.test("options", async (t) => {
     t.same(await problems('{ loglevel = "debug" }'), ["unknown option loglevel, did you mean log.level?"]);
   });
 
+  await t.test("a name that is not close to any is reported without a suggestion", async (t) => {
+    for (const name of ["foo", "terminal.foo", "x"])
+      t.same(await problems(`{ ["${name}"] = true }`), [
+        `unknown option ${name}, see :help gemini-bridge-options`,
+      ]);
+    t.same(await problems("{ hots = true }"), ["unknown option hots, did you mean host?"]);
+  });
+
+  await t.test("unknown tools are left out and reported", async (t) => {
+    t.match(await problems('{ tools = { offered = { "hover", "hovr", "all" } } }'), [
+      /^option tools\.offered: unknown hovr, all\. Known: diagnostics, symbols, .*, format$/,
+    ]);
+    t.same(await get("tools.offered"), ["hover"]);
+  });
+
   await t.test("a wrong value is reported by name, with what is expected", async (t) => {
     t.same(await problems('{ diff = { layout = "sideways" } }'), [
       'option diff.layout must be "auto", "vertical", "horizontal", "tab", "inline", not "sideways"',

@@ -72,6 +72,10 @@ t.test(":GeminiShare off pauses all, on resumes", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("GeminiShare off");
+  t.match(
+    await nvim.messages(),
+    "Sharing is paused: CLIs and models are told nothing until :GeminiShare on.",
+  );
   await host.until(
     t,
     () => host.contexts.at(-1)?.value,
@@ -91,6 +95,7 @@ t.test(":GeminiShare off pauses all, on resumes", async (t) => {
   });
   t.equal(await nvim.lua("return require('gemini-bridge').shared().paused"), true);
   await nvim.command("GeminiShare on");
+  t.match(await nvim.messages(), "Sharing is on.");
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
   await nvim.command("silent! GeminiShare perhaps");
   t.match(await nvim.messages(), ":GeminiShare takes on or off");

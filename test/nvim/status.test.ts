@@ -144,6 +144,7 @@ t.test(":GeminiEnv leads a shell elsewhere to this Neovim", async (t) => {
   const printed = await nvim.lua("return vim.fn.execute('GeminiEnv')");
   const copied = String(await nvim.lua("return vim.fn.getreg('\"')"));
   t.match(printed, copied, "what is printed is copied");
+  t.match(printed, /\n# Copied to .*: run it in the shell, then start the CLI there\.$/);
   const script = `${copied}\nexec '${process.execPath}' -p 'JSON.stringify(process.env)'`;
   const got = Environment.parse(
     JSON.parse(execFileSync("env", ["-i", "sh", "-c", script], { encoding: "utf8" })),

@@ -28,6 +28,10 @@ t.test("tools that read", async (t) => {
 
   await t.test("are listed with honest annotations", async (t) => {
     const { tools } = await client.mcp.listTools();
+    const known = await nvim.lua(
+      "return require('gemini-bridge.config').set({ tools = { offered = { '' } } })[1]",
+    );
+    t.match(known, `Known: ${tools.map(({ name }) => name).join(", ")}`, "the option knows all names");
     for (const name of ["diagnostics", "definition", "references", "read_buffer"])
       t.match(tools.find((tool) => tool.name === name)?.annotations, {
         readOnlyHint: true,

@@ -132,5 +132,11 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     t.equal(await say("haiku", { path: "$& main.js" }), "On $& main.js:");
     t.match(await say("explain"), "The cursor is at more.js:1:1");
     await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: ".env" } }), /is kept back/);
+    await t.rejects(
+      mcp.getPrompt({ name: "fix", arguments: { path: "notes.md" } }),
+      /no diagnostics here: there is nothing to fix/,
+      "the model is not asked to fix nothing",
+    );
+    t.match(await say("review", { path: "notes.md" }), /Review notes\.md[\s\S]*no diagnostics/);
   });
 });

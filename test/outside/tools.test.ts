@@ -61,6 +61,8 @@ t.test("Gemini CLI in Neovim's terminal", async (t) => {
   });
 
   await t.test("has prompts as commands", async (t) => {
+    await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'const x = BAD;' })");
+    await nvim.waitFor("#vim.diagnostic.get(0) > 0", "the diagnostic");
     model.say([{ text: "I shall fix it." }]);
     await cli.press("/fix");
     await cli.waitForScreen(/Fix what the language servers complain of/);

@@ -31,30 +31,41 @@ local function defaults()
   return options
 end
 
---- Returns the most similar option name, for "did you mean".
----@param name string
----@return string
-local function nearest(name)
-  local best, best_distance = "", math.huge
-  for _, spec in ipairs(M.schema) do
-    local candidate = spec[1]
-    local previous = {}
-    for j = 0, #candidate do
-      previous[j] = j
-    end
-    for i = 1, #name do
-      local row = { [0] = i }
-      for j = 1, #candidate do
-        local cost = name:byte(i) == candidate:byte(j) and 0 or 1
-        row[j] = math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + cost)
+--- The number of edits between two names: a letter more, less or other, or two letters swapped.
+---@param a string
+---@param b string
+---@return integer
+local function distance(a, b)
+  local rows = { [-1] = {}, [0] = {} } ---@type table<integer, table<integer, integer>>
+  for j = 0, #b do
+    rows[0][j] = j
+  end
+  for i = 1, #a do
+    rows[i] = { [0] = i }
+    for j = 1, #b do
+      local cost = a:byte(i) == b:byte(j) and 0 or 1
+      local least = math.min(rows[i - 1][j] + 1, rows[i][j - 1] + 1, rows[i - 1][j - 1] + cost)
+      if j > 1 and a:byte(i) == b:byte(j - 1) and a:byte(i - 1) == b:byte(j) then
+        least = math.min(least, rows[i - 2][j - 2] + 1)
       end
-      previous = row
-    end
-    if previous[#candidate] < best_distance then
-      best, best_distance = candidate, previous[#candidate]
+      rows[i][j] = least
     end
   end
-  return best
+  return rows[#a][#b]
+end
+
+--- What to do about an unknown name: "did you mean" one that differs in a third of its letters at most.
+---@param name string
+---@return string
+local function hint(name)
+  local best, best_distance = "", math.max(1, math.floor(#name:match("[^.]*$") / 3))
+  for _, spec in ipairs(M.schema) do
+    local edits = distance(name, spec[1])
+    if edits < best_distance or edits == best_distance and best == "" then
+      best, best_distance = spec[1], edits
+    end
+  end
+  return best == "" and "see :help gemini-bridge-options" or ("did you mean %s?"):format(best)
 end
 
 --- Sets the user's options, without the invalid ones.
@@ -92,7 +103,7 @@ function M.set(opts)
       elseif groups[name] then
         problems[#problems + 1] = ("option %s must be a table"):format(name)
       else
-        problems[#problems + 1] = ("unknown option %s, did you mean %s?"):format(name, nearest(name))
+        problems[#problems + 1] = ("unknown option %s, %s"):format(name, hint(name))
       end
     end
   end

@@ -9,6 +9,42 @@ local stable, experimental = declare.stable, declare.experimental
 
 local KEY = "a key as in mappings, or false for none"
 
+--- The names of the tools in src/model/tools.
+local TOOLS = {
+  "diagnostics",
+  "symbols",
+  "workspace_symbols",
+  "definition",
+  "references",
+  "implementations",
+  "hover",
+  "buffers",
+  "read_buffer",
+  "selection",
+  "open_file",
+  "quickfix",
+  "rename",
+  "code_actions",
+  "apply_code_action",
+  "format",
+}
+
+--- Leaves out names of tools that do not exist.
+---@param names string[]
+---@return string[] known
+---@return string[] problems
+local function sort_out_tools(names)
+  local known, unknown = {}, {}
+  for _, name in ipairs(names) do
+    table.insert(vim.list_contains(TOOLS, name) and known or unknown, name)
+  end
+  if #unknown == 0 then
+    return known, {}
+  end
+  local text = "option tools.offered: unknown %s. Known: %s"
+  return known, { text:format(table.concat(unknown, ", "), table.concat(TOOLS, ", ")) }
+end
+
 ---@type gemini_bridge.Option[]
 return {
   stable(
@@ -228,7 +264,8 @@ return {
     nil,
     "Names of the tools that are offered to the model. Unset: all. See |gemini-bridge-tools|.",
     checks.strings,
-    "a list of names"
+    "a list of names",
+    sort_out_tools
   ),
   experimental(
     "tools.trust",

@@ -72,12 +72,16 @@ function M.show(form)
     require("gemini-bridge.notify")("The bridge is not running; start it with :GeminiStart", "warn")
     return
   end
-  local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n")
-  vim.fn.setreg('"', text .. "\n")
-  if vim.fn.has("clipboard") == 1 then
-    vim.fn.setreg("+", text .. "\n")
+  local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n") .. "\n"
+  local has_clipboard = vim.fn.has("clipboard") == 1
+  vim.fn.setreg('"', text)
+  if has_clipboard then
+    vim.fn.setreg("+", text)
   end
-  vim.api.nvim_echo({ { text .. "\n" } }, false, {})
+  local result = ("# Copied to %s: run it in the shell, then start the CLI there."):format(
+    has_clipboard and "the clipboard" or "Neovim's unnamed register"
+  )
+  vim.api.nvim_echo({ { text .. result } }, false, {})
 end
 
 return M

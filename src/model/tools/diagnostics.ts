@@ -59,8 +59,8 @@ function freshness(settled: Diagnosed["settled"]): string[] {
     : [];
 }
 
-/** The diagnostics of files as an answer. */
-export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer> {
+/** The diagnostics of files as an answer, and their number. */
+export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer & { total: number }> {
   const { paths, unopened = [], severity = SEVERITIES.length, settled, remark, remarks = [] } = diagnosed;
   const limit = scene.limits.items;
   const question = { paths, unopened, severity, limit };
@@ -86,7 +86,7 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
       severity: SEVERITIES[item.severity - 1],
     })),
   };
-  return { text, structured, links: items.map(({ path }) => path) };
+  return { text, total, structured, links: items.map(({ path }) => path) };
 }
 
 export const diagnostics = defineTool({
