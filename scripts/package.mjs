@@ -1,7 +1,7 @@
 // Builds a release that needs only Neovim and Node: a folder and an archive of it. The result is reproducible: git
 // sorts the files and sets their modes, and all dates are that of the commit.
 // usage: node scripts/package.mjs [directory]
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
@@ -22,6 +22,13 @@ const BUILT = ["gemini-bridge.cjs", "doctor.cjs", "neovim.cjs", "neovim.json", "
 /** Files that are created after the installation. */
 const IGNORED = "/dist/*.cache*\n/doc/tags\n";
 
+/** Replaces `<owner>` in the install lines by the owner of the repository on GitHub, if `origin` is there. */
+function fillInOwner(readme) {
+  const { stdout } = spawnSync("git", ["remote", "get-url", "origin"], { cwd: root, encoding: "utf8" });
+  const owner = /github\.com[:/]([\w-]+)\/[\w.-]+$/.exec(stdout.trim())?.[1];
+  if (owner) writeFileSync(readme, readFileSync(readme, "utf8").replaceAll("<owner>", owner));
+}
+
 const missing = BUILT.filter((name) => !existsSync(join(root, "dist", name)));
 if (missing.length > 0) throw new Error(`dist/${missing[0]} is missing: run "make build"`);
 
@@ -39,6 +46,7 @@ const copy = (file) => cpSync(join(root, file), join(folder, file));
 for (const file of files.filter((file) => file !== "" && existsSync(join(root, file)))) copy(file);
 for (const name of BUILT) copy(join("dist", name));
 writeFileSync(join(folder, ".gitignore"), IGNORED);
+fillInOwner(join(folder, "README.md"));
 
 const repository = mkdtempSync(join(tmpdir(), "gb-package-"));
 try {

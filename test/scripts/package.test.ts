@@ -8,10 +8,13 @@ import { root } from "../support/nvim.ts";
 import { commit, copyPlugin, packageVersion } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
+const ORIGIN = "git@github.com:some-owner/gemini-bridge.nvim.git";
+
 /** Makes a release of a clone somewhere. @returns its folder, and the archive's hash */
 function makePackage(t: Test) {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   commit(clone, "main");
+  execFileSync("git", ["remote", "add", "origin", ORIGIN], { cwd: clone });
   symlinkSync(join(root, "node_modules"), join(clone, "node_modules"));
   const node = (...words: string[]) => execFileSync(process.execPath, words, { cwd: clone, stdio: "pipe" });
   node("scripts/build.mjs");
@@ -39,6 +42,13 @@ t.test("the same commit gives the same bytes, wherever it is built", async (t) =
       `${name} does not say where it was built`,
     );
   }
+  const readme = readFileSync(join(one.folder, "README.md"), "utf8");
+  t.match(
+    readme,
+    `{ "some-owner/gemini-bridge.nvim", version = "*", opts = {} }`,
+    "install lines name the owner",
+  );
+  t.notMatch(readme, /<owner>/);
   const tops = new Set(files.map((name) => name.split("/")[0]));
   t.same([...tops].sort(), [
     ".gitignore",
