@@ -1,9 +1,8 @@
-/** How long the editor is kept from its event loop at one go. */
+/** Measures the longest time for which the editor's event loop is blocked. */
 import type { Nvim } from "../test/support/nvim.ts";
 
 /**
- * Turns the loop without a pause and notes the longest turn in processor time, so that the turns of other programs on
- * the machine are not counted.
+ * Runs the event loop continuously and records its longest turn in processor time, so that other programs do not count.
  */
 const WATCH = `
 local function now()
@@ -29,7 +28,7 @@ bench_stop = function()
 end
 `;
 
-/** The longest block while `run` goes on, in milliseconds. */
+/** The longest block during `run` (ms). */
 export async function longestBlock(nvim: Nvim, run: () => Promise<unknown>): Promise<number> {
   await nvim.lua(WATCH);
   await nvim.lua("bench_longest = 0");

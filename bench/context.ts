@@ -1,6 +1,6 @@
 /**
- * What the context costs inside Neovim: one CursorMoved with the plugin against one with an empty Lua autocommand, in
- * the same run, and one snapshot. Prints a table; measures, and asserts nothing.
+ * Measures the cost of the context inside Neovim: a CursorMoved with the plugin compared with one with an empty Lua
+ * autocommand, in the same run, and a snapshot. Prints a table and asserts nothing.
  * usage: node --import ./scripts/typescript.mjs bench/context.ts [Neovim ...]
  */
 import { execFileSync } from "node:child_process";
@@ -12,7 +12,7 @@ import { type Nvim, root, startNvim } from "../test/support/nvim.ts";
 const ROUNDS = 15;
 const EVENTS = 2000;
 
-/** The median round, in microseconds for each event; the two take turns, so that both see the same machine. */
+/** Returns the median time of an event (us). Both kinds alternate, so that both run under the same load. */
 const MEASURE = `
 local rounds, events, selecting = ...
 local context = require('gemini-bridge.context.subscription')
@@ -39,7 +39,7 @@ for round = 1, rounds do
 end
 return { empty = median(empty), plugin = median(plugin) }`;
 
-/** How long the editor is busy with each snapshot, in milliseconds. */
+/** Returns the time that the editor needs for each snapshot (ms). */
 const SNAPSHOTS = `
 local rounds = ...
 local times = {}
@@ -75,7 +75,7 @@ async function bench(binary: string): Promise<void> {
         {
           files: { "big.txt": "one line of ordinary length\n".repeat(200_000) },
           args: ["big.txt"],
-          // matchparen has a CursorMoved of its own, which costs a hundred times as much.
+          // The CursorMoved of matchparen would cost a hundred times as much.
           init: `vim.g.loaded_matchparen = 1
           for i = 2, ${buffers} do vim.cmd('badd f' .. i) end`,
         },

@@ -1,11 +1,11 @@
 /**
- * Measures one group of rows in a process of its own and prints them as JSON: a process that holds the texts of 10 MB
- * of another group takes ten times as long to start a third, and collects garbage that is not of the group's making.
+ * Measures one group of rows in its own process and prints them as JSON. A process that still holds texts of 10 MB from
+ * another group would start programs ten times slower and collect that group's garbage.
  */
 import { groups } from "./groups.ts";
 import { ours } from "./subject.ts";
 
-// The client of a thousand requests has as many listeners, and would say so of each.
+// Suppresses the warnings about many listeners: the client has one for each of a thousand requests.
 process.removeAllListeners("warning");
 
 const [name = "", floor = ""] = process.argv.slice(2);

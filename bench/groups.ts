@@ -1,4 +1,4 @@
-/** The groups of rows, in the order of the table. */
+/** Lists the groups of rows, in the order of the table. */
 import { changeRows } from "./rows/changes.ts";
 import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";
@@ -33,7 +33,7 @@ export const groups: Readonly<Record<string, Group>> = {
   sizes: sizeRows,
 };
 
-/** What makes sense for any plugin that implements the protocol. */
+/** The groups that apply to any plugin with this protocol. */
 export const comparable: Readonly<Record<string, Group>> = {
   startup: startupRows,
   start: startRows,

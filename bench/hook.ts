@@ -1,8 +1,8 @@
-/** What an agent's hooks tell the host. */
+/** Sends hook events of an agent to the host. */
 import { readDiscovery } from "../test/support/client.ts";
 import type { Nvim } from "../test/support/nvim.ts";
 
-/** Tells the host of a hook's event about a file of the workspace. */
+/** Sends a hook event about a file in the workspace. */
 export type TellHook = (event: string, name: string) => Promise<void>;
 
 export function hookTo(nvim: Nvim): TellHook {

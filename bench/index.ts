@@ -10,7 +10,7 @@ import { comparePeer } from "./peers/index.ts";
 import { within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
-/** The groups named on the command line, or all. */
+/** The groups on the command line, or all. */
 const named = process.argv.slice(2);
 const wanted = Object.keys(groups).filter((name) => named.length === 0 || named.includes(name));
 
@@ -23,7 +23,7 @@ const machine = [
 
 const file = (name: string) => join(import.meta.dirname, name);
 
-/** Rows that were measured before and not now stay as they were. */
+/** Keeps earlier rows that were not measured again. */
 function merge(now: readonly Results[]): Results[] {
   if (named.length === 0 || !existsSync(file("results.json"))) return [...now];
   const before: { results: Results[] } = JSON.parse(readFileSync(file("results.json"), "utf8"));
@@ -64,7 +64,7 @@ function measure(floor: string, nvim: string): Results {
   return results;
 }
 
-// The client of a thousand requests has as many listeners, and would say so of each.
+// Suppresses the warnings about many listeners: the client has one for each of a thousand requests.
 process.removeAllListeners("warning");
 
 const binaries = execFileSync(join(root, "scripts/nvim.sh"), { encoding: "utf8" }).trim().split("\n");
@@ -73,7 +73,7 @@ const all: Results[] = [];
 await within(async (scope) => {
   const floor = await buildFloor(scope);
   for (const binary of binaries) {
-    process.env["NVIM_BIN"] = binary; // which Neovim the harness starts
+    process.env["NVIM_BIN"] = binary; // the Neovim that the test helpers start
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
     if (peer) await comparePeer(peer, floor, nvim, named);
     else all.push(measure(floor, nvim));

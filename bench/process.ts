@@ -1,4 +1,4 @@
-/** Memory and processor time of a process. */
+/** Reads memory and processor time of processes. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { descendants } from "../test/support/processes.ts";
@@ -14,7 +14,7 @@ export function residentMemory(pid: number): number {
   return (Number(kilobytes) * 1024) / 1e6;
 }
 
-/** Processor time so far of all its threads, in milliseconds: exact on Linux, to 10 ms elsewhere. */
+/** Processor time of all threads since the start (ms). Exact on Linux, with a precision of 10 ms elsewhere. */
 export function processorTime(pid: number): number {
   if (process.platform !== "linux") {
     const parts = ps(pid, "time").split(":").map(Number);
@@ -25,7 +25,7 @@ export function processorTime(pid: number): number {
     .reduce((total, nanoseconds) => total + nanoseconds / 1e6, 0);
 }
 
-/** The processes that Neovim has started, summed up: a bridge may be none or several. */
+/** Sums a measurement over all processes that Neovim has started. A bridge may have none or several. */
 export function sumBelow(pid: number, measure: (pid: number) => number): number {
   return descendants(pid).reduce((total, child) => total + measure(child), 0);
 }

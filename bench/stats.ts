@@ -1,6 +1,6 @@
-/** Samples and what is said of them. */
+/** Takes samples and summarizes them. */
 
-/** Of all samples of one measurement, in its unit. */
+/** Summary of all samples of one measurement, in its unit. */
 export interface Summary {
   runs: number;
   median: number;
@@ -30,8 +30,7 @@ export function summarize(samples: readonly number[]): Summary {
 }
 
 /**
- * Takes turns: one run of each measurement, `runs` times over, so that whatever else the machine does falls on all of
- * them alike.
+ * Alternates between measurements: one run of each, `runs` times, so that all run under the same load.
  * @returns the samples of each measurement, in the order of the measurements
  */
 export async function takeTurns<const M extends readonly (() => Promise<unknown>)[]>(
@@ -45,7 +44,7 @@ export async function takeTurns<const M extends readonly (() => Promise<unknown>
   return samples as { [K in keyof M]: Awaited<ReturnType<M[K]>>[] };
 }
 
-/** Milliseconds that `run` takes. */
+/** Duration of `run` (ms). */
 export async function time(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await run();

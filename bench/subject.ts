@@ -1,4 +1,4 @@
-/** What is measured: this plugin, another one, or a Neovim without any. */
+/** Starts the subject of a measurement: this plugin, another one, or Neovim without plugins. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
@@ -13,15 +13,15 @@ export interface Subject {
   init: string;
   /** Lua that starts the bridge. */
   start: string;
-  /** Lua that answers `{ port, token }` once it listens, where there is no discovery file. */
+  /** Lua that returns `{ port, token }` once the plugin listens, for plugins without a discovery file. */
   endpoint?: string;
   /** Lua that accepts the only proposal. */
   accept: string;
-  /** The variables it needs. */
+  /** Environment variables. */
   env?: Readonly<Record<string, string>>;
 }
 
-/** Of Neovim's own plugins these also follow the cursor and the buffers. */
+/** Disables those of Neovim's own plugins that also handle cursor and buffer events. */
 const QUIET = "vim.g.loaded_matchparen, vim.g.loaded_netrwPlugin = 1, 1\n";
 
 export const ours: Subject = {
@@ -31,10 +31,10 @@ export const ours: Subject = {
   accept: "vim.cmd.GeminiAccept()",
 };
 
-/** Neovim as it is. */
+/** Neovim without plugins. */
 export const plain: Subject = { name: "Neovim", init: "", start: "", accept: "" };
 
-/** A scope that ends when its owner says so. */
+/** Runs a function with a scope, then disposes of everything in it. */
 export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
   const disposals: (() => unknown)[] = [];
   try {
@@ -45,7 +45,7 @@ export async function within<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
 }
 
 export function startSubject(scope: Scope, subject: Subject, options: NvimOptions = {}): Promise<Nvim> {
-  // The harness puts this plugin on the path, whoever is measured.
+  // The test helpers always add this plugin to 'runtimepath'.
   const remove = subject === ours ? "" : `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
   return startNvim(scope, {
     ...options,
@@ -58,7 +58,7 @@ const Discovery = z.looseObject({ port: z.number(), authToken: z.string().defaul
 const Endpoint = z.object({ port: z.number(), token: z.string() });
 type Endpoint = z.infer<typeof Endpoint>;
 
-/** The newest discovery file, as loosely as Gemini CLI reads it: a peer may have put more into it. */
+/** Reads the newest discovery file as leniently as Gemini CLI, because other plugins may add fields. */
 function readDiscovery(tmpdir: string): Endpoint | undefined {
   const directory = join(tmpdir, "gemini", "ide");
   if (!statSync(directory, { throwIfNoEntry: false })) return undefined;
@@ -75,7 +75,7 @@ export interface Running {
   clients: CompanionClient[];
 }
 
-/** A Neovim with the bridge running and clients that have been told the first context. */
+/** Starts a Neovim with a running bridge, and clients that have received the first context. */
 export async function startBridge(
   scope: Scope,
   subject: Subject,
@@ -92,7 +92,7 @@ export async function startBridge(
   const connected: CompanionClient[] = [];
   for (let i = 0; i < clients; i += 1) connected.push(await connectClient(scope, { port, token }));
   for (const client of connected) {
-    // Some tell nothing before the first event, or tell it before anybody listens; more events would put it off.
+    // Some plugins send nothing before the first event, or too early. More events would delay the debounced one.
     const told = () => client.waitForNotification("ide/contextUpdate", undefined, 500).catch(() => undefined);
     for (let i = 0; i < 40 && !(await told()); i += 1) {
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");

@@ -1,13 +1,13 @@
-/** The rows of the result, on the terminal and as Markdown. */
+/** Formats the rows of the results for the terminal and as Markdown. */
 import { reasonFor } from "./reasons.ts";
 import type { Summary } from "./stats.ts";
 
-/** What a figure is held against: its ratio to the floor, its difference from the floor, or the figure itself. */
+/** The goal of a figure: a limit for its ratio to the floor, its difference from the floor, or the figure itself. */
 export type Goal = { ratio: number } | { more: number } | { most: number };
 
 export interface Row {
   name: string;
-  /** Nothing for a power. */
+  /** Empty for an exponent. */
   unit: "ms" | "us" | "MB" | "KB" | "";
   figure: Summary;
   floor?: Summary;
@@ -20,7 +20,7 @@ export interface Results {
   rows: Row[];
 }
 
-/** What is held against the goal. */
+/** The value that is compared with the goal. */
 function held({ figure, floor, goal }: Row): number | undefined {
   if (!floor || (goal && "most" in goal)) return figure.median;
   return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;
@@ -105,7 +105,7 @@ export function formatMarkdown({ nvim, rows }: Results): string {
   ].join("\n");
 }
 
-/** The figures of two plugins, row by row. */
+/** Formats the figures of two plugins side by side. */
 export function formatComparison(
   nvim: string,
   name: string,

@@ -1,4 +1,4 @@
-/** Builds the floor's host as this plugin's is built, and runs it. */
+/** Builds the host of the floor like the host of the plugin, and runs it. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ export async function buildFloor(scope: Scope): Promise<string> {
   return outfile;
 }
 
-/** Lua: starts the floor's host, and answers the milliseconds until it has attached. */
+/** Lua that starts the host of the floor, and returns the time until it has attached (ms). */
 export const START_FLOOR = `
 local floor, argument = ...
 local port
@@ -38,12 +38,12 @@ local took = (vim.uv.hrtime() - start) / 1e6
 return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
 `;
 
-/** Starts the floor's server in this Neovim and connects the client that the figures are taken with. */
+/** Starts the server of the floor in this Neovim, and connects the same client as for the figures. */
 export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
   const started = await nvim.lua(START_FLOOR, floor, "serve");
   const { port } = started as { port: number };
   const client = await connectClient(scope, { port, token: "any" });
-  // The client's stream is opened after its first request is answered.
+  // The client opens its stream after the answer to its first request.
   await waitFor(async () => {
     await nvim.lua("vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', vim.empty_dict())");
     return client.received["ide/contextUpdate"].length > 0;

@@ -1,6 +1,6 @@
 /**
- * The floor: a Node process attached to Neovim that does nothing else. With the argument "serve" it is also the
- * thinnest server that Gemini CLI's client accepts, on bare node:http, with one event stream.
+ * The floor: a Node process that only attaches to Neovim. With the argument "serve" it is also a minimal server for
+ * Gemini CLI's client on bare node:http, with one event stream.
  */
 import { createServer, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
@@ -56,7 +56,7 @@ function serve(ready: (port: number) => void): void {
 
 nvim.on("notification", (name: string, [method, params]: [string, unknown]) => {
   if (name === "send") stream?.write(encode(method, params));
-  // What is held leaves on a word, so that no more than its transfer is measured.
+  // "hold" prepares a message and "release" sends it, so that only the transfer is measured.
   if (name === "hold") held = encode(method, params);
   if (name === "release") stream?.write(held);
 });

@@ -1,6 +1,6 @@
 /**
- * How to start other plugins that implement Gemini CLI's companion protocol, and how to tell them what a user tells
- * them. None of their code is here: their checkouts are given by path.
+ * Starts and controls other plugins that implement Gemini CLI's companion protocol. Their checkouts are given by path;
+ * none of their code is here.
  */
 import { basename, delimiter, join } from "node:path";
 import { root } from "../../test/support/nvim.ts";
@@ -9,19 +9,19 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // Serves from Neovim itself, as soon as it is set up; no discovery file, its own terminal is told the port.
+  // Serves from Neovim itself after its setup. Has no discovery file, only variables in its own terminal.
   "nvim-gemini-companion": {
-    // Its window of news would be where the file is expected.
+    // Disables its window with news, which would take the place of the file.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",
     env: {
-      // It wants the CLI to be installed.
+      // Requires the CLI.
       PATH: [join(root, "node_modules", ".bin"), process.env["PATH"]].join(delimiter),
-      // What it reports of broken connections ends in a prompt, at which Neovim answers nothing.
+      // Messages about broken connections would open a prompt and block Neovim.
       NGC_LOG_LEVEL: "fatal",
     },
-    // Writing its buffer of the proposal and closing it accepts.
+    // Writing and closing the buffer of its proposal accepts.
     accept: `for _, win in ipairs(vim.api.nvim_list_wins()) do
       local buf = vim.api.nvim_win_get_buf(win)
       if vim.wo[win].diff and vim.bo[buf].buftype == 'acwrite' then
@@ -31,8 +31,8 @@ const adapters: Readonly<Record<string, Adapter>> = {
       end
     end`,
   },
-  // McEazy2700/gemini-cli.nvim serves from Neovim, too; its file is not where CLIs look. Its commit 814e99c finds no
-  // request in what a client sends, so that no more than its start can be measured.
+  // McEazy2700/gemini-cli.nvim also serves from Neovim. Its discovery file is not where CLIs look. Commit 814e99c
+  // cannot parse the requests of a client, so that only its start can be measured.
   "gemini-cli.nvim": {
     start: "require('gemini-cli').setup()",
     endpoint: `local server = require('gemini-cli.server')
@@ -48,13 +48,13 @@ const adapters: Readonly<Record<string, Adapter>> = {
   },
 };
 
-/** An adapter given on the command line: PEER_START and PEER_ACCEPT, and PEER_ENDPOINT where it is needed. */
+/** The adapter in PEER_START, PEER_ACCEPT and, if needed, PEER_ENDPOINT. */
 function given(): Adapter | undefined {
   const { PEER_START: start, PEER_ACCEPT: accept, PEER_ENDPOINT: endpoint } = process.env;
   return start ? { start, accept: accept ?? "", ...(endpoint ? { endpoint } : {}) } : undefined;
 }
 
-/** @param paths the peer's checkout, and after `:` those of the plugins that it needs */
+/** @param paths the other plugin's checkout, then those of its dependencies, separated by `:` */
 export function peerAt(paths: string): Subject {
   const folders = paths.split(delimiter);
   const name = basename(folders[0] ?? "");

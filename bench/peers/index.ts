@@ -1,10 +1,10 @@
-/** `PEER=<checkout> make bench`: the same rows of this plugin and of another one, side by side. */
+/** `PEER=<checkout> make bench`: measures this plugin and another one, and prints both side by side. */
 import { comparable } from "../groups.ts";
 import { ours, type Subject } from "../subject.ts";
 import { formatComparison, type Row } from "../table.ts";
 import { peerAt } from "./adapters.ts";
 
-/** What cannot be measured is said, and the rest is measured all the same. */
+/** Measures a group. A failure is printed, and the other groups are still measured. */
 async function rowsOf(name: string, subject: Subject, floor: string): Promise<Row[]> {
   try {
     return (await comparable[name]?.(subject, floor)) ?? [];
@@ -15,8 +15,8 @@ async function rowsOf(name: string, subject: Subject, floor: string): Promise<Ro
 }
 
 /**
- * @param paths the peer's checkout, and after `:` those of the plugins that it needs
- * @param named groups; all that make sense by default
+ * @param paths the other plugin's checkout, then those of its dependencies, separated by `:`
+ * @param named groups; by default all that apply to other plugins
  */
 export async function comparePeer(
   paths: string,

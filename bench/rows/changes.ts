@@ -1,4 +1,4 @@
-/** What changes without a review cost: their marks in the editor, and the host's work before and after an edit. */
+/** Measures unreviewed changes: their marks in the editor, and the host's work before and after an edit. */
 import { writeFileSync } from "node:fs";
 import * as z from "zod";
 import type { ShownChange } from "../../src/contract/changes.ts";
@@ -11,7 +11,7 @@ const LINES = 10_000;
 const HUNKS = 500;
 const EDITS = 200;
 
-/** Milliseconds of the host's call that shows a change. */
+/** Returns the duration of the host's call that shows a change (ms). */
 const SHOW = `
 local change = ...
 local start = vim.uv.hrtime()
@@ -67,7 +67,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
         return wait + (await time(() => hook(after, name)));
       };
     };
-    // One that tells of no edit is answered as soon as it is parsed.
+    // A hook event without an edit is answered as soon as it is parsed.
     const [edits, others] = await takeTurns(EDITS, [
       edit("BeforeTool", "AfterTool"),
       edit("Notification", "Notification"),

@@ -1,4 +1,4 @@
-/** A review from the CLI's request to its answer, and from the user's word to the CLI. */
+/** Measures a review: from the CLI's request to the answer, and from the user's decision to the CLI. */
 import { CallToolResultSchema } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import type { CompanionClient } from "../../test/support/client.ts";
@@ -9,7 +9,7 @@ import { type Summary, summarize, takeTurns, time } from "../stats.ts";
 import { ours, plain, type Subject, startBridge, startSubject, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 
-/** What is short is measured more often, as whatever else the machine does weighs more in it. */
+/** Sizes of proposals. Short ones are measured more often, because other load affects them more. */
 const SIZES: Readonly<Record<string, Size>> = {
   "1 KB": { size: 1_000, runs: 61, open: { ratio: 1.5 }, accept: { most: 1.5 }, block: { most: 0.5 } },
   "1 MB": { size: 1_000_000, runs: 31, open: { most: 30 }, accept: { most: 10 } },
@@ -19,20 +19,20 @@ const SIZES: Readonly<Record<string, Size>> = {
 interface Size {
   size: number;
   runs: number;
-  /** The goals of an answer, of an accept, and of how long the editor is blocked by that. */
+  /** Goals for the answer, for an accept, and for the time that an accept blocks the editor. */
   open: Goal;
   accept: Goal;
   block?: Goal;
 }
 
-/** A text of about so many bytes, and a proposal that changes every hundredth line. */
+/** A text of about this size, and a proposal that changes every hundredth line. */
 function texts(size: number): { before: string; after: string } {
   const lines = Array.from({ length: Math.ceil(size / 50) }, (_, i) => `line ${i} `.padEnd(49, "abc def "));
   const changed = lines.map((line, i) => (i % 100 === 0 ? line.toUpperCase() : line));
   return { before: `${lines.join("\n")}\n`, after: `${changed.join("\n")}\n` };
 }
 
-/** What a proposal needs in Neovim, and nothing else: a buffer with its lines, beside the file, in diff mode. */
+/** Shows a proposal with minimal code: a buffer with its lines, beside the file, in diff mode. */
 const SHOW = `
 local text = ...
 local start = vim.uv.hrtime()
@@ -62,7 +62,7 @@ function refuse(client: CompanionClient, filePath: string, newContent: string): 
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
 }
 
-/** What is answered differs from plugin to plugin. */
+/** Closes a diff. The answer differs between plugins and is not checked. */
 export function closeDiff(client: CompanionClient, filePath: string): Promise<unknown> {
   const params = { name: "closeDiff", arguments: { filePath, suppressNotification: true } };
   return client.mcp.request({ method: "tools/call", params }, CallToolResultSchema).catch(() => {});
@@ -103,7 +103,7 @@ async function openRows(subject: Subject, name: string, { size, runs, open: goal
         await close();
         return took;
       },
-      // Others may leave it without an answer, and no floor is shown beside their figures.
+      // Other plugins may not answer this request, and their figures have no floor.
       async () => (subject === ours ? time(() => refuse(client, path, after)) : Number.NaN),
       () => time(carry),
       async () => z.number().parse(await bare.lua(SHOW, after)),
@@ -142,7 +142,7 @@ async function openRows(subject: Subject, name: string, { size, runs, open: goal
 
 const Times = z.object({ at: z.string(), blocked: z.number() });
 
-/** Milliseconds from what the Lua code starts with until the client has the notification, and of that code alone. */
+/** Time from the start of the Lua code until the client has the notification, and the time of the code alone (ms). */
 async function untilAccepted(client: CompanionClient, nvim: Nvim, code: string) {
   const list = client.received["ide/diffAccepted"];
   list.length = 0;
@@ -203,7 +203,7 @@ async function acceptRows(
 }
 
 export async function diffRows(subject: Subject, floor: string): Promise<Row[]> {
-  // Some others need half a minute for one proposal of 10 MB.
+  // Some other plugins need half a minute for a proposal of 10 MB.
   const sizes = Object.entries(SIZES).filter(([, { size }]) => subject === ours || size < 10_000_000);
   const rows: Row[] = [];
   for (const [name, size] of sizes) rows.push(...(await openRows(subject, name, size)));

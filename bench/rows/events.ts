@@ -1,4 +1,4 @@
-/** What each movement of the cursor and each change of buffer costs, and the snapshot that follows. */
+/** Measures cursor and buffer events, and the snapshot that follows. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Nvim } from "../../test/support/nvim.ts";
@@ -10,7 +10,7 @@ import type { Row } from "../table.ts";
 const RUNS = 15;
 const SNAPSHOTS = 20;
 
-/** Microseconds of one event, from a thousand, each in the next buffer. */
+/** Returns the mean time of an event (us), from a thousand events, each in the next buffer. */
 const FIRE = `
 local event, bufs = ..., vim.api.nvim_list_bufs()
 local start = vim.uv.hrtime()
@@ -18,15 +18,15 @@ for i = 1, 1000 do vim.api.nvim_exec_autocmds(event, { modeline = false, buffer 
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Microseconds of one event, after a pause. */
+/** Returns the time of a single event after a pause (us). */
 const FIRST = `
 local start = vim.uv.hrtime()
 vim.api.nvim_exec_autocmds('CursorMoved', { modeline = false })
 return (vim.uv.hrtime() - start) / 1e3
 `;
 
-/** By then what an event has set going has been told (milliseconds). */
-const PAUSE = 200;
+/** Pause after which all effects of an event are complete. */
+const PAUSE_MS = 200;
 
 const EMPTY = `
 for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
@@ -34,7 +34,7 @@ for _, event in ipairs({ 'CursorMoved', 'CursorMovedI', 'BufEnter' }) do
 end
 `;
 
-/** Lists so many files. */
+/** Adds this number of files to the buffer list. */
 export const BUFFERS = `
 for i = 2, ... do vim.bo[vim.fn.bufadd(('%s/file%d.txt'):format(vim.fn.getcwd(), i))].buflisted = true end
 `;
@@ -85,13 +85,13 @@ async function eventRowsOf(subject: Subject, { name, clients, prepare }: Situati
   });
 }
 
-/** One that begins what is told after a pause. */
+/** Measures the first event of a burst. */
 async function firstRow(subject: Subject): Promise<Row> {
   return within(async (scope) => {
     const { nvim } = await startBridge(scope, subject, OPEN);
     const empty = await startSubject(scope, plain, { ...OPEN, init: EMPTY });
     const first = (of: Nvim) => async () => {
-      await delay(PAUSE);
+      await delay(PAUSE_MS);
       return z.number().parse(await of.lua(FIRST));
     };
     const [figures, floors] = await takeTurns(2 * RUNS, [first(nvim), first(empty)]);
@@ -136,7 +136,7 @@ export async function snapshotRows(subject: Subject): Promise<Row[]> {
           }),
         );
       }
-      return taken.slice(1); // the first one is of the buffers just made
+      return taken.slice(1); // the first snapshot contains the new buffers
     });
     rows.push({
       name: `longest block while a snapshot is taken, ${name}`,

@@ -1,4 +1,4 @@
-/** What hooks cost the agent: run as the CLI runs them, each waited for. */
+/** Measures hooks as the CLI runs them: one after the other, waiting for each. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ import type { Row } from "../table.ts";
 
 const SCRIPT = join(root, "extension/hooks/hook.sh");
 
-/** What the CLI tells of an edit before and after it, which grows with the file. */
+/** The input of the hooks before and after an edit, which contains the whole file. */
 function inputs(size: number): ((moment: number) => string)[] {
   const content = "a line of text\n".repeat(size / 15);
   const returnDisplay = { filePath: "/w/a.txt", originalContent: content, newContent: content };
@@ -33,7 +33,7 @@ function inputs(size: number): ((moment: number) => string)[] {
 
 async function run(command: string, env: Record<string, string>, input: string): Promise<void> {
   const hook = spawn("bash", ["-c", command], { env: { ...process.env, ...env } });
-  hook.stdin.on("error", () => {}); // it may end without having read
+  hook.stdin.on("error", () => {}); // the hook may end without reading its input
   hook.stdin.end(input);
   hook.stdout.resume();
   await once(hook, "close");

@@ -1,4 +1,7 @@
-/** Lua: `bench_serve(answers)` runs a language server within Neovim that answers in no time, for the current buffer. */
+/**
+ * Lua that defines `bench_serve(answers)`: a language server inside Neovim that answers at once, for the current
+ * buffer.
+ */
 export const SERVE = `
 function bench_serve(answers)
   vim.lsp.start({

@@ -1,4 +1,4 @@
-/** From an event in the editor until the clients know. */
+/** Measures the time from an event in the editor until the clients receive it. */
 import * as z from "zod";
 import { SUBSCRIPTION } from "../../src/context/subscription.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
@@ -10,10 +10,10 @@ import type { Row } from "../table.ts";
 
 const RUNS = 300;
 
-/** The pause that gathers events is no part of the figure. */
+/** Disables the debounce, which is not part of the figure. */
 const NO_PAUSE = { ...SUBSCRIPTION, debounce: 0, maxWait: 0 };
 
-/** The clocks of Neovim and of Node's hrtime are the same one. */
+/** Neovim and Node's hrtime use the same clock. */
 const MOVE = `
 vim.api.nvim_win_set_cursor(0, { ..., 0 })
 local now = vim.uv.hrtime()
@@ -27,7 +27,7 @@ vim.rpcnotify(floor_job, 'send', 'ide/contextUpdate', ...)
 return tostring(now)
 `;
 
-/** Milliseconds from an event in the editor until all clients have its notification. */
+/** Time from an event in the editor until all clients have its notification (ms). */
 async function delay(clients: readonly CompanionClient[], trigger: () => Promise<unknown>): Promise<number> {
   for (const client of clients) client.received["ide/contextUpdate"].length = 0;
   const arrived = Promise.all(
@@ -45,11 +45,11 @@ const LINES = Array.from({ length: 100 }, (_, i) => `line ${i}\n`).join("");
 const OPEN = { files: { "a.txt": LINES }, args: ["a.txt"] };
 
 function move(nvim: Nvim): () => Promise<unknown> {
-  let line = 1; // the cursor is on the first one
+  let line = 1; // the cursor is on the first line
   return () => nvim.lua(MOVE, (line++ % 100) + 1);
 }
 
-/** Tells of events at once. */
+/** Makes the plugin send each event at once. */
 export async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
   await nvim.lua("require('gemini-bridge.context.subscription').subscribe(...)", NO_PAUSE);
@@ -87,7 +87,7 @@ export async function latencyRows(subject: Subject, floor: string): Promise<Row[
   });
 }
 
-/** Until the last of many clients has the context, against as many times one client. */
+/** Time until the last of many clients has the context, compared with one client times their number. */
 export async function broadcastRows(subject: Subject): Promise<Row[]> {
   const times = new Map<number, number[]>();
   for (const count of [1, 10, 100]) {

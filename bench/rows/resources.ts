@@ -1,4 +1,4 @@
-/** Memory of the host, and what a bridge that nobody uses takes of the processor. */
+/** Measures the memory of the host, and the processor time of an idle bridge. */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import type { Nvim } from "../../test/support/nvim.ts";
@@ -11,11 +11,11 @@ import { closeDiff } from "./diffs.ts";
 
 const RUNS = 10;
 const DIFFS = 1000;
-/** Milliseconds. */
-const SETTLE = 1_000;
-/** By then the host has given back what its start has left behind (src/system/idle-memory.ts). */
-const REST = 5_000;
-/** V8 looks for garbage once more, some eight seconds after it was told to. */
+/** Pause before memory is measured. */
+const SETTLE_MS = 1_000;
+/** Time after which the host has freed the memory of its start (src/system/idle-memory.ts). */
+const REST_MS = 5_000;
+/** Times for measuring an idle host (ms). V8 collects garbage again about eight seconds after a collection. */
 const IDLE = { settle: 20_000, measure: 60_000 };
 
 const TEXT = "a line of ordinary length, as they are\n".repeat(100);
@@ -23,7 +23,7 @@ const OPEN = { files: { "a.txt": TEXT }, args: ["a.txt"] };
 
 const Floor = z.object({ pid: z.number() });
 
-/** Opens and closes a review, so many times. */
+/** Opens and closes this number of reviews. */
 async function review({ nvim, clients: [client] }: Running, count: number): Promise<void> {
   if (!client) throw new Error("no client");
   for (let i = 0; i < count; i += 1) {
@@ -33,7 +33,7 @@ async function review({ nvim, clients: [client] }: Running, count: number): Prom
 }
 
 async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
-  const memory = async (nvim: Nvim, after = SETTLE) => {
+  const memory = async (nvim: Nvim, after = SETTLE_MS) => {
     await delay(after);
     return sumBelow(nvim.pid, residentMemory);
   };
@@ -41,7 +41,7 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
     () =>
       within(async (scope) => {
         const running = await startBridge(scope, subject, OPEN);
-        const idle = await memory(running.nvim, REST);
+        const idle = await memory(running.nvim, REST_MS);
         await review(running, DIFFS / 2);
         const half = await memory(running.nvim);
         await review(running, DIFFS / 2);
@@ -51,7 +51,7 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
       within(async (scope) => {
         const nvim = await startSubject(scope, plain);
         const { pid } = Floor.parse(await nvim.lua(START_FLOOR, floor, "idle"));
-        await delay(SETTLE);
+        await delay(SETTLE_MS);
         return residentMemory(pid);
       }),
   ]);
@@ -81,9 +81,9 @@ async function memoryRows(subject: Subject, floor: string): Promise<Row[]> {
   ];
 }
 
-/** Of Neovim and all that it has started, as others serve from Neovim itself. */
+/** Memory of Neovim and all its processes, because other plugins serve from Neovim itself. */
 const footprint = async ({ pid }: Nvim) => {
-  await delay(SETTLE);
+  await delay(SETTLE_MS);
   return residentMemory(pid) + sumBelow(pid, residentMemory);
 };
 
@@ -108,7 +108,7 @@ export async function growthRows(subject: Subject): Promise<Row[]> {
   return [{ name: `what ${DIFFS / 2} diffs add to it`, unit: "MB", figure: summarize(figures) }];
 }
 
-/** All runs at the same time, as none of them does anything. */
+/** Measures all idle processes at the same time. */
 async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   return within(async (scope) => {
     const figures: Nvim[] = [];
@@ -165,7 +165,7 @@ async function idleRows(subject: Subject, floor: string): Promise<Row[]> {
   });
 }
 
-/** Both at the same time: neither is changed by what else the machine does. */
+/** Measures memory and idle time in parallel. Neither depends on the load of the machine. */
 export async function resourceRows(subject: Subject, floor: string): Promise<Row[]> {
   return (await Promise.all([memoryRows(subject, floor), idleRows(subject, floor)])).flat();
 }

@@ -1,4 +1,4 @@
-/** How costs grow: of the same thing with ever more of something else, and the power of it that fits. */
+/** Measures how costs grow with the number of clients, buffers, lines, reviews and files. */
 import { writeFileSync } from "node:fs";
 import type { Nvim } from "../../test/support/nvim.ts";
 import type { Scope } from "../../test/support/scope.ts";
@@ -21,11 +21,11 @@ vim.cmd('normal! GVgg')
 `;
 
 interface Growth {
-  /** What is measured, and of what there is more and more. */
+  /** The measured action, and what its cost depends on. */
   name: string;
   of: string;
   counts: readonly number[];
-  /** What is to be measured, again and again, when there are so many. */
+  /** Prepares the action for one of the counts. */
   prepare: Prepare;
 }
 type Prepare = (scope: Scope, subject: Subject, count: number) => Promise<Prepared>;
@@ -33,11 +33,11 @@ type Run = (round: number) => Promise<unknown>;
 interface Prepared {
   nvim: Nvim;
   run: Run;
-  /** Until the editor has done its part, too. */
+  /** Like `run`, but also waits for the editor. */
   shown?: Run;
 }
 
-/** The cursor moves, until the last client knows. */
+/** Moves the cursor and waits for the last client. */
 async function moving(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
   await withoutPause(nvim, subject);
   const run: Run = async (round) => {
@@ -49,7 +49,7 @@ async function moving(subject: Subject, { nvim, clients }: Running): Promise<Pre
   return { nvim, run };
 }
 
-/** The same, among so many of what this Lua code makes. */
+/** The same after this Lua code has created a number of items. */
 function movingAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);
@@ -119,7 +119,7 @@ const growths: readonly Growth[] = [
   },
 ];
 
-/** The least squares' slope of logarithms: 1 where twice as many cost twice as much, 0 where they cost the same. */
+/** Exponent of the growth, by least squares of logarithms: 1 for linear cost, 0 for constant cost. */
 function power(counts: readonly number[], costs: readonly number[]): number {
   const points = counts.map((count, i) => [Math.log(count), Math.log(costs[i] ?? Number.NaN)] as const);
   const mean = (axis: 0 | 1) => points.reduce((sum, point) => sum + point[axis], 0) / points.length;
@@ -146,11 +146,11 @@ async function rowsOf(subject: Subject, { name, of, counts, prepare }: Growth): 
     await within(async (scope) => {
       const { nvim, run, shown } = await prepare(scope, subject, count);
       const whole = (round: number) => run(round).then(() => shown?.(round));
-      await whole(1); // what was just made is looked at once
+      await whole(1); // warms up
       const [times, blocks]: [number[], number[]] = [[], []];
       for (let round = 1; round <= RUNS; round += 1) {
         times.push(await time(() => run(2 * round)));
-        // A clock of the system's that ticks more slowly says 0.
+        // A system clock with low resolution may return 0.
         blocks.push(Math.max(await longestBlock(nvim, () => whole(2 * round + 1)), 0.05));
       }
       took.push(times);

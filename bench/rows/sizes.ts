@@ -1,4 +1,4 @@
-/** How much there is to install. */
+/** Measures the sizes of the bundle, an installation and the packages. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ function size(path: string): number {
 
 const Lock = z.object({ packages: z.record(z.string(), z.looseObject({ dev: z.boolean().optional() })) });
 
-/** What `npm ci --omit=dev` installs, for the build. */
+/** Size of the packages that `npm ci --omit=dev` installs for the build. */
 function packages(): number {
   const { packages } = Lock.parse(JSON.parse(readFileSync(join(root, "package-lock.json"), "utf8")));
   return Object.entries(packages)

@@ -1,4 +1,4 @@
-/** From the command that starts the bridge until a CLI can find it. */
+/** Measures the time from the start of the bridge until a CLI can find it. */
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import type { Row } from "../table.ts";
 
 const RUNS = 15;
 
-/** Looks for the file each millisecond, as no event tells of it in every plugin. */
+/** Polls for the file each millisecond, because there is no event for it in all plugins. */
 const START = `
 local code, endpoint = ...
 local directory = vim.fs.joinpath(vim.uv.os_tmpdir(), 'gemini', 'ide')
@@ -32,10 +32,10 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
 
-/** What a release has of the plugin, without what makes V8's code cache: a first start, each time. */
+/** The files of a release, without the programs that create V8's code cache, so that each start is a first one. */
 const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
 
-/** @returns Lua that puts that on 'runtimepath', in place of the plugin */
+/** @returns Lua that adds these files to 'runtimepath' instead of the plugin */
 function copyWithoutCache(scope: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), "gb-uncached-"));
   scope.teardown(() => rmSync(directory, { recursive: true, force: true }));
@@ -50,7 +50,7 @@ path:prepend(${JSON.stringify(directory)})
 `;
 }
 
-/** What the code cache saves of a start. */
+/** Measures a start without the code cache. */
 async function cacheRow(): Promise<Row> {
   return within(async (scope) => {
     const init = copyWithoutCache(scope) + ours.init;
@@ -68,13 +68,13 @@ async function cacheRow(): Promise<Row> {
   });
 }
 
-/** This plugin, set up otherwise. */
+/** This plugin with other options. */
 const setUp = (options: string): Subject => ({
   ...ours,
   init: `vim.opt.runtimepath:prepend(${JSON.stringify(root)}) require('gemini-bridge').setup(${options})`,
 });
 
-/** Milliseconds until there is a file for each of these, as |glob()| finds them. */
+/** Returns the time until |glob()| finds a file for each pattern (ms). */
 const ANNOUNCE = `
 local patterns = ...
 local start = vim.uv.hrtime()
@@ -89,7 +89,7 @@ return (vim.uv.hrtime() - start) / 1e6
 const ONE = "$TMPDIR/gemini/ide/*.json";
 const ALL = [ONE, "$TMPDIR/llxprt/ide/*.json", "~/.qwen/ide/*.lock"];
 
-/** Being found by the CLIs of all kinds that are known, against by one. */
+/** Measures a start with the discovery files of all known CLIs, compared with one. */
 async function announceRow(): Promise<Row> {
   const announced = (options: string, patterns: string[]) => () =>
     within(async (scope) => {
@@ -109,7 +109,7 @@ async function announceRow(): Promise<Row> {
   };
 }
 
-/** Milliseconds until a request that is sent as soon as there is a discovery file has an answer. */
+/** Returns the time until a request is answered that is sent as soon as the discovery file exists (ms). */
 const ANSWER = `
 local start = vim.uv.hrtime()
 vim.cmd.GeminiStart()
@@ -130,7 +130,7 @@ client:close()
 return took
 `;
 
-/** A CLI that finds the file at once waits for what is loaded after it. */
+/** Measures the first request, which waits for the application to be loaded. */
 async function answerRow(): Promise<Row> {
   const answered = () =>
     within(async (scope) => z.number().parse(await (await startSubject(scope, ours)).lua(ANSWER)));
@@ -138,7 +138,7 @@ async function answerRow(): Promise<Row> {
   return { name: ":GeminiStart until a request is answered", unit: "ms", figure: summarize(took) };
 }
 
-/** What is left to wait for. */
+/** Measures a start after `autostart = "idle"`. */
 async function idleRow(): Promise<Row> {
   const waits = () =>
     within(async (scope) => {

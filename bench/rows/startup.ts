@@ -1,4 +1,4 @@
-/** What the installed plugin costs a Neovim that does not use it. */
+/** Measures the start of Neovim with the installed but unused plugin. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { summarize, takeTurns } from "../stats.ts";
 import { ours, type Subject, within } from "../subject.ts";
 import type { Row } from "../table.ts";
 
-/** The figure and its floor differ by less than one start and the next. */
+/** Many runs, because figure and floor differ by less than two starts of Neovim. */
 const RUNS = 200;
 
 const OPTIONS = "{ log = { level = 'debug' }, diff = { layout = 'tab', keys = { accept = 'ga' } } }";
@@ -21,7 +21,7 @@ require('gemini-bridge').setup(${options})
 vim.fn.writefile({ tostring((vim.uv.hrtime() - start) / 1e6) }, 'setup')
 `;
 
-/** Milliseconds of a whole start, as \`--startuptime\` has them, and of setup() in it if it is called. */
+/** Times of a whole start, according to `--startuptime`, and of `setup()` (ms). */
 function start(dirs: ReturnType<typeof makeDirs>, init: string): { whole: number; setup: number } {
   writeFiles(dirs.config, { "nvim/init.lua": init });
   const log = join(dirs.workspace, "startup");
@@ -34,7 +34,7 @@ function start(dirs: ReturnType<typeof makeDirs>, init: string): { whole: number
     .filter((line) => line.includes("NVIM STARTED"))
     .map((line) => Number.parseFloat(line));
   return {
-    whole: Math.max(...started), // Neovim 0.12 writes one for each of its processes
+    whole: Math.max(...started), // Neovim 0.12 writes the time of each of its processes
     setup: Number.parseFloat(readFileSync(join(dirs.workspace, "setup"), "utf8")),
   };
 }
@@ -53,7 +53,7 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Against the start next to it: what the machine does meanwhile is more than the difference.
+    // Compare neighbouring starts, because the load of the machine varies more than the difference.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

@@ -1,4 +1,4 @@
-/** What tools cost the editor that have it read or write files: beside what it costs when the user does it. */
+/** Measures tools that make the editor read or write files, compared with the user's own commands. */
 import { readDiscovery } from "../../test/support/client.ts";
 import { connectEditorClient, languageServer } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
@@ -9,14 +9,14 @@ import { SERVE } from "./in-process-server.ts";
 
 const TURNS = 5;
 const FILES = 20;
-/** In each. */
+/** Number of places in each file. */
 const PLACES = 10;
 const GOAL = { ratio: 1.25 };
 
 const LINE = "const value = compute(42); // some text\n";
 const lines = (bytes: number) => LINE.repeat(bytes / LINE.length);
 
-/** One small edit of a large file. */
+/** Formats a large file with one small edit. */
 const FORMATTER = `${SERVE}
 local edit = { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 1 } }, newText = 'k' }
 bench_serve({

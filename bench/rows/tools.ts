@@ -1,4 +1,4 @@
-/** What a tool for the model costs: the call, and the editor, where there is much of what it asks for. */
+/** Measures the tools for the model: the call, and the block of the editor with large answers. */
 import { readDiscovery } from "../../test/support/client.ts";
 import { connectEditorClient, type EditorClient } from "../../test/support/editor-client.ts";
 import { longestBlock } from "../block.ts";
@@ -9,10 +9,11 @@ import { SERVE } from "./in-process-server.ts";
 
 const CALLS = 100;
 const MANY = 10_000;
-/** Milliseconds. */
-const GOAL = 5;
+const GOAL_MS = 5;
 
-/** A buffer of 10 MB with 10,000 diagnostics, as many entries of quickfix, and a server that answers as much in no time. */
+/**
+ * Creates a buffer of 10 MB with 10,000 diagnostics and quickfix entries, and a server that returns as many at once.
+ */
 const CROWD = `${SERVE}
 local many, buf, path = ..., 0, vim.api.nvim_buf_get_name(0)
 local function range(i)
@@ -72,13 +73,13 @@ export async function toolRows(subject: Subject): Promise<Row[]> {
         name: `longest block by ${name}, 10 MB and ${MANY} of all`,
         unit: "ms",
         figure: await block(({ call }) => call(name, args)),
-        goal: { most: GOAL },
+        goal: { most: GOAL_MS },
       });
     blocks.push({
       name: `longest block by nvim://quickfix, ${MANY} entries`,
       unit: "ms",
       figure: await block(({ mcp }) => mcp.readResource({ uri: "nvim://quickfix" })),
-      goal: { most: GOAL },
+      goal: { most: GOAL_MS },
     });
     return [
       {
