@@ -146,7 +146,11 @@ local function flush()
     return show(due)
   end
   for _, notice in ipairs(due) do
-    vim.notify(notice.text, vim.log.levels[notice.level:upper()], { title = TITLE })
+    local level = vim.log.levels[notice.level:upper()]
+    if not pcall(vim.notify, notice.text, level, { title = TITLE }) then
+      record(notice)
+      show({ notice })
+    end
   end
 end
 

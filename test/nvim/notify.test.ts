@@ -154,3 +154,16 @@ t.test("a vim.notify of the user's gets the whole text, and no name", async (t) 
   ]);
   t.equal((await nvim.messages()).trim(), "");
 });
+
+t.test("a vim.notify that fails loses no message", async (t) => {
+  const init = "vim.notify = function() error('broken') end";
+  const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
+  await nvim.lua(SEND, [
+    { text: "one", level: "warn" },
+    { text: "two", level: "info" },
+  ]);
+  await nvim.lua(SEND, [{ text: "three", level: "info" }]);
+  await nvim.waitFor(async () => (await nvim.messages()).includes("three"), "the last message");
+  t.equal((await nvim.messages()).trim(), "gemini-bridge: one\ngemini-bridge: two\ngemini-bridge: three");
+  t.notMatch((await nvim.screen()).join("\n"), PROMPT);
+});

@@ -179,3 +179,27 @@ t.test("a CLI that the user started in :terminal is found", async (t) => {
     "none was started",
   );
 });
+
+for (const [moment, enter, leave] of [
+  ["text lock", "<F2>", "x"],
+  ["the command-line window", "q:", ":q<CR>"],
+] as const) {
+  t.test(`${moment}: prompts are delivered afterwards, and a CLI is started for them`, async (t) => {
+    const nvim = await start(t, "send = { focus = true }");
+    await nvim.lua(
+      `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })
+      function send(text) require('gemini-bridge').send({ source = 'nothing', text = text }) end`,
+    );
+    for (const text of ["to a new CLI", "to one that runs"]) {
+      await nvim.input(enter);
+      await nvim.lua("send(...)", text);
+      await nvim.lua("vim.wait(100)"); // what can be done now is done
+      t.notOk(received(nvim).includes(text), "not now");
+      await nvim.input(leave);
+      await receives(nvim, `<${text} >`);
+      await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "the focus");
+      await nvim.input("<C-\\><C-n><C-w>p");
+    }
+    t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
+  });
+}

@@ -224,3 +224,18 @@ t.test("every command has a description and a <Plug> map", async (t) => {
     "and nothing is loaded",
   );
 });
+
+t.test("text lock: the view follows afterwards", async (t) => {
+  const nvim = await startNvim(t, {
+    init: `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`,
+  });
+  await nvim.command("GeminiStatus");
+  await viewShows(nvim, /State +stopped/);
+  await nvim.input("<F2>");
+  await nvim.lua("require('gemini-bridge.bridge.status').emit('GeminiChanged', {})");
+  await startBridge(nvim);
+  t.match(await view(nvim), /State +stopped/);
+  await nvim.input("x");
+  await viewShows(nvim, /State +running/);
+  t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
+});

@@ -114,3 +114,25 @@ t.test("Terminal mode begins only where the user goes", async (t) => {
   t.same(await pass("passing(function() enter() back() end)"), [false, "n"], "and away");
   t.same(await pass("enter()"), [true, "t"], "the user goes there");
 });
+
+const WAITS = `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`;
+
+for (const [moment, enter, leave] of [
+  ["text lock", "<F2>", "x"],
+  ["the command-line window", "q:", ":q<CR>"],
+] as const) {
+  t.test(`${moment}: the window of a CLI that ends closes afterwards`, async (t) => {
+    const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'read line' }");
+    await nvim.lua(WAITS);
+    await nvim.command("Gemini");
+    await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+    await nvim.lua("channel = vim.bo.channel");
+    await nvim.input(`<C-\\><C-n><C-w>p${enter}`);
+    await nvim.lua("vim.fn.chansend(channel, '\\r')");
+    await nvim.waitFor(async () => (await count(nvim)) === 0, "the end of the CLI");
+    await nvim.lua("vim.wait(20)"); // what is scheduled has run
+    await nvim.input(leave);
+    await nvim.waitFor("#vim.api.nvim_list_wins() == 1", "the window to close");
+    t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
+  });
+}

@@ -2,6 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local safely = require("gemini-bridge.editor.safely")
 
 local M = {}
 
@@ -100,10 +101,12 @@ local function choose(entries)
     return notify("No CLI has proposed or written anything here since yesterday")
   end
   vim.schedule(function()
-    vim.ui.select(entries, { prompt = "What CLIs did", format_item = line }, function(entry)
-      if entry then
-        channel.notify("history_opened", { id = entry.id })
-      end
+    safely.run(function()
+      vim.ui.select(entries, { prompt = "What CLIs did", format_item = line }, function(entry)
+        if entry then
+          channel.notify("history_opened", { id = entry.id })
+        end
+      end)
     end)
   end)
 end
@@ -119,7 +122,9 @@ end
 ---@param params { entry: gemini_bridge.HistoryEntry, before: string[], after: string[] }
 function M.show(params)
   vim.schedule(function()
-    require("gemini-bridge.changes.past_diff").open(params.entry, params.before, params.after)
+    safely.run(function()
+      require("gemini-bridge.changes.past_diff").open(params.entry, params.before, params.after)
+    end)
   end)
 end
 

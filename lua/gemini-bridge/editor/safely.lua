@@ -23,6 +23,14 @@ function M.is_safe()
   return not tostring(refused):find("E565", 1, true)
 end
 
+--- The sentence of an error, without the place in the code.
+---@param problem any
+---@return string
+function M.reason(problem)
+  local line = tostring(problem):match("^[^\n]*")
+  return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
+end
+
 --- Runs a step of something that must go on whatever happens in it, such as a user's autocommand that fails.
 ---@param step fun(...): any
 ---@param ... any
@@ -30,7 +38,7 @@ end
 function M.attempt(step, ...)
   local ok, problem = pcall(step, ...)
   if not ok then
-    notify("An autocommand or an option got in the way: " .. tostring(problem), "warn")
+    notify("An autocommand or an option got in the way: " .. M.reason(problem), "warn")
   end
   return ok
 end

@@ -10,6 +10,7 @@ local notify = require("gemini-bridge.notify")
 local past = require("gemini-bridge.changes.past")
 local reload = require("gemini-bridge.disk.reload")
 local reviews = require("gemini-bridge.review.reviews")
+local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
 local turns = require("gemini-bridge.turns.turns")
 
@@ -135,8 +136,7 @@ function M.call(name, params, start)
     -- An empty table would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
-  -- Removes the source position, which does not help the user or the CLI.
-  return { error = (tostring(result):match("^[^\n]*"):gsub("^.-%.lua:%d+: ", "")) }
+  return { error = safely.reason(result) }
 end
 
 return M

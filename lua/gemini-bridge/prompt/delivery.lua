@@ -3,6 +3,7 @@
 local lanes = require("gemini-bridge.prompt.lane")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
+local safely = require("gemini-bridge.editor.safely")
 local screens = require("gemini-bridge.prompt.screens")
 local task = require("gemini-bridge.prompt.task")
 
@@ -85,11 +86,13 @@ end
 local function until_free(lane, prompt)
   local since = vim.uv.now()
   return watch(lane, prompt, function(reading)
-    if lane:is_free(reading, prompt) then
+    if not lane:is_free(reading, prompt) then
+      wait_for(lane, prompt, reading.state, since)
+    elseif safely.is_safe() then
+      -- Otherwise nothing can be put into a terminal's buffer.
       prompt.waits = nil
       return reading
     end
-    wait_for(lane, prompt, reading.state, since)
   end)
 end
 

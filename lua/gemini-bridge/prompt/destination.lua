@@ -2,6 +2,7 @@
 --- terminal.
 local config = require("gemini-bridge.config")
 local outside = require("gemini-bridge.prompt.outside")
+local safely = require("gemini-bridge.editor.safely")
 local target = require("gemini-bridge.prompt.target")
 local task = require("gemini-bridge.prompt.task")
 
@@ -113,7 +114,13 @@ function M.find()
     return found, found_program
   end
   local opened = terminals().last()
-    or require("gemini-bridge.terminal.open").open({ focus = config.get().send.focus })
+    or task.await(function(done)
+      safely.run(function()
+        local open = require("gemini-bridge.terminal.open").open
+        local ok, terminal = pcall(open, { focus = config.get().send.focus })
+        done(ok and terminal or nil)
+      end)
+    end)
   return opened and own(opened), program()
 end
 

@@ -5,6 +5,7 @@ local history = require("gemini-bridge.prompt.history")
 local lane = require("gemini-bridge.prompt.lane")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
+local safely = require("gemini-bridge.editor.safely")
 local task = require("gemini-bridge.prompt.task")
 
 local M = {}
@@ -44,7 +45,7 @@ local function work(here)
     local prompt = here.prompts[1]
     local ok, is_there, problem = pcall(delivery.deliver, here, prompt)
     if not ok then
-      is_there, problem = false, tostring(is_there)
+      is_there, problem = false, "The prompt was not sent: " .. safely.reason(is_there)
     end
     table.remove(here.prompts, 1)
     if is_there and problem then
@@ -91,7 +92,7 @@ function M.add(prompt)
       return keep(found, nil, "The prompt was not sent: no CLI is running.")
     end
     if require("gemini-bridge.config").get().send.focus then
-      target.focus()
+      safely.run(target.focus)
     end
     enqueue(target, program, found)
   end)

@@ -1,4 +1,5 @@
 --- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
+local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -194,11 +195,19 @@ local function follow(buf)
   local function ask()
     require("gemini-bridge.bridge.channel").notify("editors_asked", { cwd = vim.fn.getcwd() })
   end
+  local is_waiting = false
   local refresh = vim.schedule_wrap(function()
-    if vim.api.nvim_buf_is_valid(buf) then
-      render(buf)
-      ask()
+    if is_waiting then
+      return
     end
+    is_waiting = true
+    safely.run(function()
+      is_waiting = false
+      if vim.api.nvim_buf_is_valid(buf) then
+        render(buf)
+        ask()
+      end
+    end)
   end)
   vim.api.nvim_create_autocmd("User", { group = group, pattern = "Gemini*", callback = refresh })
   vim.api.nvim_create_autocmd("BufWipeout", {

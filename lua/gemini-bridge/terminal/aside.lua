@@ -1,4 +1,6 @@
 --- Has the float of a terminal step aside while the user is in a review, which would be under it.
+local safely = require("gemini-bridge.editor.safely")
+
 local M = {}
 
 --- Watches a terminal's windows until its buffer is gone.
@@ -36,7 +38,9 @@ function M.watch(buf)
   on("BufEnter", { buffer = buf }, come_back)
   on("User", { pattern = { "GeminiDiffAccepted", "GeminiDiffRejected", "GeminiDiffClosed" } }, function()
     -- The review's windows are still there.
-    vim.schedule(come_back)
+    vim.schedule(function()
+      safely.run(come_back)
+    end)
   end)
   on("BufWipeout", { buffer = buf }, function()
     vim.api.nvim_del_augroup_by_id(group)

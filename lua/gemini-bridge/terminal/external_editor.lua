@@ -2,6 +2,7 @@
 --- asks for a window here and waits until that is closed.
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
+local safely = require("gemini-bridge.editor.safely")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -114,11 +115,9 @@ function M.is_open()
   return open > 0
 end
 
---- Lets the user edit a file. The focus goes along when it is in a terminal, where the user has asked for it, and goes
---- back there in the end.
 ---@param path string
----@param channel integer Of the editor: closed when the buffer is gone.
-function M.open(path, channel)
+---@param channel integer
+local function edit(path, channel)
   local here, mode = vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode
   local was_asked_here = vim.bo.buftype == "terminal"
   local terminal = was_asked_here and here or terminal_window() or here
@@ -159,6 +158,18 @@ function M.open(path, channel)
       end)
     end,
   })
+end
+
+--- Lets the user edit a file, as soon as it is safe. The focus goes along when it is in a terminal, where the user has
+--- asked for it, and goes back there in the end.
+---@param path string
+---@param channel integer Of the editor: closed when the buffer is gone.
+function M.open(path, channel)
+  safely.run(function()
+    if not safely.attempt(edit, path, channel) then
+      pcall(vim.fn.chanclose, channel)
+    end
+  end)
 end
 
 return M

@@ -2,6 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
+local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -113,7 +114,9 @@ local function on_close(terminal, code)
   process.finish(process.tree(terminal.pid), vim.v.exiting ~= vim.NIL)
   if code == 0 and config.get().terminal.auto_close then
     vim.schedule(function()
-      terminal.view:close()
+      safely.run(function()
+        terminal.view:close()
+      end)
     end)
   else
     remains[terminal.name] = terminal.view
