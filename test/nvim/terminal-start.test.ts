@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from "node:fs";
 import t from "tap";
 import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
@@ -48,6 +49,37 @@ t.test("the message that stays on the screen says what to do", async (t) => {
   await hostless.waitFor("#vim.api.nvim_list_wins() == 1", "the window to close");
   t.equal((await hostless.messages()).trim().split("\n").length, 1, "no second message hides the reason");
   t.match(await hostless.messages(), /cannot run no-such-node; .* install Node/);
+});
+
+/** A CLI with an empty prompt like Gemini CLI's. It writes each line that is sent into a file. */
+const PROMPT = `
+const { appendFileSync } = require("node:fs");
+let text = "";
+const draw = () => process.stdout.write("\\x1b[2J\\x1b[H > " + (text || "  Type your message or @path/to/file"));
+process.stdin.setRawMode(true);
+process.stdin.on("data", (keys) => {
+  for (const key of String(keys)) {
+    if (key === "\\r") appendFileSync("sent", text + "\\n");
+    text = key === "\\r" ? "" : text + key;
+  }
+  setTimeout(draw, 200);
+});
+draw();
+`;
+
+t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) => {
+  const nvim = await startNvim(t, {
+    files: { "cli.js": PROMPT },
+    init: `require('gemini-bridge').setup({ terminal = { cmd = { '${process.execPath}', 'cli.js' } } })`,
+  });
+  await nvim.command("Gemini");
+  await shows(nvim, /Type your message/);
+  const unconnected = `vim.api.nvim_exec_autocmds('User', { pattern = 'gemini-bridge.unconnected',
+    data = { terminal = 'gemini', types = true, isAsked = false, hint = 'type it' } })`;
+  await nvim.lua(`for _ = 1, 3 do ${unconnected} end`);
+  const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
+  await nvim.waitFor(() => sent() !== "", "the command", 15_000);
+  t.equal(sent(), "/ide enable\n");
 });
 
 /** The host takes events in their order: it has seen all others when it has answered this one. */

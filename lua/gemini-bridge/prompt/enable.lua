@@ -36,18 +36,32 @@ local function is_command(reading)
   return reading.text == command or vim.startswith(reading.text, command .. "enable")
 end
 
+--- The last attempt in each terminal, by buffer, until its command has left the prompt.
+---@type table<integer, { is_typed: boolean, has_failed: boolean }>
+local attempts = {}
+
 --- Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc first:
---- it opens some time after the prompt, and would treat Enter as "Yes".
+--- it opens some time after the prompt, and would treat Enter as "Yes". Replaces an earlier attempt that has not typed yet,
+--- and leaves one that has: two attempts at once would type the command twice.
 ---@param buf integer
 ---@param drawing gemini_bridge.Drawing
 ---@param is_asked boolean Whether the CLI is going to ask the question.
 ---@param done fun(ok: boolean)
 local function type_into(buf, drawing, is_asked, done)
+  local earlier = attempts[buf]
+  if earlier and earlier.is_typed then
+    return earlier.has_failed and done(false)
+  end
+  local attempt = { is_typed = false, has_failed = false }
+  attempts[buf] = attempt
   local begin, channel = vim.uv.now() + (is_asked and 0 or RECONNECT_DELAY_MS), vim.bo[buf].channel
   local deadline = begin + TIMEOUT_MS
   local asked_at, typed_at, shown_since, entered_at ---@type integer?, integer?, integer?, integer?
   local function look()
-    if not vim.api.nvim_buf_is_valid(buf) or vim.fn.jobwait({ channel }, 0)[1] ~= -1 then
+    if attempts[buf] ~= attempt then
+      return
+    elseif not vim.api.nvim_buf_is_valid(buf) or vim.fn.jobwait({ channel }, 0)[1] ~= -1 then
+      attempts[buf] = nil
       return
     end
     local now, lines = vim.uv.now(), vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false)
@@ -56,6 +70,7 @@ local function type_into(buf, drawing, is_asked, done)
     local reading = screens.read(lines, drawing)
     local is_idle = not is_asking and not screen:find(WORKING, 1, true)
     if now > deadline then
+      attempt.has_failed = true
       return done(false)
     elseif is_asking and now - (asked_at or 0) > REPEAT_MS then
       asked_at = now
@@ -63,6 +78,7 @@ local function type_into(buf, drawing, is_asked, done)
     elseif typed_at then
       shown_since = is_command(reading) and (shown_since or now) or nil
       if entered_at and not shown_since then
+        attempts[buf] = nil
         return done(true)
       elseif
         shown_since
@@ -73,7 +89,7 @@ local function type_into(buf, drawing, is_asked, done)
         vim.fn.chansend(channel, "\r")
       end
     elseif (asked_at or not is_asked and now >= begin) and is_idle and reading.state == "empty" then
-      typed_at, deadline = now, now + SHOW_TIMEOUT_MS
+      typed_at, deadline, attempt.is_typed = now, now + SHOW_TIMEOUT_MS, true
       vim.fn.chansend(channel, COMMAND)
     end
     vim.defer_fn(look, POLL_MS)
