@@ -67,7 +67,13 @@ export function createServices(options: ServicesOptions): Services {
   const used = () => rest.changed(sessions.connected().length > 0);
   const drafts = createDrafts(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(drafts);
-  const { changes, history } = createTracking({ bridge, userFiles, boot, log });
+  const { changes, history } = createTracking({
+    bridge,
+    terminalOf: clients.terminalOf,
+    userFiles,
+    boot,
+    log,
+  });
   const reviews = createReviews({
     bridge,
     log,

@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, changeEvents } from "../contract/changes.ts";
-import type { AgentEvent } from "../contract/hooks.ts";
+import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { realPath, type Sighting, see, seeStill, versionAt } from "../system/sighting.ts";
 import type { UserFiles } from "../system/user-files.ts";
@@ -47,6 +47,8 @@ function summary(done: readonly { path: string; hunks: number }[]): string {
 
 export interface ChangesOptions {
   bridge: Bridge;
+  /** The name of the terminal in which an agent runs, as far as known. */
+  terminalOf(agent: Agent): string | undefined;
   /** What the host before this one knew. */
   memory: ChangeMemory;
   prompts: Prompts;
@@ -57,9 +59,18 @@ export interface ChangesOptions {
 }
 
 export function createChanges(options: ChangesOptions): Changes {
-  const { bridge, memory, prompts, history, userFiles, stateDirectory, log } = options;
+  const { bridge, terminalOf, memory, prompts, history, userFiles, stateDirectory, log } = options;
   const files = createChangedFiles({ bridge, memory, look: (paths) => void inTurn(() => lookAgain(paths)) });
-  const tracker = createTracker({ bridge, files, prompts, history, stateDirectory, inTurn, openPlaces });
+  const tracker = createTracker({
+    bridge,
+    terminalOf,
+    files,
+    prompts,
+    history,
+    stateDirectory,
+    inTurn,
+    openPlaces,
+  });
   let last: Promise<void> = Promise.resolve();
 
   /** One after the other: each says what it means that a file is as it is, before the next one does. */

@@ -29,6 +29,8 @@ export interface Tracker {
 
 export interface TrackerOptions {
   bridge: Pick<Bridge, "tell">;
+  /** The name of the terminal in which an agent runs, as far as known. */
+  terminalOf(agent: Agent): string | undefined;
   files: ChangedFiles;
   prompts: Prompts;
   history: History;
@@ -47,7 +49,7 @@ interface Seen {
 }
 
 export function createTracker(options: TrackerOptions): Tracker {
-  const { bridge, files, prompts, history, openPlaces, inTurn } = options;
+  const { bridge, terminalOf, files, prompts, history, openPlaces, inTurn } = options;
   const commands = createCommands(options.stateDirectory);
   const agents = createAgents({
     gone: () => void inTurn(resolveGone),
@@ -211,7 +213,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     });
     const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
     const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
-    if (changes.length > 0) bridge.tell("turn_changes", { cli, ...counts });
+    if (changes.length > 0) bridge.tell("turn_changes", { cli, terminal: terminalOf(agent), ...counts });
     const [first, ...others] = gaps.get(session) ?? [];
     gaps.delete(session);
     if (first === undefined) return;

@@ -85,7 +85,7 @@ export interface ChangeCalls {
   /** The text of a deleted file, without line breaks. */
   deleted_text: { path: string; lines: string[] };
   /** A turn has ended in which the agent changed files without a review. */
-  turn_changes: { cli: string; files: number; added: number; removed: number };
+  turn_changes: { cli: string; terminal?: string | undefined; files: number; added: number; removed: number };
   /** The newest first. */
   history_show: { id: number; entries: ShownEntry[] };
   /** Both texts of an entry, without line breaks; nothing for no file. */

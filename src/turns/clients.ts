@@ -1,6 +1,7 @@
 /** The connected CLIs as the user sees them: which each is, where it runs, what its agent does. */
 
 import { CLI_NAME } from "../contract/companion.ts";
+import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
 import type { SessionInfo } from "../http/session.ts";
@@ -23,6 +24,8 @@ export interface Clients {
   readonly activity: ClientActivity;
   /** What the user knows a CLI as. */
   labelOf(cli: string): string;
+  /** The name of the terminal in which an agent runs, as far as known. */
+  terminalOf(agent: Agent): string | undefined;
   /** What messages call the client of a session. */
   nameOf(session: Pick<Session, "id" | "info">): { client: string; label: string };
   /** Tells Lua of all that are connected. */
@@ -105,6 +108,10 @@ export function createClients({
     agents,
     activity,
     labelOf,
+    terminalOf(agent) {
+      const id = agents.known(agent);
+      return id === undefined ? undefined : terminals.nameOf(id);
+    },
     nameOf: ({ id, info }) => ({
       client: terminals.nameOf(id) ?? info.name,
       label: labelOf(info.credential),

@@ -1,8 +1,11 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
+import { RunningBridge } from "../support/bridge.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import { descendants } from "../support/processes.ts";
 
 const FIXTURE = join(root, "test/nvim/fixtures/terminal-client.mjs");
 
@@ -77,6 +80,19 @@ t.test("CLIs in several terminals are told apart, also by a host after a crash",
     /Clients {5}Gemini CLI 1\.2\.3 in gemini, connected for \d+ s, no hook heard yet\n {12}Gemini CLI 1\.2\.3 in tests, /,
   );
   t.match(lines, /Reviews {5}b\.txt, from tests\n {12}c\.txt, from gemini\n {12}a\.txt, from Gemini CLI/);
+
+  const family = descendants(
+    Number(await nvim.lua("return require('gemini-bridge.terminal.terminals').get('tests').pid")),
+  );
+  for (const cli of family) {
+    const agent = new HookedAgent(new RunningBridge(t, nvim), `session ${cli}`, cli);
+    await agent.write(`by-${cli}.txt`, "new\n");
+    await agent.done();
+  }
+  await nvim.waitFor(
+    async () => /tests changed 1 file \(\+1 -0\)/.test(await nvim.messages()),
+    "the end of its turn under the terminal's name",
+  );
 
   const { pid } = z
     .object({ pid: z.int() })

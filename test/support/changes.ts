@@ -42,7 +42,13 @@ export class ChangesHost {
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
     const boot = { stateDirectory: join(this.directory, "state"), instance: "1", exclude };
     const userFiles = createUserFiles(createDrafts(join(boot.stateDirectory, "drafts")));
-    const { changes, history } = createTracking({ bridge, userFiles, boot, log });
+    const { changes, history } = createTracking({
+      bridge,
+      terminalOf: () => "gemini-2",
+      userFiles,
+      boot,
+      log,
+    });
     [this.changes, this.history] = [changes, history];
     t.teardown(() => this.changes.close());
   }

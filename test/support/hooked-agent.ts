@@ -9,6 +9,8 @@ export class HookedAgent {
   constructor(
     readonly bridge: RunningBridge,
     readonly session = "a session",
+    /** Of the CLI's process. */
+    readonly pid?: number,
   ) {}
 
   /** Sends what a CLI gives its hook, and waits for the answer. */
@@ -21,7 +23,7 @@ export class HookedAgent {
       timestamp: new Date(++moment).toISOString(),
       ...fields,
     };
-    const response = await fetch(`http://127.0.0.1:${port}/hook`, {
+    const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
       method: "POST",
       headers: { authorization: `Bearer ${content.authToken}`, "content-type": "application/json" },
       body: JSON.stringify(body),

@@ -124,11 +124,11 @@ function M.show(params)
 end
 
 --- One line after a turn that has changed files.
----@param params { cli: string, files: integer, added: integer, removed: integer }
+---@param params { cli: string, terminal?: string, files: integer, added: integer, removed: integer }
 function M.turn_ended(params)
   notify(
     ("%s changed %d %s (+%d -%d): see :GeminiChanges"):format(
-      params.cli,
+      params.terminal or params.cli,
       params.files,
       params.files == 1 and "file" or "files",
       params.added,

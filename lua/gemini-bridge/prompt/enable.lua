@@ -41,8 +41,8 @@ end
 local attempts = {}
 
 --- Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc first:
---- it opens some time after the prompt, and would treat Enter as "Yes". Replaces an earlier attempt that has not typed yet,
---- and leaves one that has: two attempts at once would type the command twice.
+--- it opens some time after the prompt, and would treat Enter as "Yes". Replaces an earlier attempt that has not typed
+--- yet, and leaves one that has: two attempts at once would type the command twice.
 ---@param buf integer
 ---@param drawing gemini_bridge.Drawing
 ---@param is_asked boolean Whether the CLI is going to ask the question.
