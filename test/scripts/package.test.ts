@@ -78,7 +78,7 @@ t.test("a version that differs somewhere is refused, and a new one is written ev
   t.match(readFileSync(join(clone, "extension/gemini-extension.json"), "utf8"), '"version": "7.8.9"');
   t.match(readFileSync(join(clone, "doc/gemini-bridge.txt"), "utf8"), "Version 7.8.9");
   t.match(readFileSync(join(clone, "CHANGELOG.md"), "utf8"), /^## 7\.8\.9, \d{4}-\d\d-\d\d$/m);
-  t.throws(() => version("7.9"), /say --check, or a version/);
+  t.throws(() => version("7.9"), /usage: version\.mjs --check/);
   execFileSync("sed", ["-i.old", "s/7.8.9/7.8.8/", "extension/qwen-extension.json"], { cwd: clone });
-  t.throws(() => version("--check"), /qwen-extension\.json says 7\.8\.8, package\.json 7\.8\.9/);
+  t.throws(() => version("--check"), /qwen-extension\.json has version 7\.8\.8, package\.json has 7\.8\.9/);
 });
