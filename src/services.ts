@@ -85,6 +85,7 @@ export function createServices(options: ServicesOptions): Services {
     remember: (diffs) => remember({ diffs }),
     agreed: changes.agreed,
     history,
+    userFiles,
   });
   const context = createContextPublisher({ bridge, log, sessions, shared: (shared) => report({ shared }) });
   sessions.events

@@ -31,10 +31,13 @@ export const events = {
   /** The user has come to this editor from another program. */
   focused: z.unknown(),
   context: Snapshot,
-  /** The user accepted the text of this `textId`, or a text of their own, read in the tick in which they did. */
+  /**
+   * The user accepted the text of this `textId`, or a text of their own, read in the tick in which they did. `version` is
+   * that of the file on disk at that moment, see src/system/version.ts.
+   */
   diff_accepted: z.union([
-    z.object({ id: DiffId, textId: z.string() }),
-    z.object({ id: DiffId, content: z.string() }),
+    z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
+    z.object({ id: DiffId, content: z.string(), version: z.string().optional() }),
   ]),
   diff_rejected: z.object({ id: DiffId }),
   /** After a pause: whether the user's own buffer of the file holds another text than when the review opened. */
@@ -156,9 +159,10 @@ export interface Calls extends ChangeCalls {
   remember: Memory;
   /**
    * The event that told the outcome of this diff has done its work, and need not be told to another host. When it was
-   * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted.
+   * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted. `problem` is the reason,
+   * if it is not that the CLI is gone.
    */
-  decision_settled: { id: number; delivered: boolean; filePath: string };
+  decision_settled: { id: number; delivered: boolean; filePath: string; problem?: string | undefined };
   /** Answers the text that was accepted, until that decision is settled. */
   decision_read: { id: number };
   consent: Record<string, never>;

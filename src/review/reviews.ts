@@ -1,5 +1,5 @@
 /** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
-import { writeFile } from "node:fs/promises";
+import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
@@ -12,6 +12,9 @@ import type { Session, Sessions } from "../http/sessions.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
+import { realPath, see } from "../system/sighting.ts";
+import type { UserFiles } from "../system/user-files.ts";
+import { isVersionSeen } from "../system/version.ts";
 import { areDropped } from "./dropped-edits.ts";
 import {
   createReviewTable,
@@ -97,6 +100,7 @@ export interface ReviewsOptions {
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
+  userFiles: UserFiles;
 }
 
 export function createReviews(options: ReviewsOptions): Reviews {
@@ -127,29 +131,31 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Takes the user's decision to the session that asked, or carries it out. @param accepted nothing for a rejection */
-  async function decide(id: number, accepted?: (review: Review) => Promise<string>): Promise<void> {
+  /** Takes the user's decision to the session that asked, or carries it out. @param event nothing for a rejection */
+  async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
     const review = table.get(id);
     if (!review) {
       log.info(`review ${id} was decided, but had ended already`);
       return settle(id, true, "");
     }
     move(review, "decided");
-    const content = await accepted?.(review);
+    const content = event && (await acceptedText(review, event));
     const { filePath, sessionId } = review;
     const session = sessions.get(sessionId);
     if (session) move(review, "sent");
     const isOwn = sessionId === OWN;
-    const delivery = isOwn ? write(filePath, content) : session?.deliver(encodeDecision(filePath, content));
+    const delivery = isOwn ? undefined : session?.deliver(encodeDecision(filePath, content));
+    const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
     // While it leaves, and before anything can come that it leads to.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
-    const delivered = (await delivery) ?? false;
+    const problem = await writing;
+    const delivered = isOwn ? problem === undefined : ((await delivery) ?? false);
     move(review, delivered ? "delivered" : "lost");
     review.tell?.(outcomeOf(review, content, delivered));
     log.info(`the decision on review ${id} was ${review.state}`);
-    settle(id, delivered, filePath);
+    settle(id, delivered, filePath, problem);
   }
 
   /** The accepted text. An unedited one stays in the host: Neovim names it by its id instead of sending it back. */
@@ -160,14 +166,27 @@ export function createReviews(options: ReviewsOptions): Reviews {
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
-  /** What the user accepted of a review of ours, which no CLI waits for. */
-  async function write(filePath: string, content: string | undefined): Promise<boolean> {
+  /**
+   * Writes what the user accepted of a review for which no CLI waits.
+   * @param version of the file when the user accepted
+   * @returns why the text was not written
+   */
+  async function write(
+    filePath: string,
+    content: string,
+    version: string | undefined,
+  ): Promise<string | undefined> {
     try {
-      if (content !== undefined) await disk.run(filePath, () => writeFile(filePath, content));
-      return true;
+      const path = await realPath(filePath);
+      const seen = await see(path);
+      const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
+      if (version !== undefined && !isVersionSeen(version, found))
+        return `${basename(path)} has changed since you accepted, and was not written`;
+      await options.userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
+      return undefined;
     } catch (error) {
       log.error(`${filePath} was not written:`, error);
-      return false;
+      return error instanceof Refusal ? error.message : `${basename(filePath)} was not written`;
     }
   }
 
@@ -183,8 +202,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
     );
   }
 
-  function settle(id: number, delivered: boolean, filePath: string): void {
-    bridge.tell("decision_settled", { id, delivered, filePath });
+  function settle(id: number, delivered: boolean, filePath: string, problem?: string): void {
+    bridge.tell("decision_settled", { id, delivered, filePath, problem });
   }
 
   /**
@@ -271,7 +290,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       for (const review of table.all()) review.tell?.("closed");
     },
     handlers: {
-      diff_accepted: (event) => decide(event.id, (review) => acceptedText(review, event)),
+      diff_accepted: (event) => decide(event.id, event),
       diff_rejected: ({ id }) => decide(id),
       original_changed({ id, edited }) {
         const review = table.get(id);

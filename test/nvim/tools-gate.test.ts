@@ -1,5 +1,5 @@
 /** With the gate on, what the editing tools would make of a file is reviewed before it is made. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
@@ -88,6 +88,35 @@ t.test("the gate", async (t) => {
     await waitForReviews(1);
     await nvim.command("GeminiAccept");
     await written("main.js", files["main.js"].replace("BAD", "GOOD"));
+  });
+
+  await t.test("a file that has changed since it was accepted is not overwritten", async (t) => {
+    for (const change of [
+      () => writeFileSync(nvim.path("greet.js"), "newer\n"),
+      () => rmSync(nvim.path("greet.js")),
+    ]) {
+      writeFileSync(nvim.path("greet.js"), files["greet.js"]);
+      await text("diagnostics", { path: "greet.js", settle: true });
+      const answer = text("format", { path: "greet.js" });
+      await waitForReviews(1);
+      const host = await bridge.host();
+      process.kill(host, "SIGSTOP");
+      await nvim.command("GeminiAccept");
+      change();
+      process.kill(host, "SIGCONT");
+      t.match(await answer, "greet.js: accepted, but it could not be written");
+      t.not(
+        existsSync(nvim.path("greet.js")) && onDisk("greet.js"),
+        files["greet.js"].replace("   \n", "\n"),
+      );
+      await nvim.waitFor(
+        async () =>
+          /greet\.js has changed since you accepted.*is kept in buffer \d+/s.test(await nvim.messages()),
+        "the text to be kept",
+      );
+      await nvim.command("messages clear");
+    }
+    writeFileSync(nvim.path("greet.js"), files["greet.js"]);
   });
 
   await t.test("what cannot travel as it is, is refused", async (t) => {

@@ -79,7 +79,7 @@ export class Reviewer {
 
   #accepted(payload: unknown): { id: number; content: string } {
     const event = events.diff_accepted.parse(payload);
-    if ("content" in event) return event;
+    if ("content" in event) return { id: event.id, content: event.content };
     return { id: event.id, content: z.string().parse(this.#texts.get(event.textId)) };
   }
 

@@ -40,12 +40,12 @@ end
 
 --- Sends the user's decision on a review. The decision is kept until the host has settled it, also across a crash.
 ---@param event "diff_accepted"|"diff_rejected"
----@param payload { id: integer, content?: string }
+---@param payload { id: integer, content?: string, version?: string }
 ---@param asker string Name of the CLI for messages.
 ---@param text_id? string Id by which the host knows the content, sent instead of the content.
 function M.decide(event, payload, asker, text_id)
   decisions.add(event, payload, asker)
-  send(event, text_id and { id = payload.id, textId = text_id } or payload)
+  send(event, text_id and { id = payload.id, textId = text_id, version = payload.version } or payload)
 end
 
 return M

@@ -3,7 +3,7 @@ local M = {}
 
 ---@class gemini_bridge.Decision
 ---@field [1] string Event: "diff_accepted" or "diff_rejected".
----@field [2] { id: integer, content?: string } Payload.
+---@field [2] { id: integer, content?: string, version?: string } Payload.
 
 ---@type gemini_bridge.Decision[]
 local undelivered = {}
@@ -14,7 +14,7 @@ local memory ---@type { sessions: table[], diffs: { id: integer, filePath: strin
 
 --- Keeps a decision until the host has settled it.
 ---@param event string
----@param payload { id: integer, content?: string }
+---@param payload { id: integer, content?: string, version?: string }
 ---@param asker string Name of the CLI for messages.
 function M.add(event, payload, asker)
   undelivered[#undelivered + 1] = { event, payload }

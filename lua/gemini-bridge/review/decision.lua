@@ -107,7 +107,10 @@ local function conclude(review, outcome, when, event, content)
   end
   if event then
     local text_id = content == review.proposed and review.text_id or nil
-    channel.decide(event, { id = review.id, content = content }, review.label, text_id)
+    -- The decision is about the file as it is now: a later version of it must not be overwritten.
+    local version = event == "diff_accepted" and path.version(review.filePath) or nil
+    local payload = { id = review.id, content = content, version = version }
+    channel.decide(event, payload, review.label, text_id)
   end
   M.opened(review)
   emit(outcome, review)

@@ -10,13 +10,15 @@ local M = {}
 ---@param decision gemini_bridge.Decision
 ---@param asker string
 ---@param file string
-local function tell(decision, asker, file)
+---@param problem? string A sentence without its full stop: why an accepted text was not written.
+local function tell(decision, asker, file, problem)
   local event, content = decision[1], decision[2].content
   local shown = path.display(file, 20)
   if event == "diff_accepted" then
     safely.run(function()
       local buf = kept.keep(file, content or "")
-      notify(("%s is gone; accepted %s is kept in buffer %d"):format(asker, shown, buf), "warn")
+      local reason = problem or ("%s is gone"):format(asker)
+      notify(("%s; accepted %s is kept in buffer %d"):format(reason, shown, buf), "warn")
     end)
   elseif event == "diff_rejected" then
     notify(("%s is gone; it missed that you rejected %s"):format(asker, shown), "warn")
@@ -24,11 +26,11 @@ local function tell(decision, asker, file)
 end
 
 --- The host is done with a decision; it has arrived, or never will.
----@param params { id: integer, delivered: boolean, filePath: string }
+---@param params { id: integer, delivered: boolean, filePath: string, problem?: string }
 function M.settled(params)
   local decision, asker = decisions.take(params.id)
   if decision and asker and not params.delivered then
-    tell(decision, asker, params.filePath)
+    tell(decision, asker, params.filePath, params.problem)
   end
 end
 
