@@ -107,7 +107,12 @@ export function createServices(options: ServicesOptions): Services {
 
   let gate = boot.gate;
   const { propose } = reviews;
-  const following = { listener: changes.listener, isGated: (cli: string) => isGated(cli, gate), propose };
+  const following = {
+    listener: changes.listener,
+    isGated: (cli: string) => isGated(cli, gate),
+    propose,
+    userFiles,
+  };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
   /** Not awaited: the agent must not wait for a look at its connections. */
   const hear = ({ agent }: AgentEvent): void =>

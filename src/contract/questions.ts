@@ -35,6 +35,13 @@ export type Diagnostic = z.infer<typeof Diagnostic>;
 const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.string() });
 export type Server = z.infer<typeof Server>;
 
+/** The texts that a language server knew when it was asked for edits; `at` is Unix milliseconds. */
+const Moment = z.object({
+  at: z.number(),
+  ticks: list(z.object({ path: z.string(), tick: z.number().int() })),
+});
+export type Moment = z.infer<typeof Moment>;
+
 /** Each question's answer, as it arrives. */
 export const answers = {
   buffers: z.object({ buffers: list(Buffer) }),
@@ -75,7 +82,11 @@ export const answers = {
   }),
   servers: z.object({ servers: list(Server) }),
   /** What the server has answered, not looked at; `total` counts the items of lists that were cut. */
-  request: z.object({ result: z.unknown().optional(), total: z.number().int().optional() }),
+  request: z.object({
+    result: z.unknown().optional(),
+    total: z.number().int().optional(),
+    moment: Moment.optional(),
+  }),
   /** `silent`: some have read the newest text, and have published nothing for a while. */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
@@ -104,10 +115,11 @@ export const answers = {
     insertSpaces: z.boolean(),
     diagnostics: list(z.unknown()),
   }),
-  /** What the files would hold. */
+  /** What the files would hold, for a review. */
   preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
-  /** So many files were changed and written; `problem` is why the next one was not. */
-  apply_edits: z.object({ done: z.number().int(), problem: z.string().optional() }),
+  /** The bytes that the file holds and is to hold, as base64; `tick` stands for the buffer's new text. */
+  apply_edit: z.object({ tick: z.number().int(), before: z.base64(), after: z.base64() }),
+  finish_edit: z.unknown(),
   tell_written: z.unknown(),
 } as const;
 
@@ -117,7 +129,12 @@ export type AnswerTo<N extends QuestionName> = z.infer<(typeof answers)[N]>;
 /** What is to become of a file: text edits of the language server protocol. */
 export interface FileEdits {
   path: string;
+  /** That of its buffer when the server was asked. */
   tick?: number | undefined;
+  /** That of the document which the server names. */
+  version?: number | undefined;
+  /** When the server was asked (Unix milliseconds), which has read the file itself where it has no buffer. */
+  since?: number | undefined;
   edits: { range: { start: Position; end: Position }; newText: string }[];
 }
 
@@ -154,6 +171,8 @@ export interface Questions {
     params: Record<string, unknown>;
     timeout: number;
     limit: number;
+    /** The answer is to say which texts it belongs to. */
+    isEdit: boolean;
   };
   /** Waits until the language servers have caught up with what is on disk. */
   settle: { paths: readonly string[]; timeout: number };
@@ -162,10 +181,15 @@ export interface Questions {
   /** Shows a file in an ordinary window; the focus stays. */
   open_file: { path: string; line?: number | undefined };
   edit_context: { path: string; line?: number | undefined };
-  /** Like `apply_edits`, and changes nothing. */
-  preview_edits: { files: readonly FileEdits[]; encoding: string };
-  /** Changes no file when one of them has unsaved changes, or another text than its `tick` stands for. */
-  apply_edits: { files: readonly FileEdits[]; encoding: string };
+  /**
+   * Fails if one of the files has unsaved changes, another text than the edits belong to, or an encoding that does not
+   * have all characters; changes nothing.
+   */
+  preview_edits: { files: readonly FileEdits[]; encoding: string; isReview: boolean };
+  /** Edits the file's buffer; the file is to be written next, which `finish_edit` tells. */
+  apply_edit: { file: FileEdits; encoding: string };
+  /** Not `written`: the edit of the buffer is taken back. */
+  finish_edit: { path: string; tick: number; written: boolean };
   /** Nobody has been told yet that these were written. */
   tell_written: { paths: readonly string[] };
   set_quickfix: { title: string; items: { path: string; line: number; text: string }[] };

@@ -28,7 +28,7 @@ export async function reviewEdits(
   { ask, editing, workspace }: Pick<Scene, "ask" | "editing" | "workspace">,
   patience = PATIENCE,
 ): Promise<Answer> {
-  const { texts } = await ask("preview_edits", { files, encoding });
+  const { texts } = await ask("preview_edits", { files, encoding, isReview: true });
   const late = new AbortController();
   const end = delay(patience, "open" as const, { signal: late.signal, ref: false }).catch(
     () => "open" as const,

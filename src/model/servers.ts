@@ -1,7 +1,7 @@
 /** Asks all language servers of a document, or all there are, the same. */
 
 import { Refusal } from "../base/refusal.ts";
-import type { Server } from "../contract/questions.ts";
+import type { Moment, Server } from "../contract/questions.ts";
 import { oneLine } from "./format.ts";
 import { encode, findSymbol } from "./lsp.ts";
 import type { Scene } from "./tool.ts";
@@ -9,6 +9,8 @@ import type { Scene } from "./tool.ts";
 export interface Answered {
   server: Server;
   result: unknown;
+  /** Of an answer with edits: the texts that it belongs to. */
+  moment?: Moment | undefined;
 }
 
 export interface Replies {
@@ -41,12 +43,12 @@ export async function askServers(
     servers.map(async (server) => {
       try {
         const limit = isEdit ? MAX_EDITS : MAX_ITEMS;
-        const question = { server: server.id, path, method, params: params(server), timeout, limit };
-        const { result, total } = await ask("request", question);
+        const question = { server: server.id, path, method, params: params(server), timeout, limit, isEdit };
+        const { result, total, moment } = await ask("request", question);
         if (total !== undefined && isEdit)
           throw new Refusal(`${server.name} wants ${total} edits, more than are made at once`);
         if (total !== undefined) replies.remarks.push(`${server.name} has found ${total} in all.`);
-        replies.answered.push({ server, result });
+        replies.answered.push({ server, result, moment });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
         replies.remarks.push(`${oneLine(error.message)}.`);

@@ -1,14 +1,15 @@
 /** What a language server wants to change: checked as a whole before anything is changed. */
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
-import type { FileEdits, Server } from "../contract/questions.ts";
+import type { FileEdits, Moment, Server } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import { pathOf, Range } from "./lsp.ts";
 import { reviewEdits } from "./review-edits.ts";
 import type { Answer, Scene } from "./tool.ts";
 
 const TextEdit = z.object({ range: Range, newText: z.string() });
-const DocumentEdit = z.object({ textDocument: z.object({ uri: z.string() }), edits: z.array(TextEdit) });
+const Document = z.object({ uri: z.string(), version: z.number().int().nullish() });
+const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
 const WorkspaceEdit = z.object({
   changes: z.record(z.string(), z.array(TextEdit)).nullish(),
   /** Anything else than a document's edits makes, renames or deletes files. */
@@ -22,24 +23,35 @@ export function formatEdits(result: unknown): FileEdits["edits"] {
   return parsed.data ?? [];
 }
 
+/** Notes which text of a file edits belong to. */
+export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits {
+  const tick = file.tick ?? moment?.ticks.find(({ path }) => path === file.path)?.tick;
+  return { ...file, tick, since: moment?.at };
+}
+
 /**
  * @param result a `WorkspaceEdit`
+ * @param moment when the server was asked for it
  * @throws {Refusal} when it is none, or does more than to change the text of files that the model may see
  */
-export async function workspaceEdits(result: unknown, { workspace }: Scene): Promise<FileEdits[]> {
+export async function workspaceEdits(
+  result: unknown,
+  moment: Moment | undefined,
+  { workspace }: Scene,
+): Promise<FileEdits[]> {
   const parsed = WorkspaceEdit.safeParse(result ?? {});
   if (!parsed.success)
     throw new Refusal("The language server wants to make, move or delete files, or answered with no edits");
   const { changes, documentChanges } = parsed.data;
   const found = documentChanges
-    ? documentChanges.map(({ textDocument, edits }) => [textDocument.uri, edits] as const)
-    : Object.entries(changes ?? {});
+    ? documentChanges.map(({ textDocument, edits }) => ({ ...textDocument, edits }))
+    : Object.entries(changes ?? {}).map(([uri, edits]) => ({ uri, edits, version: undefined }));
   const files = new Map<string, FileEdits>();
-  for (const [uri, edits] of found) {
+  for (const { uri, edits, version } of found) {
     const path = pathOf(uri);
     if (path === undefined) throw new Refusal("The language server wants to change what is no file");
-    const file = files.get(path) ?? { path: await workspace.file(path), edits: [] };
-    files.set(path, { ...file, edits: [...file.edits, ...edits] });
+    const file = files.get(path) ?? editsAt(moment, { path: await workspace.file(path), edits: [] });
+    files.set(path, { ...file, version: version ?? file.version, edits: [...file.edits, ...edits] });
   }
   return [...files.values()].filter(({ edits }) => edits.length > 0);
 }
@@ -53,19 +65,45 @@ export async function applyEdits(
   const { ask, workspace, editing } = scene;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
   if (editing.isGated) return reviewEdits(files, encoding, scene);
+  // All files are looked at before the first is changed.
+  await ask("preview_edits", { files, encoding, isReview: false });
   const paths = files.map(({ path }) => path);
-  const { done, problem } = await editing.follow(paths, () => ask("apply_edits", { files, encoding }));
-  const changed = files.slice(0, done);
+  const changed: FileEdits[] = [];
+  const problem = await editing.follow(paths, async () => {
+    for (const file of files) {
+      try {
+        await applyTo(file, encoding, scene);
+        changed.push(file);
+      } catch (error) {
+        if (error instanceof Refusal) return error.message;
+        throw error;
+      }
+    }
+    return undefined;
+  });
+  if (problem !== undefined && changed.length === 0) throw new Refusal(problem);
   await ask("tell_written", { paths: changed.map(({ path }) => path) });
   const lines = changed.map(({ path, edits }) => `${workspace.label(path)}: ${count(edits.length, "edit")}`);
-  const heading = `${count(done, "file")} changed and written.`;
+  const heading = `${count(changed.length, "file")} changed and written.`;
+  const rest = problem === undefined ? [] : [`The others were not: ${problem}`];
   return {
-    text: [heading, ...lines, ...(problem === undefined ? [] : [`The others were not: ${problem}`])].join(
-      "\n",
-    ),
+    text: [heading, ...lines, ...rest].join("\n"),
     structured: {
       files: changed.map(({ path, edits }) => ({ path: workspace.name(path), edits: edits.length })),
     },
     links: changed.map(({ path }) => path),
   };
+}
+
+/** Edits the buffer and writes the file, or neither. @throws {Refusal} */
+async function applyTo(file: FileEdits, encoding: string, { ask, editing }: Scene): Promise<void> {
+  const { path } = file;
+  const { tick, before, after } = await ask("apply_edit", { file, encoding });
+  let written = false;
+  try {
+    await editing.write(path, Buffer.from(before, "base64"), Buffer.from(after, "base64"));
+    written = true;
+  } finally {
+    await ask("finish_edit", { path, tick, written });
+  }
 }

@@ -63,6 +63,16 @@ t.test("tools that edit", async (t) => {
     await undoAll();
   });
 
+  await t.test("two edits at once are two, each undone by itself", async (t) => {
+    for (const name of ["one.js", "two.js"]) writeFileSync(nvim.path(name), "const a = 1;  \n".repeat(300));
+    await Promise.all(["one.js", "two.js"].map((path) => text("format", { path })));
+    for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;\n".repeat(300));
+    await nvim.waitFor(async () => (await changes()).length === 2, "both to be listed");
+    await undoAll();
+    for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;  \n".repeat(300));
+    for (const name of ["one.js", "two.js"]) rmSync(nvim.path(name));
+  });
+
   await t.test("code actions", async (t) => {
     await text("diagnostics", { path: "main.js", settle: true });
     const listed = await text("code_actions", { path: "main.js", line: 2 });
@@ -104,6 +114,75 @@ t.test("tools that edit", async (t) => {
     t.equal(onDisk("main.js"), FILES["main.js"]);
     writeFileSync(nvim.path(".geminiignore"), "");
   });
+});
+
+t.test("an edit that belongs to an earlier text is not made", async (t) => {
+  const bridge = await startBridge(t, {
+    files: FILES,
+    args: ["main.js", "greet.js"],
+    init: languageServer("late"),
+  });
+  const { nvim } = bridge;
+  const { refusal, text } = await connectEditorClient(t, bridge);
+  const onDisk = (name: string) => readFileSync(nvim.path(name), "utf8");
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
+  await nvim.command("buffer greet.js");
+  await nvim.command("buffer main.js");
+  await text("symbols", { path: "other.js" });
+  const asked = () =>
+    nvim.waitFor(
+      "vim.iter(vim.lsp.get_clients()):any(function(client) return next(client.requests) ~= nil end)",
+      "the server to be asked",
+    );
+
+  for (const name of ["main.js", "greet.js"]) {
+    const answer = refusal("rename", rename);
+    await asked();
+    await nvim.input(`:buffer ${name}<CR>ggO// mine<Esc>:write<CR>`);
+    t.match(await answer, `${name} has changed meanwhile: ask again`);
+    t.equal(onDisk(name), `// mine${name === "main.js" ? "\r" : ""}\n${FILES[name as "main.js"]}`);
+    t.equal(onDisk("other.js"), FILES["other.js"], "no other file was changed");
+    await nvim.input(":1delete<CR>:write<CR>");
+    await nvim.waitFor(() => !onDisk(name).includes("mine"), "the text as it was");
+  }
+
+  const answer = refusal("format", { path: "greet.js" });
+  await asked();
+  await nvim.input(":buffer greet.js<CR>ggO// mine<Esc>:write<CR>");
+  t.match(await answer, "greet.js has changed meanwhile: ask again");
+
+  const third = refusal("rename", rename);
+  await asked();
+  writeFileSync(nvim.path("other.js"), "greet('Eve');\n");
+  await nvim.input(":buffer main.js<CR>:write<CR>");
+  t.match(await third, "other.js has changed meanwhile: ask again", "of a file that is not open, too");
+});
+
+t.test("files keep their encoding and their end", async (t) => {
+  const files = {
+    "old.js": Buffer.from("greet('J\xfcrg');\n", "latin1"),
+    "main.js": "greet('Ada');",
+    "wide.js": Buffer.from("\uFEFFgreet('Zo\u00eb');\n", "utf16le"),
+  };
+  const bridge = await startBridge(t, { args: ["main.js"], init: languageServer() });
+  const { nvim } = bridge;
+  for (const [name, bytes] of Object.entries(files)) writeFileSync(nvim.path(name), bytes);
+  await nvim.command("edit! main.js | edit wide.js | edit main.js");
+  const { refusal, text } = await connectEditorClient(t, bridge);
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "名前" };
+  const onDisk = (name: string) => readFileSync(nvim.path(name));
+  t.match(
+    await refusal("rename", rename),
+    "old.js is written as latin1, which does not have all its characters",
+  );
+  for (const [name, bytes] of Object.entries(files)) t.ok(onDisk(name).equals(Buffer.from(bytes)), name);
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+
+  await text("rename", { ...rename, new_name: "gr\u00fc\u00df" });
+  t.equal(onDisk("old.js").toString("latin1"), "gr\xfc\xdf('J\xfcrg');\n");
+  t.equal(onDisk("main.js").toString(), "gr\u00fc\u00df('Ada');", "no line break is added");
+  const wide = onDisk("wide.js").toString("utf16le");
+  t.equal(wide, "\uFEFFgr\u00fc\u00df('Zo\u00eb');\n");
 });
 
 t.test("edits of a server that lies", async (t) => {

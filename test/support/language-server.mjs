@@ -1,6 +1,6 @@
 // A small language server for tests: a line that holds BAD is an error, `function name` is a symbol, and every word
 // of the .js files in its root is a reference to it.
-// usage: node language-server.mjs normal|slow|crashing|lying [milliseconds until diagnostics are published]
+// usage: node language-server.mjs normal|slow|late|crashing|lying [milliseconds until diagnostics are published]
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -48,7 +48,7 @@ const answers = {
   initialize({ rootUri }) {
     if (rootUri) root = fileURLToPath(rootUri);
     const capabilities = {
-      textDocumentSync: 1,
+      textDocumentSync: { openClose: true, change: 1, save: true },
       hoverProvider: true,
       definitionProvider: true,
       referencesProvider: true,
@@ -137,18 +137,23 @@ function publish(uri) {
   );
 }
 
+/** Answers of a late server, which come when a file was saved. */
+const held = [];
+
 function receive({ id, method, params }) {
   if (method === "textDocument/didOpen") documents.set(params.textDocument.uri, params.textDocument.text);
   if (method === "textDocument/didChange")
     documents.set(params.textDocument.uri, params.contentChanges[0].text);
   if (method === "textDocument/didOpen" || method === "textDocument/didChange")
     publish(params.textDocument.uri);
+  if (method === "textDocument/didSave") for (const answer of held.splice(0)) answer();
   if (method === "exit") process.exit(0);
   if (id === undefined || method === undefined) return;
   const isAsked = method !== "initialize" && method !== "shutdown";
   if (isAsked && mode === "slow") return;
   if (isAsked && mode === "crashing") process.exit(1);
   const result = isAsked && mode === "lying" ? lies : answers[method]?.(params);
+  if (mode === "late" && /rename|formatting/.test(method)) return void held.push(() => send({ id, result }));
   send(result === undefined ? { id, error: { code: -32601, message: `no ${method}` } } : { id, result });
 }
 

@@ -13,7 +13,8 @@ const workspace = {
 const files = [{ path: "/w/a.js", edits: [] }];
 
 function review(propose: () => Promise<"accepted">, patience?: number) {
-  const editing = { isGated: true, propose, follow: () => Promise.reject(new Error("nothing is followed")) };
+  const never = () => Promise.reject(new Error("nothing is written"));
+  const editing = { isGated: true, propose, follow: never, write: never };
   return reviewEdits(files, "utf-16", { ask, editing, workspace }, patience);
 }
 

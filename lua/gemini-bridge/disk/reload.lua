@@ -156,6 +156,18 @@ function M.now(buf)
   end
 end
 
+--- The host has written to the file what a buffer held.
+---@param buf integer
+---@param tick integer The changedtick of that text: what the user has typed since stays unsaved.
+function M.saved(buf, tick)
+  versions[buf] = path.version(vim.api.nvim_buf_get_name(buf))
+  local is_typed = vim.api.nvim_buf_get_changedtick(buf) ~= tick
+  vim.api.nvim_buf_call(buf, function()
+    take_for_written(buf)
+  end)
+  vim.bo[buf].modified = is_typed
+end
+
 --- An agent has written a file, or may have.
 ---@param params { path: string } Absolute.
 function M.written(params)

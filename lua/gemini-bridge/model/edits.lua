@@ -1,6 +1,8 @@
---- Carries out what a language server proposes: in buffers, each with one undo, and on disk.
+--- Carries out what a language server proposes: in buffers, each with one undo. The host writes the files.
+local apply = require("gemini-bridge.disk.apply")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
+local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
 local slices = require("gemini-bridge.editor.slices")
 local text = require("gemini-bridge.review.text")
@@ -8,13 +10,20 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Between two files; see slices.lua (milliseconds).
-local PAUSE = 1
+--- Pause between two files, in which the editor takes keys (ms).
+local PAUSE_MS = 1
+
+--- The options on which the bytes of a buffer depend.
+local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
 ---@class gemini_bridge.FileEdits
 ---@field path string Absolute.
 ---@field tick? integer The buffer's changedtick that the edits belong to, where it is known.
+---@field version? integer The version of the document that they belong to, where the language server says it.
+---@field since? number When the language server was asked (Unix milliseconds).
 ---@field edits table[] Text edits of the language server protocol.
+
+---@alias gemini_bridge.EditParams { file: gemini_bridge.FileEdits, encoding: string }
 
 --- What a server is told beside the place: how the buffer is indented, and what is wrong on a line.
 ---@param params { path: string, line?: integer }
@@ -36,116 +45,206 @@ function M.context(params, answer)
   })
 end
 
+--- Whether a file was written on disk after a moment.
+---@param path string
+---@param since number Unix milliseconds.
+---@return boolean
+local function is_newer(path, since)
+  local stat = vim.uv.fs_stat(path)
+  return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
+end
+
+--- Whether the buffer holds another text than the one that the edits belong to.
+---@param file gemini_bridge.FileEdits
+---@param buf integer
+---@return boolean
+local function is_other(file, buf)
+  if file.tick then
+    return file.tick ~= vim.api.nvim_buf_get_changedtick(buf)
+  end
+  return file.since ~= nil and is_newer(file.path, file.since)
+end
+
 --- Raises a sentence when a file must not be edited now.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)
   local buf = documents.load(file.path)
   local name = disk.display(file.path)
+  local told = vim.lsp.util.buf_versions[buf]
   if vim.bo[buf].modified then
     error(("%s has unsaved changes: ask the user to write or to drop them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s cannot be changed in Neovim"):format(name), 0)
-  elseif file.tick and file.tick ~= vim.api.nvim_buf_get_changedtick(buf) then
+  elseif is_other(file, buf) or (file.version and told and told ~= file.version) then
     error(("%s has changed meanwhile: ask again"):format(name), 0)
   end
   return buf
 end
 
---- Ends an undo step: without it, what the user has not come between is undone with what came before.
-local function end_undo_step()
-  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
-end
-
+--- Makes a buffer with the text of another one, and does something with it.
+---@generic T
 ---@param buf integer
----@param edits table[]
----@param encoding string
-local function edit(buf, edits, encoding)
-  vim.api.nvim_buf_call(buf, function()
-    end_undo_step()
-    vim.lsp.util.apply_text_edits(edits, buf, encoding)
-    end_undo_step()
-    -- What the user's autocommands do with a file that they write is no part of these edits.
-    vim.cmd("silent noautocmd keepalt keepjumps lockmarks write!")
+---@param act fun(copy: integer): T
+---@return T
+local function with_copy(buf, act)
+  local copy = window.create_buffer(false, true)
+  local ok, result = pcall(function()
+    vim.api.nvim_buf_set_lines(copy, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
+    for _, name in ipairs(OPTIONS) do
+      vim.bo[copy][name] = vim.bo[buf][name]
+    end
+    vim.bo[copy].fixendofline = false
+    return act(copy)
+  end)
+  window.delete_buffer(copy)
+  if not ok then
+    error(result, 0)
+  end
+  return result
+end
+
+--- Whether the bytes stand for the text of a buffer: Neovim writes another character in place of one that the encoding
+--- does not have.
+---@param copy integer
+---@param bytes string
+---@return boolean
+local function is_faithful(copy, bytes)
+  local encoding = vim.bo[copy].fileencoding
+  if encoding == "" or encoding == "utf-8" then
+    return true
+  end
+  local decoded = vim.iconv(bytes, encoding, "utf-8")
+  return decoded ~= nil and (decoded:gsub("^\239\187\191", "")) == (text.read(copy):gsub("^\239\187\191", ""))
+end
+
+--- The bytes that Neovim would write. Raises a sentence when a character has no place in the file's encoding.
+---@param copy integer
+---@param name string
+---@return string
+local function bytes_of(copy, name)
+  local file = vim.fn.tempname()
+  local ok, problem = pcall(vim.api.nvim_buf_call, copy, function()
+    vim.cmd("silent noautocmd keepalt keepjumps lockmarks write " .. vim.fn.fnameescape(file))
+  end)
+  local bytes = ok and disk.bytes(file)
+  vim.fn.delete(file)
+  if not bytes then
+    error(("the new text of %s cannot be written: %s"):format(name, tostring(problem)), 0)
+  elseif not is_faithful(copy, bytes) then
+    local encoding = vim.bo[copy].fileencoding
+    error(("%s is written as %s, which does not have all its characters"):format(name, encoding), 0)
+  end
+  return bytes
+end
+
+--- Edits a copy of the buffer.
+---@generic T
+---@param params gemini_bridge.EditParams
+---@param take fun(buf: integer, copy: integer, before: string, after: string): T
+---@return T
+local function edit_copy(params, take)
+  local file = params.file
+  local buf, name = check(file), disk.display(file.path)
+  return with_copy(buf, function(copy)
+    local before = bytes_of(copy, name)
+    vim.lsp.util.apply_text_edits(file.edits, copy, params.encoding)
+    return take(buf, copy, before, bytes_of(copy, name))
   end)
 end
 
---- The bytes that a file would hold. Raises a sentence for those that cannot travel.
----@param file gemini_bridge.FileEdits
----@param encoding string
+--- The text that a file would hold, for a review. Raises a sentence for one that cannot be reviewed.
+---@param params gemini_bridge.EditParams
 ---@return string
-local function preview(file, encoding)
-  local buf = check(file)
-  local options = vim.bo[buf]
-  local scratch = window.create_buffer(false, true)
-  local ok, result = pcall(function()
-    vim.api.nvim_buf_set_lines(scratch, 0, -1, true, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
-    for _, name in ipairs({ "fileformat", "endofline", "bomb" }) do
-      vim.bo[scratch][name] = options[name]
+local function preview(params)
+  return edit_copy(params, function(buf, _, _, after)
+    local encoding = vim.bo[buf].fileencoding
+    if not ((encoding == "" or encoding == "utf-8") and disk.is_utf8(after)) then
+      error(("%s is not UTF-8: its change cannot be reviewed"):format(disk.display(params.file.path)), 0)
     end
-    vim.lsp.util.apply_text_edits(file.edits, scratch, encoding)
-    return text.read(scratch)
+    return after
   end)
-  window.delete_buffer(scratch)
-  local is_utf8 = options.fileencoding == "" or options.fileencoding == "utf-8"
-  if ok and not (is_utf8 and disk.is_utf8(result)) then
-    error(("%s is not UTF-8: its change cannot be reviewed"):format(disk.display(file.path)), 0)
-  end
-  return ok and result or error(result, 0)
 end
 
 --- Does something with each file, each in a turn of the editor's own and only when that is safe.
 ---@param files gemini_bridge.FileEdits[]
 ---@param act fun(file: gemini_bridge.FileEdits)
----@param done fun(count: integer, problem?: string) With the number of files for which it was done.
+---@param done fun(problem?: string)
 local function one_by_one(files, act, done)
   local count = 0
   local function step()
     safely.run(function()
       local ok, problem = pcall(act, files[count + 1])
-      count = count + (ok and 1 or 0)
+      count = count + 1
       if not ok or count == #files then
-        return done(count, not ok and tostring(problem) or nil)
+        return done(not ok and tostring(problem) or nil)
       end
-      vim.defer_fn(step, PAUSE)
+      vim.defer_fn(step, PAUSE_MS)
     end)
   end
   step()
 end
 
 --- What files would hold after edits. Nothing changes.
----@param params { files: gemini_bridge.FileEdits[], encoding: string }
+---@param params { files: gemini_bridge.FileEdits[], encoding: string, isReview: boolean }
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
   local texts = {}
   one_by_one(params.files, function(file)
-    texts[#texts + 1] = { path = file.path, content = preview(file, params.encoding) }
-  end, function(_, problem)
+    local one = { file = file, encoding = params.encoding }
+    if params.isReview then
+      texts[#texts + 1] = { path = file.path, content = preview(one) }
+    else
+      edit_copy(one, function() end)
+    end
+  end, function(problem)
     answer(not problem and { texts = texts } or nil, problem)
   end)
 end
 
---- All files are looked at before the first is changed, and each once more just before that.
----@param params { files: gemini_bridge.FileEdits[], encoding: string }
+local function end_undo_step()
+  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
+end
+
+--- Edits a buffer in the tick in which it is checked, and answers what its file holds and is to hold, as base64.
+---@param params gemini_bridge.EditParams
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
-  local files = {}
-  one_by_one(params.files, function(file)
-    local tick = vim.api.nvim_buf_get_changedtick(check(file))
-    files[#files + 1] = { path = file.path, tick = tick, edits = file.edits }
-  end, function(_, problem)
-    local ok, late = pcall(vim.tbl_map, check, problem and {} or files)
-    if problem or not ok then
-      return answer(nil, problem or tostring(late))
-    end
-    one_by_one(files, function(file)
-      edit(check(file), file.edits, params.encoding)
-    end, function(done, failure)
-      if done == 0 then
-        return answer(nil, failure)
-      end
-      answer({ done = done, problem = failure })
+  safely.run(function()
+    local ok, result = pcall(edit_copy, params, function(buf, copy, before, after)
+      vim.api.nvim_buf_call(buf, function()
+        end_undo_step()
+        apply(buf, copy)
+        vim.bo[buf].endofline = vim.bo[copy].endofline
+        vim.bo[buf].modified = true -- the file does not hold it yet
+        end_undo_step()
+      end)
+      local tick = vim.api.nvim_buf_get_changedtick(buf)
+      return { tick = tick, before = vim.base64.encode(before), after = vim.base64.encode(after) }
     end)
+    if ok then
+      answer(result)
+    else
+      answer(nil, tostring(result))
+    end
+  end)
+end
+
+--- The file of an edited buffer was written, or was not: the edit is then taken back, unless the user has typed since.
+---@param params { path: string, tick: integer, written: boolean }
+---@param answer gemini_bridge.Answer
+function M.finish(params, answer)
+  safely.run(function()
+    local buf = disk.buffer(params.path)
+    if buf and params.written then
+      reload.saved(buf, params.tick)
+    elseif buf and vim.api.nvim_buf_get_changedtick(buf) == params.tick then
+      vim.api.nvim_buf_call(buf, function()
+        vim.cmd("silent noautocmd undo")
+      end)
+      vim.bo[buf].modified = false
+    end
+    answer(vim.empty_dict())
   end)
 end
 

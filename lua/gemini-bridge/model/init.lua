@@ -44,7 +44,8 @@ local questions = {
   set_quickfix = show.set_quickfix,
   edit_context = edits.context,
   preview_edits = edits.preview,
-  apply_edits = edits.apply,
+  apply_edit = edits.apply,
+  finish_edit = edits.finish,
   tell_written = edits.tell_written,
 }
 

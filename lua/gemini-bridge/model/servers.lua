@@ -125,7 +125,33 @@ function M.await(client, question, finish)
   end)
 end
 
----@param params { server: integer, path?: string, method: string, params: table, timeout: integer, limit: integer }
+--- The texts that a server knows, when it is asked for edits: an edit of any other text would be mixed with it.
+---@param client vim.lsp.Client
+---@return { at: number, ticks: { path: string, tick: integer }[] }
+local function moment_of(client)
+  local ticks = {}
+  for buf in pairs(client.attached_buffers) do
+    -- Of other buffers than the one that it is asked about, Neovim may not have told the last keys.
+    pcall(function()
+      require("vim.lsp._changetracking").flush(client, buf)
+    end)
+    ticks[#ticks + 1] =
+      { path = vim.api.nvim_buf_get_name(buf), tick = vim.api.nvim_buf_get_changedtick(buf) }
+  end
+  local seconds, microseconds = vim.uv.gettimeofday()
+  return { at = seconds * 1000 + microseconds / 1000, ticks = ticks }
+end
+
+---@class gemini_bridge.ServerQuestion
+---@field server integer
+---@field path? string
+---@field method string
+---@field params table
+---@field timeout integer
+---@field limit integer
+---@field isEdit boolean
+
+---@param params gemini_bridge.ServerQuestion
 ---@param answer gemini_bridge.Answer
 function M.request(params, answer)
   local client = vim.lsp.get_client_by_id(params.server)
@@ -141,6 +167,7 @@ function M.request(params, answer)
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
+  local moment = params.isEdit and moment_of(client) or nil
   M.await(client, question, function(problem, result)
     if problem then
       return answer(nil, problem)
@@ -151,6 +178,7 @@ function M.request(params, answer)
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,
+      moment = moment,
     })
   end)
 end

@@ -1,7 +1,7 @@
 /** Code actions: what language servers offer to do on a line. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
-import type { Server } from "../../contract/questions.ts";
+import type { Moment, Server } from "../../contract/questions.ts";
 import { count, oneLine } from "../format.ts";
 import { askServers } from "../servers.ts";
 import { defineTool } from "../tool.ts";
@@ -33,6 +33,7 @@ interface Offered {
   path: string;
   tick: number;
   server: Server;
+  moment: Moment | undefined;
   action: z.infer<typeof Action>;
 }
 
@@ -75,12 +76,14 @@ export const codeActions = defineTool({
       { method: METHOD, path, params, isEdit: true },
       scene,
     );
-    const actions = answered.flatMap(({ server, result }) =>
+    const actions = answered.flatMap(({ server, result, moment }) =>
       (Array.isArray(result) ? result : []).slice(0, limits.items).flatMap((value) => {
         const parsed = Action.safeParse(value);
         if (!parsed.success) return [];
         const { title, kind } = parsed.data;
-        return [{ id: offer({ path, tick, server, action: parsed.data }), title: oneLine(title), kind }];
+        return [
+          { id: offer({ path, tick, server, moment, action: parsed.data }), title: oneLine(title), kind },
+        ];
       }),
     );
     if (attached === 0) remarks.push(`No language server for ${name}.`);
@@ -104,13 +107,12 @@ export const applyCodeAction = defineTool({
     const { server, action, tick } = one;
     const path = await scene.workspace.file(one.path);
     const method = "codeAction/resolve";
-    const resolved = isGiven(action.edit)
-      ? action
-      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, scene))
-          .result;
-    const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(resolved);
+    const { result, moment = one.moment } = isGiven(action.edit)
+      ? { result: action }
+      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, scene));
+    const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(result);
     if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
-    const files = await workspaceEdits(edit, scene);
+    const files = await workspaceEdits(edit, moment, scene);
     return applyEdits(
       files.map((file) => (file.path === path ? { ...file, tick } : file)),
       server,

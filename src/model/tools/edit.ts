@@ -1,16 +1,15 @@
 /** What language servers can do to the text. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
-import type { Server } from "../../contract/questions.ts";
-import { askAboutSymbol, askServers, type Replies } from "../servers.ts";
+import { type Answered, askAboutSymbol, askServers, type Replies } from "../servers.ts";
 import { defineTool } from "../tool.ts";
-import { applyEdits, formatEdits, workspaceEdits } from "../workspace-edit.ts";
+import { applyEdits, editsAt, formatEdits, workspaceEdits } from "../workspace-edit.ts";
 import { symbolInput } from "./language.ts";
 
 export const EDITS = { readOnlyHint: false, destructiveHint: true };
 
 /** Of several language servers the first that has something to say. @throws {Refusal} when none has */
-export function firstOf({ answered, remarks }: Replies): { server: Server; result: unknown } {
+export function firstOf({ answered, remarks }: Replies): Answered {
   const found = answered.find(({ result }) => result !== null && result !== undefined) ?? answered[0];
   if (!found) throw new Refusal(remarks.join("\n"));
   return found;
@@ -31,10 +30,10 @@ export const rename = defineTool({
   annotations: EDITS,
   async run({ new_name: newName, ...args }, scene) {
     const symbol = { ...args, path: await scene.workspace.file(args.path) };
-    const { server, result } = firstOf(
+    const { server, result, moment } = firstOf(
       await askAboutSymbol("textDocument/rename", symbol, { newName }, scene, true),
     );
-    return applyEdits(await workspaceEdits(result, scene), server, scene);
+    return applyEdits(await workspaceEdits(result, moment, scene), server, scene);
   },
 });
 
@@ -56,8 +55,10 @@ export const format = defineTool({
     }
     const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
     const params = () => ({ textDocument: {}, options: { tabSize, insertSpaces } });
-    const { result } = firstOf(await askServers([server], { method, path, params, isEdit: true }, scene));
+    const { result, moment } = firstOf(
+      await askServers([server], { method, path, params, isEdit: true }, scene),
+    );
     const edits = formatEdits(result);
-    return applyEdits(edits.length > 0 ? [{ path, tick, edits }] : [], server, scene);
+    return applyEdits(edits.length > 0 ? [editsAt(moment, { path, tick, edits })] : [], server, scene);
   },
 });
