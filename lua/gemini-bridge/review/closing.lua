@@ -26,8 +26,12 @@ local function stay_pending(review)
   vim.schedule(function()
     safely.run(function()
       if queue.has(review) then
+        local was_shown = review.view ~= nil
         queue.park(review)
         queue.show_next()
+        if not was_shown then
+          return
+        end
         local name = path.display(review.filePath, 24)
         notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
       end
@@ -58,20 +62,24 @@ local function reject_on_close(review, on)
   end, true)
 
   on("BufUnload", function()
-    if is_quitting() or not queue.has(review) then
+    if is_quitting() then
       return
     end
     local content = decision.content(review)
+    -- Also of a review that has ended and waits for the end of Insert mode.
+    review.edited = content ~= review.proposed and content or nil
     -- `:edit!` unloads, too, and is answered by BufReadCmd.
     vim.schedule(function()
       if queue.has(review) and not proposal.is_whole(review.buffers) then
-        review.edited = content ~= review.proposed and content or nil
         stay_pending(review)
       end
     end)
   end)
 
   on("BufReadCmd", function()
+    if vim.b[buf].gemini_diff then
+      review.edited = nil -- given up by `:edit!`
+    end
     text.write(buf, review.proposed)
   end)
 end

@@ -75,7 +75,9 @@ local function watch(review)
         leave.release_original(shown)
         -- The proposal goes on alone, with its changes marked in it.
         shown.inline = true
-        follow.update(review)
+        if queue.view(review) then
+          follow.update(review)
+        end
       end
     end
   end, true)

@@ -129,7 +129,8 @@ local function with_review(file, act)
     )
     return
   end
-  vim.ui.select(choices, {
+  -- CTRL-C in Neovim's own question raises an error.
+  pcall(vim.ui.select, choices, {
     prompt = "Proposal:",
     kind = "gemini-bridge",
     format_item = function(review)

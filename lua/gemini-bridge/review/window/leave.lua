@@ -42,7 +42,9 @@ function M.release_original(view)
   local borrowed = view.borrowed
   M.make_ordinary(borrowed, win)
   view.original, view.borrowed = nil, nil
-  compare.stop(view.proposal)
+  if vim.api.nvim_win_is_valid(view.proposal) then
+    compare.stop(view.proposal)
+  end
   vim.api.nvim_create_autocmd("BufWinEnter", {
     buffer = view.buffers.original,
     callback = function()
