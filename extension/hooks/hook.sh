@@ -1,38 +1,168 @@
-# Takes what a CLI tells its hook to the Neovim in whose terminal the CLI runs, and prints that Neovim's answer, if any.
-# usage, by a hook of the CLI's, in bash: . hook.sh <prefix of the variables that name port and token> [notice]
-# notice: nothing is to be answered, and the CLI goes on at once
+# Sends the JSON that a CLI gives its hook to the Neovim that serves the CLI, and prints Neovim's answer, if any.
+# usage, in a hook of the CLI, in bash 3.2 or later: . hook.sh <prefix of the CLI's variables> [notice]
+# notice: there is no answer to wait for
 #
-# As good as only builtins: a CLI waits for each of its hooks, and a builtin's arguments are in no list of processes, so
-# that the token is not, either. Whatever goes wrong goes unsaid: a CLI shows the user what a hook prints, and takes an
-# exit code other than 0 for the failure of its own work.
+# Finds Neovim as the CLI does: by the variables of its terminals, else by its discovery files, which
+# src/discovery/content.ts describes. A file counts only if it and its directories belong to the user. Only its port and
+# its token are used, for a connection to 127.0.0.1.
+#
+# Uses builtins, because the CLI waits for each hook, and because all users can see the arguments of programs, which
+# would hold the token. Is silent about errors: the CLI shows what a hook prints, and takes an exit code for a failure.
 
-gb_port=${1}_SERVER_PORT gb_token=${1}_AUTH_TOKEN
+gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
+gb_body= gb_streams=
 
-gb_send() {
-  local host=127.0.0.1:${!gb_port} path="/hook?pid=$PPID${1:+&$1}" token="Authorization: Bearer ${!gb_token}"
-  local body head answer max=524288
-  local LC_ALL=C # lengths are bytes
-  # It takes no byte more than it gives. Bash 3 does not know -N.
-  IFS= read -r -N $max body || [[ -n $body ]] || body=$(cat)
-  if ((${#body} >= max)) && command -v curl > /dev/null; then # for megabytes bash is too slow by far
-    { echo -n "$body" && exec cat; } |
-      curl -q -sf -m 2 --noproxy '*' -K /dev/fd/3 -X POST -T - -H 'Content-Type: application/json' -H 'Expect:' \
-        "http://$host$path" 3<<< "header = \"$token\""
-    return
-  fi
-  ((${#body} < max)) || body+=$(cat)
-  printf -v head '%s\r\n' "POST $path HTTP/1.1" "Host: $host" "$token" 'Content-Type: application/json' \
-    "Content-Length: ${#body}" 'Connection: close' ''
-  {
-    # printf would write each line, and wake the host for it. More than the system buffers is written beside: a host
-    # that hangs reads no more.
-    if ((${#body} < 131072)); then echo -n "$head$body" >&3; else echo -n "$head$body" >&3 & fi
-    IFS= read -r -t 2 -d '' answer <&3
-    kill "$!"
-  } 3<> "/dev/tcp/127.0.0.1/${!gb_port}"
-  [[ $answer != 'HTTP/1.1 200 '* ]] || printf %s "${answer#*$'\r\n\r\n'}"
+# What one write takes, and what bash reads in reasonable time (bytes).
+gb_buffer=131072 gb_large=524288
+
+# At most so many discovery files are read, and so much of each (bytes).
+gb_max_files=64 gb_max_file=8192
+
+# Reads gb_body: all that the CLI says, or the beginning if curl can send the rest.
+gb_read_body() {
+  [[ -z $gb_body ]] || return
+  # Takes no byte more than it gives. Bash 3 does not know -N.
+  IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
+  ((${#gb_body} >= gb_large)) || return
+  if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
 }
 
-[[ -z ${!gb_port} || -z ${!gb_token} ]] || gb_send "$2" 2> /dev/null
+# Asks the editor at a port for gb_answer. Fails if there is none, or one that does not know the token.
+gb_ask() { # port, token, method, body
+  local head writer connected
+  printf -v head '%s\r\n' "$3 /hook?$gb_query HTTP/1.1" "Host: 127.0.0.1:$1" "Authorization: Bearer $2" \
+    'Content-Type: application/json' "Content-Length: ${#4}" 'Connection: close' ''
+  gb_answer=
+  {
+    connected=1
+    # printf would write each line by itself and wake the host for it. What exceeds the system's buffers is written in
+    # the background, because a host that hangs does not read it.
+    if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
+    IFS= read -r -t 2 -d '' gb_answer <&3
+    [[ -z $writer ]] || kill "$writer"
+  } 3<> "/dev/tcp/127.0.0.1/$1"
+  [[ -n $connected && $gb_answer != 'HTTP/1.1 40'[134]' '* ]]
+}
+
+# Tells the editor at a port. Fails if another one should be told.
+gb_tell() { # port, token
+  gb_read_body
+  if [[ -n $gb_streams ]]; then
+    # The rest of the body can be sent only once: ask before whether this is the right editor.
+    gb_ask "$1" "$2" GET '' || return
+    [[ $gb_answer == 'HTTP/1.1 405 '* ]] || return 0
+    { echo -n "$gb_body" && exec cat; } |
+      curl -q -sf -m 2 --noproxy '*' -K /dev/fd/3 -X POST -T - -H 'Content-Type: application/json' -H 'Expect:' \
+        "http://127.0.0.1:$1/hook?$gb_query" 3<<< "header = \"Authorization: Bearer $2\""
+    return 0
+  fi
+  gb_ask "$1" "$2" POST "$gb_body" || return
+  [[ $gb_answer != 'HTTP/1.1 200 '* ]] || printf %s "${gb_answer#*$'\r\n\r\n'}"
+}
+
+# Lists the discovery files of all editors in gb_files. Fails if the directory for them cannot be trusted.
+gb_list() {
+  local parent=${TMPDIR:-${TMP:-${TEMP:-/tmp}}} names
+  case $gb_prefix in
+    GEMINI_CLI_IDE) parent=${parent%/}/gemini names='gemini-ide-server-*-*.json' ;;
+    QWEN_CODE_IDE) parent=${QWEN_HOME:-$HOME/.qwen} names='*.lock' ;;
+  esac
+  [[ $parent != '~/'* ]] || parent=$HOME/${parent#'~/'}
+  # The user's own folder may be a link. In the temporary directory, a link could be anyone's.
+  [[ $gb_prefix == QWEN_CODE_IDE || ! -L $parent ]] || return
+  [[ $parent == /* && -O $parent && -O $parent/ide && ! -L $parent/ide ]] || return
+  gb_files=("$parent"/ide/$names)
+  gb_files=("${gb_files[@]:0:gb_max_files}")
+}
+
+# Reads gb_port, gb_roots and gb_token from a discovery file. Fails if it is not one of Neovim's.
+gb_read_file() { # path
+  local rest head quote='"' escaped='\"'
+  [[ -f $1 && -O $1 && ! -L $1 ]] || return
+  IFS= read -r -n $gb_max_file rest < "$1"
+  # A regular expression costs five times as much.
+  head=${rest%%',"workspacePath":"'*} rest=${rest:${#head}+18}
+  gb_port=${head#'{"port":'}
+  gb_roots=${rest%%'","authToken":"'*} rest=${rest:${#gb_roots}+15}
+  gb_token=${rest%%'"'*}
+  gb_is_address "$gb_port" "$gb_token" || return
+  [[ $rest == *'"ideInfo":{"name":"neovim",'* ]] || return
+  [[ $gb_roots != *\\* ]] || printf -v gb_roots %b "${gb_roots//"$escaped"/$quote}"
+}
+
+# Whether text is a port and a token, and nothing that a request or a path could take for more.
+gb_is_address() { # port, token
+  [[ $1 == [1-9]* && $1 != *[!0-9]* && ${#1} -le 5 && -n $2 && $2 != *[!A-Za-z0-9_-]* ]]
+}
+
+# Whether the current directory is in one of gb_roots.
+gb_is_inside() {
+  local rest=$gb_roots: root directory
+  while [[ -n $rest ]]; do
+    root=${rest%%:*} rest=${rest#*:} directory=$PWD
+    [[ $root == /* ]] || continue
+    while [[ ! ${directory:-/} -ef $root ]]; do
+      [[ -n $directory ]] || continue 2
+      directory=${directory%/*}
+    done
+    return 0
+  done
+  return 1
+}
+
+# Lists in gb_above the process that the CLI takes for its editor if a variable names it, and all that are above the
+# hook, the nearest first, where the system shows them in /proc.
+gb_list_above() {
+  local variable=${gb_prefix}_PID pid=$PPID stat
+  gb_above=(${!variable//[!0-9]/})
+  while [[ $pid != *[!0-9]* && $pid != [01] && ${#gb_above[@]} -lt 64 ]] && IFS= read -r stat < "/proc/$pid/stat"; do
+    gb_above+=("$pid")
+    stat=${stat##*) } # "pid (name) state parent": the name may hold anything
+    stat=${stat#* } pid=${stat%% *}
+  done
+}
+
+# Tells the editors of the discovery files until one takes it: first those above the hook, then those that have the
+# current directory open.
+gb_search() {
+  local pid file files=() ranks=() i best
+  gb_list || return
+  gb_list_above
+  for pid in "${gb_above[@]}"; do
+    for file in "${gb_files[@]}"; do
+      [[ $file == */gemini-ide-server-"$pid"-* ]] && gb_read_file "$file" && gb_tell "$gb_port" "$gb_token" && return
+    done
+  done
+
+  cd -P .
+  for file in "${gb_files[@]}"; do
+    gb_read_file "$file" && gb_is_inside || continue
+    # Gemini CLI prefers processes that live, then larger numbers; Qwen Code the newest file.
+    pid=${file##*/gemini-ide-server-} pid=${pid%%-*}
+    [[ $pid == [1-9]* && $pid != *[!0-9]* && ${#pid} -le 10 ]] || pid=0
+    files+=("$file") ranks+=("$pid")
+    [[ $pid == 0 ]] || ! kill -0 "$pid" || ((ranks[${#ranks[@]} - 1] += 10000000000))
+  done
+  while ((${#files[@]})); do
+    best=
+    for i in "${!files[@]}"; do
+      if [[ -z $best ]] || ((ranks[i] > ranks[best])) ||
+        { ((ranks[i] == ranks[best])) && [[ ${files[i]} -nt ${files[best]} ]]; }; then
+        best=$i
+      fi
+    done
+    gb_read_file "${files[best]}" && gb_tell "$gb_port" "$gb_token" && return
+    unset "files[best]"
+  done
+}
+
+gb_main() {
+  local LC_ALL=C # lengths are bytes
+  local port=${gb_prefix}_SERVER_PORT token=${gb_prefix}_AUTH_TOKEN
+  trap '' PIPE # the hook would end with an error if an editor closes the connection
+  gb_is_address "${!port}" "${!token}" && gb_tell "${!port}" "${!token}" || gb_search
+}
+
+gb_main 2> /dev/null
 
 :

@@ -13,7 +13,7 @@ export interface Announcement {
   authToken: string;
 }
 
-/** The content of a discovery file. */
+/** The content of a discovery file. The hooks read it without a JSON parser, and rely on the order of the keys. */
 export interface Discovery {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */

@@ -7,7 +7,7 @@ import { createLog } from "../../src/base/log.ts";
 import type { AgentEvent } from "../../src/contract/hooks.ts";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { type AgentListener, createHooksRoute } from "../../src/turns/hook-route.ts";
-import { runHook as run, SCRIPT } from "../support/hook.ts";
+import { runHook as run, SCRIPT, SILENT } from "../support/hook.ts";
 import { root } from "../support/nvim.ts";
 import { ask, startServer, TOKEN } from "../support/server.ts";
 import { temporary } from "../support/temporary.ts";
@@ -53,7 +53,6 @@ function commands(t: Test, ...names: string[]) {
   return { directory, env: { PATH: directory } };
 }
 
-const SILENT = { out: "", err: "", code: 0 };
 const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_SERVER_PORT: String(port),
   GEMINI_CLI_IDE_AUTH_TOKEN: token,

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { geminiHooks, quoted } from "../../src/profiles/hooks.ts";
+import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { root } from "./nvim.ts";
 
 /** What the CLI runs for its hooks. */
@@ -12,20 +12,24 @@ export interface HookOptions {
   script?: string;
   /** The directory that the CLI is in. */
   cwd?: string;
+  cli?: "gemini" | "qwen";
 }
 
+export const SILENT = { out: "", err: "", code: 0 };
+
 /**
- * Runs the hook as Gemini CLI does before a tool: its command in bash, its JSON on standard input.
- * @param env beside the variables of this process; undefined takes one away
+ * Runs the hook as the CLI does before a tool: its command in bash, its JSON on standard input.
+ * @param env beside the variables of this process; undefined takes one away. Without TMPDIR there are no discovery files
  */
 export async function runHook(
   env: Readonly<Record<string, string | undefined>>,
   body: string,
-  { script = SCRIPT, cwd }: HookOptions = {},
+  { script = SCRIPT, cwd, cli = "gemini" }: HookOptions = {},
 ): Promise<{ out: string; err: string; code: unknown }> {
-  const { BeforeTool } = JSON.parse(JSON.stringify(geminiHooks(quoted(script)))).hooks;
-  const hook = spawn("bash", ["-c", BeforeTool[0].hooks[0].command], {
-    env: { ...process.env, ...env },
+  const settings = cli === "gemini" ? geminiHooks(quoted(script)) : qwenHooks(quoted(script));
+  const { BeforeTool, PreToolUse } = JSON.parse(JSON.stringify(settings)).hooks;
+  const hook = spawn("bash", ["-c", (BeforeTool ?? PreToolUse)[0].hooks[0].command], {
+    env: { ...process.env, TMPDIR: "/nowhere", ...env },
     cwd,
   });
   hook.stdin.on("error", () => {}); // it may end without having read
