@@ -101,7 +101,7 @@ t.test("a prompt cannot name such a file, and says so", async (t) => {
     await nvim.command("messages clear");
     await nvim.command(command);
     await nvim.waitFor(
-      async () => /not UTF-8: <fe>\.txt/.test(await nvim.messages()),
+      async () => /A path that is not UTF-8 cannot be sent: .*<fe>\.txt/.test(await nvim.messages()),
       `${command} to say so`,
     );
   }

@@ -52,7 +52,7 @@ t.test("the log says what has happened, without a token or a text", async (t) =>
     /connection \d+: POST was answered 400 .*Mcp-Session-Id header is required/,
     /connection \d+ was refused: 'HPE_/,
     /a tool was refused: 'filePath must be absolute/,
-    /goes on after a crash: 1 sessions, 0 reviews/,
+    /follows a host: 1 sessions, 0 reviews/,
     /session [\w-]{8} ended/,
     /stopped/,
   ])
