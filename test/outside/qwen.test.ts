@@ -117,9 +117,14 @@ t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
     t.same(readdirSync(directory), []);
     await cli.waitForScreen(/Type your message/, 20_000);
-    await cli.press("/ide status");
-    await cli.waitForScreen(/> +\/ide status\s/);
-    await cli.press("\r");
-    await t.resolves(cli.waitForScreen(/Disconnected/), "it has noticed");
+    // The CLI tries to fetch its event stream again before it says so.
+    const isDisconnected = async () => {
+      await cli.press("/ide status");
+      await cli.waitForScreen(/> +\/ide status\s/);
+      await cli.press("\r");
+      await cli.waitForScreen(/Type your message/);
+      return /Disconnected/.test((await cli.screen()).join("\n"));
+    };
+    await t.resolves(nvim.waitFor(isDisconnected, "the CLI to notice", 60_000));
   });
 });

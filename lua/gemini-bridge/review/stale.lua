@@ -34,8 +34,9 @@ function M.watch(review)
     if not (queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- Of a long text that was edited before it was read it is not known when it is so again.
-    local now = not review.shown or text.read(buf) ~= review.shown.bytes
+    -- An unmodified buffer holds what is on disk, also after it was read again, and the host watches the disk. For a
+    -- long text that was edited before it was read, nothing tells when it is the same again.
+    local now = vim.bo[buf].modified and (not review.shown or text.read(buf) ~= review.shown.bytes)
     if now ~= edited then
       edited = now
       channel.notify("original_changed", { id = review.id, edited = now })
