@@ -95,7 +95,7 @@ const rawRequest = (port: number) => {
     .map(([start, known, lines, end, body]) => [start, ...known, ...lines, "", body].join(end));
 };
 
-t.test("raw requests", { timeout: 3_600_000 }, async (t) => {
+t.test("answers any raw request without crashing", { timeout: 3_600_000 }, async (t) => {
   const { port, serves, sessions } = await start(t);
   const property = fc.asyncProperty(
     fc.array(rawRequest(port), { minLength: 1, maxLength: 3 }),
@@ -148,7 +148,7 @@ function rpcMessage() {
   );
 }
 
-t.test("JSON-RPC messages", { timeout: 3_600_000 }, async (t) => {
+t.test("answers any JSON-RPC message in the form of MCP", { timeout: 3_600_000 }, async (t) => {
   const { port, session, serves, sessions } = await start(t);
   const extra = fc.record(
     {
@@ -173,7 +173,7 @@ t.test("JSON-RPC messages", { timeout: 3_600_000 }, async (t) => {
   await serves();
 });
 
-t.test("tool arguments", { timeout: 3_600_000 }, async (t) => {
+t.test("answers any arguments of a tool", { timeout: 3_600_000 }, async (t) => {
   const { port, session, serves } = await start(t);
   const text = fc.oneof(anyString(), fc.string({ unit: "grapheme" }), fc.jsonValue());
   const path = fc.oneof(

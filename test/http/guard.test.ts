@@ -10,7 +10,7 @@ import {
   startServer,
 } from "../support/server.ts";
 
-t.test("nobody gets in without the token, the right host and no origin", async (t) => {
+t.test("requests need the token, the right host, and no origin", async (t) => {
   const { port } = await startServer(t);
   const cases: [string, Record<string, string | undefined>, number][] = [
     ["no token", { authorization: undefined }, 401],
@@ -51,7 +51,7 @@ t.test("nobody gets in without the token, the right host and no origin", async (
   }
 });
 
-t.test("the guards answer before a body has come in", async (t) => {
+t.test("the guards answer before the body has arrived", async (t) => {
   const { port, sessions } = await startServer(t);
   const head = (token: string, host: string, path = "/mcp") =>
     `POST ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${token}\r\n` +
@@ -65,7 +65,7 @@ t.test("the guards answer before a body has come in", async (t) => {
   t.same(sessions.all(), []);
 });
 
-t.test("only /mcp is there, with three methods", async (t) => {
+t.test("only /mcp is served, with three methods", async (t) => {
   const { port } = await startServer(t);
   const session = await initialize(port);
   for (const path of ["/", "/mcp/", "/MCP", "/other", "/mcp/..", "/..%2f..%2fetc/passwd", "/%ff", "*"]) {
@@ -85,7 +85,7 @@ t.test("only /mcp is there, with three methods", async (t) => {
   t.equal((await ask(port, { path: "/mcp?x=1", body: INITIALIZE })).status, 200);
 });
 
-t.test("a client is known by its token, and so are its sessions", async (t) => {
+t.test("a session accepts only the token that opened it", async (t) => {
   const { port, sessions } = await startServer(t);
   const other = { authorization: `Bearer ${OTHER_TOKEN}` };
   const first = await initialize(port);

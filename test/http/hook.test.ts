@@ -58,7 +58,7 @@ const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_AUTH_TOKEN: token,
 });
 
-t.test("the hook of a CLI tells, and has an edit asked about", async (t) => {
+t.test("the hook of a CLI reports events and makes the CLI ask before an edit", async (t) => {
   let on = false;
   const { port, events } = await start(t, { asks: async () => on });
   const env = variables(port);
@@ -74,7 +74,7 @@ t.test("the hook of a CLI tells, and has an edit asked about", async (t) => {
   t.equal(events.length, 3);
 });
 
-t.test("megabytes, with curl and without", async (t) => {
+t.test("the hook sends megabytes, with and without curl", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
   const { env: few } = commands(t, "bash", "cat", "dd");
   const home = commands(t).directory;
@@ -101,7 +101,7 @@ t.test("megabytes, with curl and without", async (t) => {
   t.same(readdirSync(home), [".curlrc"], "the user's settings of curl are for others");
 });
 
-t.test("a hook is silent whatever happens", async (t) => {
+t.test("the hook prints nothing, whatever happens", async (t) => {
   const { port, events } = await start(t, { bodyLimit: 1024 });
   const env = variables(port);
   const body = input("BeforeTool", WRITE);
@@ -134,7 +134,7 @@ t.test("a hook is silent whatever happens", async (t) => {
   t.same(await run(variables(address.port), large), SILENT, "a host that hangs");
 });
 
-t.test("the token is in no list of processes", async (t) => {
+t.test("the token never appears in the list of processes", async (t) => {
   const seen: string[] = [];
   const { port } = await start(t, {
     listener: async ({ agent }) => {
@@ -150,7 +150,7 @@ t.test("the token is in no list of processes", async (t) => {
   t.notMatch(seen.join(), TOKEN);
 });
 
-t.test("what the agent waits for", async (t) => {
+t.test("the agent waits for an answer only before edits", async (t) => {
   const errors: string[] = [];
   let release = () => {};
   const { port, events } = await start(t, {
@@ -180,7 +180,7 @@ t.test("what the agent waits for", async (t) => {
   t.equal(events.at(-1)?.agent.pid, undefined, "a process id that is none");
 });
 
-t.test("where nothing is to be answered the agent goes on before it is read", async (t) => {
+t.test("the agent continues before its event is read, if it needs no answer", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
   const post = (body: string) => ask(port, { path: "/hook?pid=7&notice", body });
   t.equal((await post("no JSON")).status, 204);
@@ -193,7 +193,7 @@ t.test("where nothing is to be answered the agent goes on before it is read", as
   t.notMatch(BeforeTool[0].hooks[0].command, / notice /);
 });
 
-t.test("the extension has the same hooks", async (t) => {
+t.test("the extension has the same hooks as the settings", async (t) => {
   const read = (name: string) => JSON.parse(readFileSync(join(root, "extension", name), "utf8"));
   const script = `"$${"{extensionPath}"}/hooks/hook.sh"`;
   t.same(read("hooks/hooks.json"), geminiHooks(script));

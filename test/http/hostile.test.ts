@@ -21,7 +21,7 @@ function parse(t: Test, answer: string): [status: number, code: number] {
   return [Number(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1]), RpcError.parse(JSON.parse(body)).error.code];
 }
 
-t.test("a request that is not what it should be gets its status in JSON-RPC form", async (t) => {
+t.test("an invalid request gets its status as a JSON-RPC error", async (t) => {
   const { port } = await startServer(t, { bodyLimit: 64 * KIB });
   const session = await initialize(port);
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
@@ -67,7 +67,7 @@ t.test("a request that is not what it should be gets its status in JSON-RPC form
   t.match(answer.body, "openDiff");
 });
 
-t.test("a body over the limit is refused whole, declared or not, and the client can read why", async (t) => {
+t.test("a body over the limit is refused, declared or not, and the client can read the reason", async (t) => {
   const { port } = await startServer(t, { bodyLimit: 256 * KIB });
   const session = await initialize(port);
   const body = Buffer.alloc(8 * KIB * KIB, "x");
@@ -83,7 +83,7 @@ t.test("a body over the limit is refused whole, declared or not, and the client 
   }
 });
 
-t.test("what is no HTTP is answered and closed", async (t) => {
+t.test("data that is not HTTP is answered, and the connection is closed", async (t) => {
   const { port } = await startServer(t);
   const get = (lines: string) => `GET /mcp HTTP/1.1\r\n${lines}\r\n\r\n`;
   const cases: [name: string, bytes: string | Buffer, status: number][] = [
@@ -116,7 +116,7 @@ t.test("what is no HTTP is answered and closed", async (t) => {
   t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and the server still serves");
 });
 
-t.test("nonsense behind a request under way does not end up in its answer", async (t) => {
+t.test("invalid data after a running request does not get into its answer", async (t) => {
   const { port } = await startServer(t);
   const session = await initialize(port);
   const answer = await sendRaw(
@@ -147,7 +147,7 @@ t.test("pipelined requests and chunked bodies are served in order", async (t) =>
   t.match(await sendRaw(port, `${head}${chunks}0\r\n\r\n`, { silence: 500 }), /"id":99/);
 });
 
-t.test("whoever dawdles is turned away in time, an open event stream is not", async (t) => {
+t.test("slow connections are closed in time, but open event streams are not", async (t) => {
   const { port } = await startServer(t, {
     timeouts: { headers: 300, request: 600, idle: 1500, check: 50 },
     keepAlive: 100,
@@ -176,7 +176,7 @@ t.test("whoever dawdles is turned away in time, an open event stream is not", as
   t.match(stream.raw(), ": keepalive", "and shows signs of life");
 });
 
-t.test("thousands of connections that say nothing leave room for one that does", async (t) => {
+t.test("thousands of silent connections leave room for a real one", async (t) => {
   const { port } = await startServer(t, {
     timeouts: { headers: 1000, request: 2000, idle: 1000, check: 100 },
   });

@@ -30,28 +30,31 @@ async function listening(t: Test) {
 const get = (port: number, token: string) =>
   `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 
-t.test("what is asked before anything is served is answered then, by the same rules", async (t) => {
-  const { endpoint, asked, routes } = await listening(t);
-  const { port } = endpoint;
-  const all = asked(6);
-  const served = ask(port, { body: INITIALIZE });
-  const long = ask(port, { body: JSON.stringify({ text: "x".repeat(BODY_LIMIT) }) });
-  const stranger = ask(port, { body: INITIALIZE, headers: { authorization: "Bearer another" } });
-  const elsewhere = ask(port, { path: "/", method: "GET" });
-  const both = sendRaw(port, get(port, TOKEN));
-  const gone = connect(port, "127.0.0.1", () => gone.write(get(port, TOKEN)));
-  await all;
-  gone.destroy();
-  await endpoint.serve(routes, BODY_LIMIT);
-  t.match(await served, { status: 200, headers: { "mcp-session-id": /./ } });
-  t.equal((await long).status, 413);
-  t.equal((await stranger).status, 401);
-  t.equal((await elsewhere).status, 404);
-  t.match(await both, /^HTTP\/1\.1 400 /);
-  t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and so is what is asked later");
-});
+t.test(
+  "requests that arrive before the application is loaded are answered later, by the same rules",
+  async (t) => {
+    const { endpoint, asked, routes } = await listening(t);
+    const { port } = endpoint;
+    const all = asked(6);
+    const served = ask(port, { body: INITIALIZE });
+    const long = ask(port, { body: JSON.stringify({ text: "x".repeat(BODY_LIMIT) }) });
+    const stranger = ask(port, { body: INITIALIZE, headers: { authorization: "Bearer another" } });
+    const elsewhere = ask(port, { path: "/", method: "GET" });
+    const both = sendRaw(port, get(port, TOKEN));
+    const gone = connect(port, "127.0.0.1", () => gone.write(get(port, TOKEN)));
+    await all;
+    gone.destroy();
+    await endpoint.serve(routes, BODY_LIMIT);
+    t.match(await served, { status: 200, headers: { "mcp-session-id": /./ } });
+    t.equal((await long).status, 413);
+    t.equal((await stranger).status, 401);
+    t.equal((await elsewhere).status, 404);
+    t.match(await both, /^HTTP\/1\.1 400 /);
+    t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and so is what is asked later");
+  },
+);
 
-t.test("who waits when it closes is let go", async (t) => {
+t.test("waiting connections are closed with the server", async (t) => {
   const { endpoint, asked } = await listening(t);
   const waits = asked(1);
   const socket = connect(endpoint.port, "127.0.0.1", () => socket.write(get(endpoint.port, TOKEN)));
@@ -64,7 +67,7 @@ t.test("who waits when it closes is let go", async (t) => {
   await t.resolves(endpoint.close(), "a second time nothing is left to do");
 });
 
-t.test("where a port is taken the tokens are new ones, too", async (t) => {
+t.test("if the old port is taken, the tokens are new, too", async (t) => {
   const { endpoint } = await listening(t);
   const names = ["test", "other"];
   const before = { port: endpoint.port, tokens: endpoint.tokens };

@@ -19,14 +19,14 @@ async function connectPeers(t: Test, port: number, count: number, bytes = ""): P
 
 const TIMEOUTS = { headers: 300, request: 60_000, idle: 300, check: 100 };
 
-t.test("peers that say nothing and ignore the end of the connection hold no descriptors", async (t) => {
+t.test("silent peers that ignore the end of a connection hold no file descriptors", async (t) => {
   const { port, connections } = await startServer(t, { timeouts: TIMEOUTS });
   await connectPeers(t, port, 300);
   await waitFor(async () => (await connections()) > 100, "the server to have them");
   await waitFor(async () => (await connections()) === 0, "them to be cut off");
 });
 
-t.test("nor do peers without the token that go on sending a body", async (t) => {
+t.test("peers without a token that keep sending a body hold no file descriptors", async (t) => {
   const { port, connections } = await startServer(t, { timeouts: TIMEOUTS });
   const given = { ...headers(port), authorization: "Bearer guessed", "content-length": "1000000" };
   const lines = Object.entries(given).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -37,7 +37,7 @@ t.test("nor do peers without the token that go on sending a body", async (t) => 
   await waitFor(async () => (await connections()) === 0, "them to be cut off");
 });
 
-t.test("within ten seconds, as SECURITY.md says", async (t) => {
+t.test("a silent connection is closed within ten seconds, as SECURITY.md says", async (t) => {
   const { port, connections } = await startServer(t);
   await connectPeers(t, port, 10);
   const begun = performance.now();

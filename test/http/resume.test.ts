@@ -28,7 +28,7 @@ t.test("a decision waits for the first stream", async (t) => {
   t.equal(await delivered, true);
 });
 
-t.test("a decision taken while the stream was down arrives when it comes back, once", async (t) => {
+t.test("a decision made while the stream is down arrives once, after the stream is back", async (t) => {
   for (const resume of [true, false]) {
     const { session, open, id, calls } = await start(t);
     const first = await open();
@@ -51,7 +51,7 @@ t.test("a decision taken while the stream was down arrives when it comes back, o
   }
 });
 
-t.test("a decision written to a stream that was broken already is replayed", async (t) => {
+t.test("a decision written to a broken stream is replayed", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   session.notify(encode("ide/contextUpdate", context("/a")));
@@ -66,7 +66,7 @@ t.test("a decision written to a stream that was broken already is replayed", asy
   t.equal(second.events.length, 2, "of the contexts only the newest");
 });
 
-t.test("of decisions that never left none is taken for seen, however many there are", async (t) => {
+t.test("unsent decisions never count as delivered, however many there are", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   await accept(session, "seen");
@@ -83,7 +83,7 @@ t.test("of decisions that never left none is taken for seen, however many there 
   t.ok((await Promise.all(delivered)).every((one) => one));
 });
 
-t.test("an event id that was never given counts nothing as seen", async (t) => {
+t.test("an event id that was never assigned marks nothing as delivered", async (t) => {
   const { session, open, calls, id } = await start(t);
   const first = await open();
   await accept(session, "seen");
@@ -97,7 +97,7 @@ t.test("an event id that was never given counts nothing as seen", async (t) => {
   t.ok(await delivered);
 });
 
-t.test("the standalone stream is resumed, also past what is still stored", async (t) => {
+t.test("the standalone stream is resumed, even if its last event is no longer stored", async (t) => {
   const { session, open } = await start(t);
   const first = await open();
   await accept(session, "first");
@@ -110,7 +110,7 @@ t.test("the standalone stream is resumed, also past what is still stored", async
   t.equal(second.events.length, 64);
 });
 
-t.test("an event id that is not ours opens a new stream", async (t) => {
+t.test("an event id of another host opens a new stream", async (t) => {
   for (const lastId of ["1", "x", "aaaaaaaa.1", "..", "a.b.c".repeat(1000)]) {
     const { session, open } = await start(t);
     const delivered = accept(session, "held");
@@ -120,7 +120,7 @@ t.test("an event id that is not ours opens a new stream", async (t) => {
   }
 });
 
-t.test("a newer stream replaces the one before it; a request that opens none does not", async (t) => {
+t.test("a new stream replaces the previous stream, but a refused request does not", async (t) => {
   const { session, open, sessions } = await start(t);
   const first = await open();
   await t.rejects(open({ accept: "application/json" }), { message: "status 406" });
@@ -135,7 +135,7 @@ t.test("a newer stream replaces the one before it; a request that opens none doe
   t.equal(sessions.connected().length, 1);
 });
 
-t.test("a decision that can reach nobody any more is known to be lost", async (t) => {
+t.test("a decision is reported as lost if its session ends before it is sent", async (t) => {
   const { session, open, calls, id } = await start(t, { grace: 200 });
   const stream = await open();
   stream.break();
@@ -145,7 +145,7 @@ t.test("a decision that can reach nobody any more is known to be lost", async (t
   t.equal(await accept(session, "later"), false);
 });
 
-t.test("a decision on the way when the server closes is known to be lost", async (t) => {
+t.test("a decision is reported as lost if the server closes before it is sent", async (t) => {
   const { session, close } = await start(t);
   const delivered = accept(session, "lost");
   await close();
@@ -187,7 +187,7 @@ for (const [size, rounds] of [
   );
 }
 
-t.test("a later host goes on with the sessions of the one before", async (t) => {
+t.test("a later host continues the sessions of its predecessor", async (t) => {
   const before = await start(t);
   const known = before.sessions.all();
   const stream = await before.open();

@@ -21,7 +21,7 @@ t.test("a session is freed by DELETE", async (t) => {
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
 });
 
-t.test("a session whose stream does not come back is freed after the grace time, no sooner", async (t) => {
+t.test("a session without its stream ends after the grace time, not earlier", async (t) => {
   const grace = 400;
   const { port, sessions, calls } = await startServer(t, { grace });
   const id = await initialize(port);
@@ -42,7 +42,7 @@ t.test("a session whose stream does not come back is freed after the grace time,
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 404);
 });
 
-t.test("a session without any stream lives by its requests", async (t) => {
+t.test("a session that never had a stream stays alive while it sends requests", async (t) => {
   const { port, sessions } = await startServer(t, { grace: 300 });
   const id = await initialize(port);
   for (const started = performance.now(); performance.now() - started < 700; ) {
@@ -52,7 +52,7 @@ t.test("a session without any stream lives by its requests", async (t) => {
   await waitFor(() => sessions.all().length === 0, "the idle session to be freed");
 });
 
-t.test("one client too many is told so, until another has gone", async (t) => {
+t.test("a client beyond the limit is refused until another one has left", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 3 });
   // All at once: those that are about to begin count.
   const answers = await Promise.all(Array.from({ length: 10 }, () => ask(port, { body: INITIALIZE })));
@@ -65,14 +65,14 @@ t.test("one client too many is told so, until another has gone", async (t) => {
   t.equal((await ask(port, { body: INITIALIZE })).status, 200);
 });
 
-t.test("a first message that is refused leaves no session", async (t) => {
+t.test("a refused first message leaves no session", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 1 });
   t.equal((await ask(port, { body: INITIALIZE, headers: { accept: "text/html" } })).status, 406);
   t.same(sessions.all(), []);
   t.equal((await ask(port, { body: INITIALIZE })).status, 200, "and takes no place");
 });
 
-t.test("a client's name is one short line", async (t) => {
+t.test("the name of a client is cut to one short line", async (t) => {
   const { port, sessions } = await startServer(t);
   const clientInfo = { name: `a\u0000b\r\n\u202e${"x".repeat(1000)}`, version: "\u001b[31m1" };
   const body = JSON.stringify({
@@ -88,7 +88,7 @@ t.test("a client's name is one short line", async (t) => {
   t.equal(known?.version, " [31m1");
 });
 
-t.test("what a client names is bounded before it is kept or passed on", async (t) => {
+t.test("names, ids and paths from a client are limited before they are stored or passed on", async (t) => {
   const { port, sessions } = await startServer(t);
   const begin = (params: object) =>
     ask(port, {
@@ -133,7 +133,7 @@ t.test("what a client names is bounded before it is kept or passed on", async (t
   }
 });
 
-t.test("a request that is being answered is a sign of life", async (t) => {
+t.test("a request that is being answered keeps its session alive", async (t) => {
   let finish = () => {};
   const server = await startServer(t, {
     grace: 300,
@@ -160,7 +160,7 @@ t.test("a request that is being answered is a sign of life", async (t) => {
   await waitFor(() => calls.includes(`ended ${id}`), "the session to end when nobody asks any more");
 });
 
-t.test("two hundred clients that come and go leave nothing behind", async (t) => {
+t.test("two hundred clients leave nothing behind", async (t) => {
   const { port, sessions, calls } = await startServer(t, { grace: 1_000 });
   const measure = () => ({ heap: heldMemory(), handles: process.getActiveResourcesInfo().length });
   let held = 0;

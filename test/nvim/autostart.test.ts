@@ -13,13 +13,13 @@ for (const value of ["true", "'idle'"])
     t.equal(await nvim.messages(), "");
   });
 
-t.test("set later, it counts then", async (t) => {
+t.test("autostart takes effect when it is set later", async (t) => {
   const nvim = await startNvim(t);
   await nvim.lua(setup("'idle'"));
   await new RunningBridge(t, nvim).is("running");
 });
 
-t.test("what the user has started and stopped by then is not started again", async (t) => {
+t.test("autostart does not start a bridge that the user has stopped", async (t) => {
   // Timers that are due in one moment are called in the order in which they were set.
   const later = "vim.defer_fn(function() vim.g.past = true end, 1001)";
   const nvim = await startNvim(t, { init: setup("false") });

@@ -32,7 +32,7 @@ const ENVIRONMENT = ["SERVER_PORT", "WORKSPACE_PATH", "AUTH_TOKEN", "PID"].map(
   (name) => `GEMINI_CLI_IDE_${name}`,
 );
 
-t.test("discovery file and environment", async (t) => {
+t.test("the bridge writes the discovery file and sets the environment", async (t) => {
   const nvim = await startNvim(t, {
     files: { "repo/.git/HEAD": "ref: refs/heads/main\n", "repo/packages/a/x.js": "" },
     env: { GEMINI_CLI_IDE_SERVER_PORT: "1", GEMINI_CLI_IDE_SERVER_STDIO_COMMAND: "code" },
@@ -73,7 +73,7 @@ t.test("discovery file and environment", async (t) => {
   await says(t, nvim, [`The bridge is running on port ${file.port}`, "The bridge has stopped"]);
 });
 
-t.test("context follows the user", async (t) => {
+t.test("the context follows the user", async (t) => {
   const { nvim, client } = await startBridge(t, {
     files: { "a.txt": "one\ntwo\nthree\n", "b.txt": "😀 emoji\n" },
     args: ["a.txt"],
@@ -154,7 +154,7 @@ t.test("diffs are decided in Neovim", async (t) => {
   t.equal(client.received["ide/diffRejected"].length, 1, "a close by the CLI notifies nobody");
 });
 
-t.test("what cannot be shown is refused with a sentence", async (t) => {
+t.test("a proposal that cannot be shown is refused with a reason", async (t) => {
   const { nvim, client, discovery } = await startBridge(t, { files: { "dir/a.txt": "one\n" } });
   mkdirSync(nvim.path("locked"));
   const refusal = async (filePath: string) => {
@@ -193,7 +193,7 @@ t.test("starting is idempotent and a stop cancels it", async (t) => {
   await says(t, nvim, [`The bridge was restarted on port ${file?.port}`]);
 });
 
-t.test("a start that fails says why", async (t) => {
+t.test("a failed start reports the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
   await nvim.command("GeminiStart");
   await nvim.waitFor("vim.fn.execute('messages'):find('cannot run no-such-node', 1, true)", "the reason");

@@ -37,7 +37,7 @@ async function startCopy(t: Test) {
   };
 }
 
-t.test("sources that are newer and the same are hashed once", async (t) => {
+t.test("newer but unchanged sources are hashed once", async (t) => {
   const { stamp, source, state } = await startCopy(t);
   t.equal(await state(), "current");
   const remembered = statSync(stamp).mtimeMs;
@@ -52,7 +52,7 @@ t.test("sources that are newer and the same are hashed once", async (t) => {
   t.equal(await state(), "stale");
 });
 
-t.test("where nothing can be written it is worked out each time", async (t) => {
+t.test("in a read-only folder, the sources are hashed each time", async (t) => {
   const { makeReadOnly, stamp, built, source, state } = await startCopy(t);
   if (!makeReadOnly()) return t.comment("nothing can be mounted here");
   t.equal(await state(), "current");

@@ -6,7 +6,7 @@ import { connectClient } from "../support/client.ts";
 import { OLA, running, startWithClis } from "../support/clis.ts";
 import { read } from "../support/profiles.ts";
 
-t.test("each is told of by its own name and ways", async (t) => {
+t.test("each CLI is named by its own name and described by its own settings", async (t) => {
   const nvim = await startWithClis(t, `clis = { ${OLA} }`);
   const program = join(nvim.dirs.home, "bin/llxprt");
   writeFileSync(program, '#!/bin/sh\nps -ww -o args= -p $PPID > "$HOME/run"\nexec cat\n', { mode: 0o755 });
@@ -29,7 +29,7 @@ t.test("each is told of by its own name and ways", async (t) => {
   );
 });
 
-t.test("messages about its reviews name it", async (t) => {
+t.test("messages about reviews name the CLI", async (t) => {
   const nvim = await startWithClis(t, 'terminal = { cli = "none" }');
   await running(nvim);
   const directory = join(nvim.dirs.home, ".qwen/ide");
@@ -62,7 +62,7 @@ t.test("messages about its reviews name it", async (t) => {
   );
 });
 
-t.test("without Gemini CLI, and without any", async (t) => {
+t.test("the plugin works without Gemini CLI and without any CLI", async (t) => {
   const nvim = await startWithClis(t, "clis = { gemini = false, llxprt = false }");
   await running(nvim);
   t.match(
@@ -84,7 +84,7 @@ t.test("without Gemini CLI, and without any", async (t) => {
   t.notMatch(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, false)"), /failed/);
 });
 
-t.test("a prompt goes into whichever the user has started", async (t) => {
+t.test("a prompt goes to the CLI that the user has started", async (t) => {
   const nvim = await startWithClis(t, `clis = { ${OLA} }`);
   const program = join(nvim.dirs.home, "bin/ola");
   const rule = "─".repeat(20);
@@ -104,7 +104,7 @@ t.test("a prompt goes into whichever the user has started", async (t) => {
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 0, "none is opened");
 });
 
-t.test("what is no profile is a message, and costs the others nothing", async (t) => {
+t.test("an invalid entry of the option clis is reported and does not affect the others", async (t) => {
   const nvim = await startWithClis(t);
   const bad: [clis: string, says: RegExp][] = [
     ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen or llxprt$/],

@@ -25,7 +25,7 @@ const lockOf = (nvim: Nvim, folder: string) => {
   return { path, ...Lock.parse(JSON.parse(readFileSync(path, "utf8"))) };
 };
 
-t.test("each is announced and known by a token of its own, and all of it ends together", async (t) => {
+t.test("each CLI has its own discovery file and token, and all are removed together", async (t) => {
   const nvim = await startWithClis(t, `clis = { llxprt = false, ${OLA} }`);
   await running(nvim);
   const locks = { qwen: lockOf(nvim, ".qwen"), ola: lockOf(nvim, ".ola") };
@@ -76,7 +76,7 @@ t.test("each is announced and known by a token of its own, and all of it ends to
     await t.resolves(waitFor(() => readdirSync(ide(nvim, folder)).length === 0, `${folder} to be empty`));
 });
 
-t.test("two editors, and another one's file in the place of ours", async (t) => {
+t.test("two editors do not overwrite each other's discovery files", async (t) => {
   const nvim = await startWithClis(t);
   await running(nvim);
   const other = await startWithClis(t, "", { QWEN_HOME: join(nvim.dirs.home, ".qwen") });
@@ -103,7 +103,7 @@ t.test("two editors, and another one's file in the place of ours", async (t) => 
   t.equal(readFileSync(path, "utf8"), others, "it is as it was");
 });
 
-t.test("one that cannot be told keeps no other from it", async (t) => {
+t.test("a discovery file that cannot be written does not affect other CLIs", async (t) => {
   const nvim = await startWithClis(t);
   chmodSync(join(nvim.dirs.home, ".qwen"), 0o777);
   await running(nvim);
@@ -114,7 +114,7 @@ t.test("one that cannot be told keeps no other from it", async (t) => {
   t.ok(await nvim.lua("return require('gemini-bridge').status().discovery_file"));
 });
 
-t.test("which one is run, and how", async (t) => {
+t.test(":Gemini runs the chosen CLI with its arguments", async (t) => {
   const nvim = await startWithClis(t, `terminal = { cli = "qwen" }, clis = { ${OLA} }`);
   const file = join(nvim.dirs.home, "run");
   const ran = async (line: string) => {

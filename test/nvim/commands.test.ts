@@ -7,7 +7,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 const says = (nvim: Nvim, sentence: RegExp) =>
   nvim.waitFor(async () => sentence.test((await nvim.messages()).split("\n").at(-1) ?? ""), `${sentence}`);
 
-t.test("starting and stopping says in a word what happened", async (t) => {
+t.test("start and stop report their results", async (t) => {
   const nvim = await startNvim(t);
   const bridge = new RunningBridge(t, nvim);
   const said = async () => (await nvim.messages()).trim().split("\n");
@@ -30,14 +30,14 @@ t.test("starting and stopping says in a word what happened", async (t) => {
   await says(nvim, /^gemini-bridge: The bridge has stopped$/);
   t.equal((await said()).length, 5, "and nothing else");
 
-  await t.test("a start that is stopped has stopped", async (t) => {
+  await t.test("a cancelled start reports that the bridge has stopped", async (t) => {
     await nvim.command("messages clear");
     await nvim.lua("vim.cmd('GeminiStart') vim.cmd('GeminiStop')");
     await says(nvim, /The bridge has stopped$/);
     t.equal((await said()).length, 1);
   });
 
-  await t.test("a start after a stop runs", async (t) => {
+  await t.test("a start right after a stop succeeds", async (t) => {
     await nvim.command("GeminiStart");
     await says(nvim, /The bridge is running on port \d+$/);
     await nvim.command("messages clear");
@@ -46,7 +46,7 @@ t.test("starting and stopping says in a word what happened", async (t) => {
     t.equal((await said()).length, 1);
   });
 
-  await t.test("scripts and options say nothing of it", async (t) => {
+  await t.test("starts by scripts and options show no message", async (t) => {
     await nvim.command("messages clear");
     const host = await bridge.host();
     await nvim.lua("require('gemini-bridge').restart()");
@@ -57,14 +57,14 @@ t.test("starting and stopping says in a word what happened", async (t) => {
   });
 });
 
-t.test("a start that fails says why, and nothing else", async (t) => {
+t.test("a failed start shows only the reason", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ node = 'no-such-node' })" });
   await nvim.input(":GeminiStart<CR>");
   await says(nvim, /^gemini-bridge: The bridge did not start: cannot run no-such-node/);
   t.equal((await nvim.messages()).trim().split("\n").length, 1);
 });
 
-t.test("a command that takes neither path nor text takes |", async (t) => {
+t.test("commands without a path or text can be followed by a bar", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "a\n" }, args: ["a.txt"] });
   const lines = [
     "GeminiStart",
@@ -107,7 +107,7 @@ t.test("a command that takes neither path nor text takes |", async (t) => {
   t.same(without.sort(), others, "of all others it is a part of the argument");
 });
 
-t.test("wrong options are one message, and in the report", async (t) => {
+t.test("invalid options are one message, and are in the doctor's report", async (t) => {
   const options = '{ hots = "shared", autostart = 1, log = { level = "debug" } }';
   const nvim = await startNvim(t, { init: `require("gemini-bridge").setup(${options})` });
   const problems = [

@@ -1,7 +1,7 @@
 import t from "tap";
 import { startNvim } from "../support/nvim.ts";
 
-t.test("options", async (t) => {
+t.test("options are checked", async (t) => {
   const nvim = await startNvim(t);
   /** What is said of options, given as Lua. */
   const problems = (options: string) => nvim.lua(`return require("gemini-bridge.config").set(${options})`);
@@ -39,7 +39,7 @@ t.test("options", async (t) => {
     t.same(await problems('"all"'), ["setup() takes a table"]);
   });
 
-  await t.test("the others count", async (t) => {
+  await t.test("valid options apply beside invalid ones", async (t) => {
     t.same(await problems('{ autostart = 1, nodee = "x", diff = { layout = "tab" } }'), [
       'option autostart must be "idle" or a boolean, not 1',
       "unknown option nodee, did you mean node?",
@@ -54,18 +54,18 @@ t.test("options", async (t) => {
     t.same([await get("diff.keys.accept"), await get("log.level")], ["ga", "warn"]);
   });
 
-  await t.test("setup says it in a message", async (t) => {
+  await t.test("setup reports problems in a message", async (t) => {
     await nvim.lua('require("gemini-bridge").setup({ hots = "shared", log = { level = "debug" } })');
     t.match(await nvim.messages(), /unknown option hots, did you mean host\?/);
     t.equal(await get("log.level"), "debug");
   });
 
-  await t.test("without setup the defaults hold", async (t) => {
+  await t.test("the defaults apply without setup", async (t) => {
     const fresh = await startNvim(t);
     t.equal(await fresh.lua('return require("gemini-bridge.config").get().diff.layout'), "auto");
   });
 
-  await t.test("setup without options loads nothing, and takes earlier ones back", async (t) => {
+  await t.test("setup without options loads nothing and resets earlier options", async (t) => {
     const fresh = await startNvim(t);
     const loaded = () =>
       fresh.lua(`return vim.tbl_filter(function(name) return vim.startswith(name, "gemini-bridge") end,

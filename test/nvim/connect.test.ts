@@ -10,7 +10,7 @@ const obstacle = ({ nvim }: RunningBridge) =>
   nvim.lua("return require('gemini-bridge.bridge.status').get().connection");
 const directory = ({ nvim }: RunningBridge) => join(nvim.dirs.state, "nvim/gemini-bridge");
 
-t.test("a file of an ordinary user is not written", async (t) => {
+t.test("no settings are written for an ordinary user", async (t) => {
   const bridge = await startBridge(t);
   t.equal(await variable(bridge), null, "the variable is left out");
   t.same(readdirSync(directory(bridge)), []);
@@ -25,7 +25,7 @@ t.test("a file of an ordinary user is not written", async (t) => {
   t.match(report, /ERROR IDE mode is off, as by default -> answer No .* type `\/ide enable`/);
 });
 
-t.test("a variable that is set keeps its force", async (t) => {
+t.test("a variable that is already set stays in effect", async (t) => {
   const bridge = await startBridge(t, {
     files: { "../home/theirs.json": '{ "ui": { "theme": "GitHub" } }' },
     init: "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'",
@@ -37,7 +37,7 @@ t.test("a variable that is set keeps its force", async (t) => {
   t.equal(await variable(bridge), theirs);
 });
 
-t.test("with the option terminal.connect off nothing is tried", async (t) => {
+t.test("with the option terminal.connect off, nothing is done", async (t) => {
   const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ terminal = { connect = false } })",
   });

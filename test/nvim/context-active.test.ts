@@ -4,7 +4,7 @@ import { startContext } from "../support/context.ts";
 
 const files = { "a.txt": "one\ntwo\nthree\n", "b.txt": "x𝄞é日y\n", "c.txt": "see\n" };
 
-t.test("the file that is open when a CLI connects", async (t) => {
+t.test("a CLI is told the open file when it connects", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths(), ["a.txt"], "the file");
   t.match(host.active(), { path: host.nvim.path("a.txt"), cursor: { line: 1, character: 1 } });
@@ -48,7 +48,7 @@ t.test("the cursor counts lines from 1 and characters from 1 in UTF-16 units, in
   t.notMatch(await host.nvim.messages(), /rror executing|traceback/);
 });
 
-t.test("what is no file does not take the place of the active one", async (t) => {
+t.test("a buffer without a file does not become active", async (t) => {
   const host = await startContext(t, { files: { ...files, "dir/d.txt": "d\n" }, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.input("jl");
@@ -83,7 +83,7 @@ t.test("what is no file does not take the place of the active one", async (t) =>
   }
 });
 
-t.test("with several windows on one file, the last one used", async (t) => {
+t.test("the cursor is that of the last used window of a file", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.input("<C-w>sj<C-w>jjj");
@@ -99,7 +99,7 @@ t.test("with several windows on one file, the last one used", async (t) => {
   await host.until(t, () => host.active()?.cursor?.line, 1, "the one that is left");
 });
 
-t.test("when the active file goes, none is active until the user enters one", async (t) => {
+t.test("after the active file was deleted, none is active until the user enters one", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   const { nvim } = host;
   for (const command of ["bwipeout! 1", "bdelete 2"]) {
@@ -120,7 +120,7 @@ t.test("a file that is written for the first time becomes active", async (t) => 
   await host.until(t, () => host.active()?.path, host.nvim.path("new.txt"), "then");
 });
 
-t.test("what has the focus before a CLI connects is known", async (t) => {
+t.test("focus before a CLI connects is known", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"], connected: false });
   for (const command of ["edit b.txt", "edit c.txt", "edit a.txt", "botright vnew | terminal sh"]) {
     await host.nvim.command(`silent ${command}`);
@@ -140,7 +140,7 @@ t.test("a bridge that is started from a terminal knows the file beside it", asyn
   }
 });
 
-t.test("the CLI's own store keeps every context as it is", async (t) => {
+t.test("the CLI's own store accepts every context unchanged", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   for (const keys of [
     "j",

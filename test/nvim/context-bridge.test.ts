@@ -5,7 +5,7 @@ import { startBridge } from "../support/bridge.ts";
 
 const files = { "a.txt": "one two\nthree\n", ".env": "SECRET=1\n", "b.txt": "b\n" };
 
-t.test("status line and :GeminiStatus say what is shared and what is not", async (t) => {
+t.test("the status line and :GeminiStatus show what is shared and what is not", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
   const says = (text: string) =>
@@ -42,7 +42,7 @@ t.test("status line and :GeminiStatus say what is shared and what is not", async
   t.notMatch(JSON.stringify(client.received), /SECRET|\.env/);
 });
 
-t.test("a file that goes from the disk goes from the CLI, with nothing done in Neovim", async (t) => {
+t.test("a file deleted on disk is removed from the context without an event in Neovim", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt", "b.txt"] });
   const client = await bridge.client();
   const names = (wanted: string[]) =>
@@ -57,7 +57,7 @@ t.test("a file that goes from the disk goes from the CLI, with nothing done in N
   t.same(client.errors, []);
 });
 
-t.test("a message that the CLI's schema would refuse is logged and not sent", async (t) => {
+t.test("a context that the CLI's schema would refuse is logged and not sent", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -78,7 +78,7 @@ t.test("a message that the CLI's schema would refuse is logged and not sent", as
   t.same(client.errors, []);
 });
 
-t.test("no context is read while no CLI is connected, and again none once the last has gone", async (t) => {
+t.test("no context is read before the first CLI connects and after the last one has left", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
   const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.subscription' }) > 0";

@@ -4,7 +4,7 @@ import { startContext } from "../support/context.ts";
 
 const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
 
-t.test("files are listed by last focus, with timestamps that tell", async (t) => {
+t.test("files are sorted by last focus, with different timestamps", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt", "b.txt", "c.txt"] });
   await host.until(t, () => host.paths(), ["a.txt", "b.txt", "c.txt"], "those never entered come last");
   await host.nvim.command("edit c.txt");
@@ -20,7 +20,7 @@ t.test("files are listed by last focus, with timestamps that tell", async (t) =>
   t.equal(host.files().filter(({ isActive }) => isActive).length, 1);
 });
 
-t.test("the record from before a CLI connects knows splits that were closed, and no floats", async (t) => {
+t.test("the focus history includes closed splits, but no floats", async (t) => {
   const names = ["a.txt", "split.txt", "float.txt", ...Array.from({ length: 100 }, (_, i) => `many${i}.txt`)];
   const host = await startContext(t, {
     files: Object.fromEntries(names.map((name) => [name, "x\n"])),
@@ -51,7 +51,7 @@ t.test("the record from before a CLI connects knows splits that were closed, and
   await host.until(t, () => host.paths(), ["a.txt", "split.txt", "float.txt"], "those before them");
 });
 
-t.test("ten are listed, of however many", async (t) => {
+t.test("at most ten files are listed", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 14 }, (_, index) => [`f${index}.txt`, "x\n"]));
   const host = await startContext(t, { files: many, args: Object.keys(many) });
   await host.nvim.command("silent bufdo edit");
@@ -60,7 +60,7 @@ t.test("ten are listed, of however many", async (t) => {
   t.equal(host.files().length, 10);
 });
 
-t.test("what is no file on disk is not listed", async (t) => {
+t.test("buffers without a file on disk are not listed", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   for (const command of [
@@ -82,7 +82,7 @@ t.test("what is no file on disk is not listed", async (t) => {
   await host.until(t, () => host.paths(), ["c.txt", "a.txt"], "files alone");
 });
 
-t.test("the list follows what happens to buffers", async (t) => {
+t.test("the list follows changes of buffers", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   const step = async (command: string, wanted: string[]) => {
@@ -127,7 +127,7 @@ t.test("the list follows the disk", async (t) => {
   await host.until(t, () => host.paths(), [], "the folder was deleted");
 });
 
-t.test("a path is told as the user gave it", async (t) => {
+t.test("a path is shared as the user gave it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   symlinkSync("dir", nvim.path("link"));
@@ -144,14 +144,14 @@ t.test("a path is told as the user gave it", async (t) => {
   await host.until(t, () => host.paths().includes("dir/../dir/d.txt"), false, "no dots in it");
 });
 
-t.test("odd names", async (t) => {
+t.test("files with unusual names are listed", async (t) => {
   const names = ["a b.txt", "100%.txt", "日本.txt", "c:d.txt", "#1.txt", "[x].txt"];
   const host = await startContext(t, { files: Object.fromEntries(names.map((name) => [name, "x\n"])) });
   for (const name of names) await host.nvim.lua("vim.cmd.edit(vim.fn.fnameescape(...))", name);
   await host.until(t, () => host.paths(), [...names].reverse(), "all of them");
 });
 
-t.test("a restored session, most of it never entered", async (t) => {
+t.test("a restored session lists files that were never entered", async (t) => {
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`f${index}.txt`, "x\n"]));
   const session = [...Object.keys(many).map((name) => `badd +1 ${name}`), "edit f7.txt"].join("\n");
   const host = await startContext(t, {
@@ -163,7 +163,7 @@ t.test("a restored session, most of it never entered", async (t) => {
   t.equal(host.files().length, 10);
 });
 
-t.test("a thousand buffers", async (t) => {
+t.test("a thousand buffers are handled in slices", async (t) => {
   const names = Array.from({ length: 1000 }, (_, index) => `f${index}.txt`);
   const host = await startContext(t, {
     files: Object.fromEntries(names.map((name) => [name, "x\n"])),

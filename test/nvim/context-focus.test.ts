@@ -16,7 +16,7 @@ async function memory(host: ContextHost): Promise<number> {
 /** More than any table of a record that is bounded takes; less than one that is not takes after the rounds below. */
 const MUCH = 400;
 
-t.test("days without a CLI leave a record of the last files, and no more", async (t) => {
+t.test("the focus history stays small during days without a CLI", async (t) => {
   const host = await startContext(t, { files, connected: false });
   const { nvim } = host;
   // Windows that go without an autocommand: nobody takes back what they have left.
@@ -35,7 +35,7 @@ t.test("days without a CLI leave a record of the last files, and no more", async
   await host.until(t, () => host.paths(), newest.slice(0, 10), "the last files, in the order of focus");
 });
 
-t.test("buffers that go without an autocommand do not push out the files", async (t) => {
+t.test("buffers deleted without an autocommand do not displace files", async (t) => {
   const host = await startContext(t, { files });
   await host.subscribe({ debounce: 5 });
   const { nvim } = host;

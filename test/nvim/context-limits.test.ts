@@ -30,7 +30,7 @@ for (const [name, { content, length = MAX_SELECTED_TEXT, keys = "ggVG" }] of Obj
   });
 }
 
-t.test("text that is no UTF-8, and NUL bytes", async (t) => {
+t.test("text with invalid UTF-8 and NUL bytes is shared", async (t) => {
   const content = Uint8Array.of(0x61, 0xe9, 0x62, 0x00, 0x63, 0xed, 0xa0, 0x80, 0x0a);
   const init = "vim.o.fileencodings = 'utf-8'";
   const host = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"], init });

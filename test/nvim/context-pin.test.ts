@@ -52,7 +52,7 @@ async function shows(
 
 const selected = (host: ContextHost) => () => host.active()?.selectedText;
 
-t.test("a pinned selection is seen in its text, in the status line and in :GeminiStatus", async (t) => {
+t.test("a pinned selection is visible in its text, in the status line and in :GeminiStatus", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
   const line = () => nvim.lua("return require('gemini-bridge').statusline()");
@@ -83,7 +83,7 @@ t.test("a pinned selection is seen in its text, in the status line and in :Gemin
   t.match(await view(), /^Pinned +a\.txt, line 1$/m, "from another file, too");
 });
 
-t.test("the sign is on the screen, and the status line is drawn anew", async (t) => {
+t.test("the sign is shown and the status line is redrawn", async (t) => {
   const nvim = await startNvim(t, {
     files,
     args: ["a.txt"],
@@ -102,7 +102,7 @@ t.test("the sign is on the screen, and the status line is drawn anew", async (t)
   await sees(/a\.txt \[Gemini: waiting\]/);
 });
 
-t.test("it goes with its text, and comes back with it", async (t) => {
+t.test("the pin disappears with its text and returns with it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("2,3GeminiSelect");
@@ -135,7 +135,7 @@ t.test("it goes with its text, and comes back with it", async (t) => {
   t.notMatch(await nvim.messages(), /rror/);
 });
 
-t.test("a change that moves nothing is told, too", async (t) => {
+t.test("an edit without a cursor movement is reported", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.nvim.command("1GeminiSelect");
   await host.until(t, selected(host), "one two", "pinned");
@@ -143,7 +143,7 @@ t.test("a change that moves nothing is told, too", async (t) => {
   await host.until(t, selected(host), "ne two", "one character less");
 });
 
-t.test("a block is pinned as it was highlighted, and each of its rows follows its text", async (t) => {
+t.test("a block is pinned as highlighted, and each row follows its text", async (t) => {
   const host = await startContext(t, { files, args: ["b.txt"] });
   const { nvim } = host;
   await nvim.input("gg0l<C-v>2l4j<Cmd>GeminiSelect<CR><Esc>");
@@ -161,14 +161,14 @@ t.test("a block is pinned as it was highlighted, and each of its rows follows it
   await host.until(t, selected(host), undefined, "dropped");
 });
 
-t.test("at most what a CLI is told is read of a block, however long", async (t) => {
+t.test("only the part of a long block that is shared is read", async (t) => {
   const host = await startContext(t, { files: { "a.txt": "abc\n日本\n".repeat(15_000) }, args: ["a.txt"] });
   await host.nvim.input("gg0<C-v>G<Cmd>GeminiSelect<CR><Esc>");
   await host.until(t, () => selected(host)()?.length, 16_384, "the length");
   t.ok((host.snapshots.at(-1)?.value.active?.selection?.length ?? 0) < 4 * 16_384);
 });
 
-t.test("how it is highlighted is the user's", async (t) => {
+t.test("the user can change the highlight group", async (t) => {
   const link = (nvim: Nvim) => nvim.lua("return vim.api.nvim_get_hl(0, { name = 'GeminiPinned' })");
   const usual = await startNvim(t, { files, args: ["a.txt"] });
   await usual.command("GeminiSelect");

@@ -31,7 +31,7 @@ async function move(
   return { first, last: performance.now() };
 }
 
-t.test("a burst makes one message, after the pause", async (t) => {
+t.test("a burst of events sends one message after the debounce", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.until(t, () => host.paths().length, 1, "the file");
   const before = host.snapshots.length;
@@ -42,7 +42,7 @@ t.test("a burst makes one message, after the pause", async (t) => {
   t.ok((sent[0]?.at ?? 0) - first >= 50, "not before 50 ms have passed");
 });
 
-t.test("without a pause an event is told", async (t) => {
+t.test("without a debounce, an event is sent at once", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ debounce: 0, maxWait: 0 });
   for (const line of [2, 3, 4]) {
@@ -51,7 +51,7 @@ t.test("without a pause an event is told", async (t) => {
   }
 });
 
-t.test("under constant movement there is a message every 250 ms", async (t) => {
+t.test("during constant movement, a message is sent every 250 ms", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   await host.subscribe({ maxWait: 240 });
   await host.until(t, () => host.paths().length, 1, "the file");
@@ -65,7 +65,7 @@ t.test("under constant movement there is a message every 250 ms", async (t) => {
   t.ok(times.length <= 2 + Math.ceil((last - first) / 240), "and no more than that");
 });
 
-t.test("what has not changed is not sent", async (t) => {
+t.test("an unchanged context is not sent", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await host.until(t, () => host.paths().length, 1, "the file");
@@ -80,7 +80,7 @@ t.test("what has not changed is not sent", async (t) => {
   t.equal(host.contexts.length, contexts + 1);
 });
 
-t.test("with no CLI connected nothing is read, and nothing is left of a subscription", async (t) => {
+t.test("without a CLI, nothing is read and no subscription is left", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"], connected: false });
   const { nvim } = host;
   const autocommands = "#vim.api.nvim_get_autocmds({ event = { 'CursorMoved', 'CursorMovedI' } })";

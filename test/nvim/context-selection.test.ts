@@ -152,7 +152,7 @@ const rows: Row[] = [
 /** Without line breaks at the end, and without the blanks that `y` adds to short lines or takes from long ones in a block. */
 const trim = (text: string) => text.replace(/\n+$/, "").replace(/ +$/gm, "");
 
-t.test("what is highlighted is what is selected", async (t) => {
+t.test("the selection is exactly the highlighted text", async (t) => {
   const host = await startContext(t, { files: { "a.txt": "" }, args: ["a.txt"] });
   await host.subscribe({ debounce: 5 });
   const { nvim } = host;

@@ -13,7 +13,7 @@ const files = {
   "sub/seen.txt": "seen\n",
 };
 
-t.test("neither path nor text of a protected file is sent", async (t) => {
+t.test("neither path nor text of an excluded file is sent", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   for (const name of [".env", ".env.local", "id_ed25519", "server.pem"]) {
@@ -30,7 +30,7 @@ t.test("neither path nor text of a protected file is sent", async (t) => {
   t.equal(host.context.shared().excluded, undefined);
 });
 
-t.test("a link does not give away what its target's name protects", async (t) => {
+t.test("a link to an excluded file is excluded", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   symlinkSync(".env", host.nvim.path("harmless.txt"));
   await host.nvim.command("edit harmless.txt");
@@ -49,7 +49,7 @@ t.test("the option context.exclude replaces the patterns", async (t) => {
   await host.until(t, () => host.paths(), ["a.txt", ".env", "private/keep.txt"], "the list");
 });
 
-t.test(".geminiignore in the workspace names what is kept back", async (t) => {
+t.test("a .geminiignore in the workspace excludes files", async (t) => {
   const host = await startContext(t, {
     files: { ...files, ".geminiignore": "private/\nsub/*\n!sub/seen.txt\n" },
     args: ["a.txt", "private/notes.txt", "sub/hidden.txt", "sub/seen.txt"],
@@ -68,7 +68,7 @@ t.test(".geminiignore in the workspace names what is kept back", async (t) => {
   await host.until(t, () => host.paths(), ["private/notes.txt"], "one in a folder below");
 });
 
-t.test(":GeminiShare off pauses all, on resumes", async (t) => {
+t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("GeminiShare off");
@@ -101,7 +101,7 @@ t.test(":GeminiShare off pauses all, on resumes", async (t) => {
   t.match(await nvim.messages(), ":GeminiShare takes on or off");
 });
 
-t.test("trust is only told when the user says so", async (t) => {
+t.test("trust is sent only if the option is set", async (t) => {
   const told = async (trust: string) => {
     const init = `require('gemini-bridge').setup({ trust = ${trust} })`;
     const host = await startContext(t, { files, args: ["a.txt"], init });

@@ -57,7 +57,7 @@ for (const [name, keys, setup] of ways) {
   });
 }
 
-t.test("a block keeps the columns that it had in its window", async (t) => {
+t.test("a block keeps the columns of its window", async (t) => {
   const host = await startContext(t, {
     files: { "a.txt": "abcdefgh\nx\ty\n日本語日本語\nabcdefgh\n" },
     args: ["a.txt"],
@@ -82,7 +82,7 @@ t.test("a block keeps the columns that it had in its window", async (t) => {
   }
 });
 
-t.test("what ends a selection that was kept", async (t) => {
+t.test("moving or editing drops a kept selection", async (t) => {
   const ends: [name: string, keys: string, left?: string][] = [
     ["moving", "h"],
     ["moving away and back", "hl"],
@@ -104,7 +104,7 @@ t.test("what ends a selection that was kept", async (t) => {
   }
 });
 
-t.test("a plain <Esc> drops it, and so does what is typed before leaving", async (t) => {
+t.test("<Esc> and keys typed before leaving drop the selection", async (t) => {
   for (const keys of ["<Esc>", "<C-c>", "v", ":<Esc>", "y"]) {
     const host = await besideTerminal(t);
     await host.nvim.input("wve");
@@ -118,7 +118,7 @@ t.test("a plain <Esc> drops it, and so does what is typed before leaving", async
   }
 });
 
-t.test("a CLI that is only started from there is told what was selected", async (t) => {
+t.test("a CLI that is started after leaving is told the selection", async (t) => {
   const host = await besideTerminal(t, false);
   await host.nvim.input("wvj:<C-u>wincmd l<CR>");
   t.equal(host.snapshots.length, 0, "nothing is sent while no CLI is connected");
@@ -126,7 +126,7 @@ t.test("a CLI that is only started from there is told what was selected", async 
   await host.until(t, selected(host), "two\nthree", "told");
 });
 
-t.test(":GeminiSelect pins a selection, :GeminiSelect! drops it", async (t) => {
+t.test(":GeminiSelect pins a selection, and :GeminiSelect! unpins it", async (t) => {
   const host = await besideTerminal(t);
   const { nvim } = host;
   await nvim.command("2,3GeminiSelect");
@@ -146,7 +146,7 @@ t.test(":GeminiSelect pins a selection, :GeminiSelect! drops it", async (t) => {
   await host.until(t, selected(host), "tw", "exactly what was highlighted");
 });
 
-t.test(":Gemini takes along what is selected, also when it is what starts the bridge", async (t) => {
+t.test(":Gemini keeps the selection, even if it starts the bridge", async (t) => {
   for (const keys of [":Gemini<CR>", "<Plug>(Gemini)"]) {
     const nvim = await startWithAgent(t, "", { args: ["a.txt"] });
     await nvim.lua("vim.keymap.set('x', 'Q', '<Plug>(Gemini)')");

@@ -17,7 +17,7 @@ const odd = (workspace: string, after = "") =>
 
 const EDIT = "vim.cmd.edit(vim.fn.fnameescape(...))";
 
-t.test("a file whose path is not UTF-8 is not told as another one", async (t) => {
+t.test("a file whose path is not UTF-8 is never shared under another name", async (t) => {
   const host = await startContext(t, {
     files: { "a.txt": "a\n", [`${THORN}.txt`]: "another file\n" },
     args: ["a.txt"],
@@ -58,7 +58,7 @@ t.test("a file whose path is not UTF-8 is not told as another one", async (t) =>
   );
 });
 
-t.test("nor is a directory", async (t) => {
+t.test("a directory whose path is not UTF-8 is never announced under another name", async (t) => {
   const bridge = await startBridge(t, { files: { [`${THORN}/f.txt`]: "f\n" } });
   const { nvim } = bridge;
   const { workspace } = nvim.dirs;
@@ -92,7 +92,7 @@ t.test("nor is a directory", async (t) => {
   t.equal(listed(), "", "nor when the bridge starts in it");
 });
 
-t.test("a prompt cannot name such a file, and says so", async (t) => {
+t.test("a prompt cannot refer to a file whose path is not UTF-8", async (t) => {
   const nvim = await startNvim(t, { init: "require('gemini-bridge').setup({ terminal = { cmd = 'cat' } })" });
   const path = odd(nvim.dirs.workspace, ".txt");
   writeFileSync(path, "x\n");
@@ -110,7 +110,7 @@ t.test("a prompt cannot name such a file, and says so", async (t) => {
   t.equal(await nvim.lua(`return ${terminals}`), 0, "and no CLI is started for it");
 });
 
-t.test("what is UTF-8 is decided as the standard decides", async (t) => {
+t.test("UTF-8 is validated according to the standard", async (t) => {
   const nvim = await startNvim(t);
   const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   const isUtf8 = (bytes: Uint8Array) => {

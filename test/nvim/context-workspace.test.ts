@@ -73,7 +73,7 @@ t.test("the option workspace adds directories", async (t) => {
   );
 });
 
-t.test("odd names are found by the real CLI", async (t) => {
+t.test("the real CLI finds workspaces with unusual names", async (t) => {
   const names = ["per%cent", "per%20cent", "with space", "日本語", "üml"];
   for (const name of names) {
     const bridge = await startBridge(t, { files: { [`${name}/f.txt`]: "f\n" } });
@@ -94,7 +94,7 @@ t.test("odd names are found by the real CLI", async (t) => {
   }
 });
 
-t.test("a directory that cannot be listed is reported once, and is no empty segment", async (t) => {
+t.test("a directory that cannot be listed is reported once and leaves no empty segment", async (t) => {
   const bridge = await startBridge(t, { files: { "a:b/f.txt": "f\n" } });
   const { nvim } = bridge;
   await nvim.lua("vim.fn.chdir(...)", nvim.path("a:b"));

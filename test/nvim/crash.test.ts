@@ -9,7 +9,7 @@ import { waitFor } from "../support/wait.ts";
 /** What Neovim says when a channel is gone, in any of its words. */
 const CHANNEL_ERRORS = /channel|E475|E5108|stack traceback|Error /i;
 
-t.test("a killed host comes back on its port and token, and all goes on", async (t) => {
+t.test("a killed host is restarted with the same port and tokens, and everything continues", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "one\n", "b.txt": "" }, args: ["a.txt"] });
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -39,7 +39,7 @@ t.test("a killed host comes back on its port and token, and all goes on", async 
   t.notMatch(messages, CHANNEL_ERRORS);
 });
 
-t.test("the next host answers those who know it while Neovim is busy", async (t) => {
+t.test("the next host answers its clients while Neovim is busy", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
   const { nvim } = bridge;
   const { port, content } = bridge.file();
@@ -73,7 +73,7 @@ t.test("the next host answers those who know it while Neovim is busy", async (t)
   await bridge.nextHost(host);
 });
 
-t.test("a review is known to the next host before anything of it is shown", async (t) => {
+t.test("the next host knows a review before it is shown", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const { nvim } = bridge;
   await nvim.lua(`vim.api.nvim_create_autocmd("BufFilePost", {
@@ -89,7 +89,7 @@ t.test("a review is known to the next host before anything of it is shown", asyn
   t.same(await nvim.lua("return known"), [nvim.path("a.txt")]);
 });
 
-t.test("a decision taken while the host was down reaches the client that comes back", async (t) => {
+t.test("a decision made while the host is down reaches the returning client", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "", "b.txt": "" } });
   const { nvim } = bridge;
   const first = await bridge.client("first");
@@ -109,7 +109,7 @@ t.test("a decision taken while the host was down reaches the client that comes b
   await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "nothing to be left over");
 });
 
-t.test("a decision held by a host that dies is not lost with it", async (t) => {
+t.test("a decision in a crashing host is not lost", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
   const { nvim } = bridge;
   const { port } = bridge.file();
@@ -127,30 +127,27 @@ t.test("a decision held by a host that dies is not lost with it", async (t) => {
   t.same(await again.next("ide/diffAccepted"), { filePath: nvim.path("a.txt"), content: "proposed\n" });
 });
 
-t.test(
-  "a client that does not come back: its review closes, and its decision is kept for the user",
-  async (t) => {
-    const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
-    const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
-    const { nvim } = bridge;
-    const client = await bridge.client();
-    await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
-    await client.openDiff(nvim.path("b.txt"), "");
-    await client.close();
-    await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
-    await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
-    await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
-    const found = /is kept in buffer (\d+)/;
-    await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
-    const messages = await nvim.messages();
-    t.match(messages, "accepted a.txt");
-    const buffer = Number(found.exec(messages)?.[1]);
-    await nvim.command(`sbuffer ${buffer} | write ${nvim.path("kept.txt")}`);
-    t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
-  },
-);
+t.test("if a client does not return, its reviews close and the accepted text is kept", async (t) => {
+  const init = "require('gemini-bridge').setup({ server = { grace = 1000 } })";
+  const bridge = await startBridge(t, { init, files: { "a.txt": "", "b.txt": "" } });
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "kept\r\ntext");
+  await client.openDiff(nvim.path("b.txt"), "");
+  await client.close();
+  await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
+  await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
+  await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
+  const found = /is kept in buffer (\d+)/;
+  await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
+  const messages = await nvim.messages();
+  t.match(messages, "accepted a.txt");
+  const buffer = Number(found.exec(messages)?.[1]);
+  await nvim.command(`sbuffer ${buffer} | write ${nvim.path("kept.txt")}`);
+  t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
+});
 
-t.test("stopping the bridge says which decisions nobody will hear of", async (t) => {
+t.test("stopping the bridge reports undelivered decisions", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "" } });
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -161,7 +158,7 @@ t.test("stopping the bridge says which decisions nobody will hear of", async (t)
   t.same(await nvim.lua("return require('gemini-bridge.bridge.decisions').list()"), []);
 });
 
-t.test("the notice does not ask for ENTER, which would keep the next host waiting", async (t) => {
+t.test("the message about a crash does not wait for Enter", async (t) => {
   const bridge = await startBridge(t, { tui: true });
   const { nvim } = bridge;
   await nvim.lua("vim.o.columns = 80");
@@ -172,7 +169,7 @@ t.test("the notice does not ask for ENTER, which would keep the next host waitin
   t.match(await nvim.messages(), /ended unexpectedly/);
 });
 
-t.test("an error nobody caught, and memory run out, are crashes like any other", async (t) => {
+t.test("uncaught errors and exhausted memory are handled like other crashes", async (t) => {
   for (const [name, flaw, reason] of [
     ["an error", "throw new Error('a flaw')", /a flaw/],
     ["a rejection", "Promise.reject(new Error('a flaw'))", /a flaw/],
@@ -213,7 +210,7 @@ t.test("an error nobody caught, and memory run out, are crashes like any other",
   }
 });
 
-t.test("a host that cannot stay up is given up after five tries, and can be started again", async (t) => {
+t.test("a host that keeps crashing is given up after five restarts, and can be started again", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const path = bridge.file().path;

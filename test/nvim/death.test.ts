@@ -79,7 +79,7 @@ async function liveAndDie(t: Test, number: number): Promise<string> {
   return stage;
 }
 
-t.test("whenever and however the editor dies, nothing stays", { timeout: 120_000 }, async (t) => {
+t.test("nothing is left however and whenever the editor dies", { timeout: 120_000 }, async (t) => {
   let next = 0;
   const stages: Record<string, number> = {};
   const worker = async () => {
@@ -95,7 +95,7 @@ t.test("whenever and however the editor dies, nothing stays", { timeout: 120_000
   t.ok(stages["running, with a review"], "with an open review");
 });
 
-t.test("a host that hangs does not keep the file of an editor that quits", async (t) => {
+t.test("a hanging host does not keep the discovery file of an editor that quits", async (t) => {
   const bridge = await startBridge(t, { files: FILES });
   t.equal(filesOf(bridge.nvim).length, 3);
   const host = await bridge.host();
@@ -107,7 +107,7 @@ t.test("a host that hangs does not keep the file of an editor that quits", async
   await waitFor(() => !below.some(isAlive), "Neovim to have ended the host", LIMIT);
 });
 
-t.test("under a terminal UI", async (t) => {
+t.test("nothing is left under a terminal UI", async (t) => {
   for (const death of ["closed terminal", "typed :qa!", "SIGKILL of the UI"]) {
     await t.test(death, async (t) => {
       const bridge = await startBridge(t, { tui: true, files: FILES });
@@ -126,7 +126,7 @@ t.test("under a terminal UI", async (t) => {
   }
 });
 
-t.test("a suspended Neovim goes on where it was", async (t) => {
+t.test("a suspended Neovim continues", async (t) => {
   const bridge = await startBridge(t, {
     tui: true,
     files: { "a.txt": "one\n", "b.txt": "" },
@@ -157,7 +157,7 @@ t.test("a suspended Neovim goes on where it was", async (t) => {
   );
 });
 
-t.test("a Neovim that quits says nothing", async (t) => {
+t.test("a quitting Neovim prints nothing", async (t) => {
   const nvim = await startNvim(t, {
     init: `local path = vim.fn.getcwd() .. '/said'
       vim.notify = function(text) vim.fn.writefile({ text }, path, 'a') end`,

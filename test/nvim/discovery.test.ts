@@ -5,7 +5,7 @@ import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a discovery file that was removed comes back, and at once with :GeminiStart", async (t) => {
+t.test("a removed discovery file is restored, at once with :GeminiStart", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const { path, content } = bridge.file();
@@ -27,7 +27,7 @@ t.test("a discovery file that was removed comes back, and at once with :GeminiSt
   t.same(bridge.files(), []);
 });
 
-t.test("a place that has become unsafe is refused, with what to do", async (t) => {
+t.test("a directory that has become unsafe is refused with advice", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   rmSync(join(nvim.dirs.tmp, "gemini"), { recursive: true });

@@ -39,7 +39,7 @@ const value = fc.letrec((tie) => ({
 /** Events that the host would rightly obey. */
 const isStop = (name: unknown) => name === "stop";
 
-t.test("events from Lua that fit no contract are dropped by the host", { timeout: 3_600_000 }, async (t) => {
+t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const host = await bridge.host();
@@ -75,7 +75,7 @@ t.test("events from Lua that fit no contract are dropped by the host", { timeout
   t.notMatch(await nvim.messages(), /ended unexpectedly|stack traceback|E5108/);
 });
 
-t.test("calls from Node that fit no contract are refused by Lua", { timeout: 3_600_000 }, async (t) => {
+t.test("Lua refuses invalid calls from Node", { timeout: 3_600_000 }, async (t) => {
   const nvim = await startNvim(t, {
     init: `
       function _G.fuzzed(name, params)

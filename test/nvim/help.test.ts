@@ -9,12 +9,12 @@ const HELP = join(root, "doc/gemini-bridge.txt");
 const lines = readFileSync(HELP, "utf8").split("\n");
 const Names = z.array(z.string()).min(1);
 
-t.test("what is taken from the sources is what they say", async (t) => {
+t.test("the generated parts of the help are up to date", async (t) => {
   const check = () => execFileSync(nvimBinary(), ["-l", join(root, "scripts/doc.lua"), "--check"]);
   t.doesNotThrow(check, "run `make doc`");
 });
 
-t.test("tags", async (t) => {
+t.test("tags of the help are valid", async (t) => {
   const nvim = await startNvim(t, { files: { "doc/keep": "" } });
   const doc = nvim.path("doc");
   copyFileSync(HELP, join(doc, "gemini-bridge.txt"));
@@ -27,7 +27,7 @@ t.test("tags", async (t) => {
   );
   const missing = (names: string[]) => names.filter((name) => !tags.has(name));
 
-  await t.test("that are referred to", async (t) => {
+  await t.test("links refer to existing tags", async (t) => {
     const text = lines.join("\n").replace(/^>[a-z]*\n(?:[ \t].*\n|\n)*|^.* >[a-z]*\n(?:[ \t].*\n|\n)*/gm, "");
     const links = [...text.matchAll(/(?<=^|\s|\()\|([^|\s]+)\|/gm)].map(([, name]) => name ?? "");
     const unknown = Names.parse(

@@ -16,7 +16,7 @@ function watches(pid: number): number {
 
 // Elsewhere nothing tells what a process watches.
 if (process.platform === "linux") {
-  t.test("a snapshot that comes when the last client has left makes nobody watch files", async (t) => {
+  t.test("a snapshot that arrives after the last client left starts no file watches", async (t) => {
     const bridge = await startBridge(t, { files: { "a.txt": "", "other/b.txt": "" }, args: ["a.txt"] });
     const { nvim } = bridge;
     const host = await bridge.host();

@@ -6,7 +6,7 @@ import { mountNetworkFolder } from "../support/network.ts";
 import { isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a network that is silent stops nothing but what lies on it", async (t) => {
+t.test("a silent network drive affects only its own files", async (t) => {
   const network = await mountNetworkFolder(t, "remote\n");
   // What needs no mount is in test/unit/disk.test.ts.
   if (!network) return t.comment("no network folder can be mounted here");
@@ -49,7 +49,7 @@ t.test("a network that is silent stops nothing but what lies on it", async (t) =
   await client.waitForNotification("ide/diffRejected");
 });
 
-t.test("a host that asks a silent network ends when it is told to", async (t) => {
+t.test("a host that waits for a silent network drive can be stopped", async (t) => {
   const network = await mountNetworkFolder(t, "remote\n");
   if (!network) return t.comment("no network folder can be mounted here");
   const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });

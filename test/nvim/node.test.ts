@@ -3,7 +3,7 @@ import { realpathSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 
-t.test("a session on this Node: context, a review, and a host that is told to end", async (t) => {
+t.test("a session works on this Node: context, a review, and a stop", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "one\n" }, args: ["a.txt"] });
   const { nvim } = bridge;
   const host = await bridge.host();

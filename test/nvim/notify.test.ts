@@ -79,28 +79,28 @@ for (const columns of [50, 64, 80]) {
   });
 }
 
-t.test("what is shown", async (t) => {
+t.test("a message fits the screen", async (t) => {
   const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
   const info = (text: string): Notice => ({ text, level: "info" });
 
-  await t.test("of one that fits is all of it", async (t) => {
+  await t.test("a short message is shown completely", async (t) => {
     const { history } = await say(nvim, [info("It fits.")], "gemini-bridge: It fits.\n");
     t.equal(history.trim(), "gemini-bridge: It fits.", "said once");
   });
 
-  await t.test("of one that does not fit are its start and its end", async (t) => {
+  await t.test("a long message shows its start and its end", async (t) => {
     const text = "Cannot write /home/漢字/a/very/long/name/that/goes/on/and/on: do something.";
     const cut = /^gemini-bridge: Cannot .*….*something\.$/m;
     const { history } = await say(nvim, [info(text)], "gemini-bridge: Cannot", cut);
     t.equal(history.trim(), `gemini-bridge: ${text}`);
   });
 
-  await t.test("of a program's output is what stands around it", async () => {
+  await t.test("the output of a program is replaced by dots", async () => {
     const text = `It failed:\n${"output\n".repeat(30)}do something.`;
     await say(nvim, [info(text)], "gemini-bridge: It failed: … do something.\n");
   });
 
-  await t.test("of several is the gravest", async (t) => {
+  await t.test("the most severe of several messages is shown", async (t) => {
     const { history } = await say(
       nvim,
       [info("One."), { text: "Two.", level: "error" }, info("Three.")],
@@ -114,11 +114,11 @@ t.test("what is shown", async (t) => {
   });
 });
 
-t.test("a notice waits for what the user is answering", async (t) => {
+t.test("a message waits until the user has answered", async (t) => {
   const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
   const later = "vim.defer_fn(function() require('gemini-bridge.notify')('this is the end.') end, 50)";
 
-  await t.test("a command line", async (t) => {
+  await t.test("a message waits for a command line", async (t) => {
     await nvim.lua(later);
     await nvim.input(":echo 12");
     await nvim.waitFor("#vim.api.nvim_get_autocmds({ event = 'SafeState' }) > 0", "the notice to wait");
@@ -127,7 +127,7 @@ t.test("a notice waits for what the user is answering", async (t) => {
     await nvim.waitFor(async () => (await nvim.messages()).includes("the end."), "the notice");
   });
 
-  await t.test("a mapping that reads a key", async (t) => {
+  await t.test("a message waits for a mapping that reads a key", async (t) => {
     await nvim.command("messages clear");
     await nvim.command("nnoremap <expr> Q getcharstr()");
     await nvim.lua(`${later} vim.api.nvim_input('Q')`);
@@ -140,7 +140,7 @@ t.test("a notice waits for what the user is answering", async (t) => {
   });
 });
 
-t.test("a vim.notify of the user's gets the whole text, and no name", async (t) => {
+t.test("the user's own vim.notify gets the whole text without the name", async (t) => {
   const init = "shown = {} vim.notify = function(...) table.insert(shown, { ... }) end";
   const nvim = await startNvim(t, { init, tui: { columns: 50, lines: 14 } });
   const text = `${"much ".repeat(40)}\nand more\n`;

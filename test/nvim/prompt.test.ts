@@ -38,7 +38,7 @@ t.test(":GeminiPrompt is a buffer that :w sends", async (t) => {
   t.same(await nvim.lua("return vim.fn.winlayout()"), before);
 });
 
-t.test("a draft is kept", async (t) => {
+t.test("a draft is kept until it is sent", async (t) => {
   const nvim = await start(t);
   await nvim.input(":edit a.txt<CR>:2GeminiPrompt why?<CR>");
   t.same(await text(nvim), ["@a.txt (line 2) why?"]);
@@ -48,7 +48,7 @@ t.test("a draft is kept", async (t) => {
   t.same(await text(nvim), ["@a.txt (line 2) why?", "@a.txt (line 1)"], "and added to");
   t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
 
-  await t.test("whatever else writes buffers", async (t) => {
+  await t.test("a draft is kept when other commands write buffers", async (t) => {
     await nvim.input(":wall<CR>");
     await nvim.lua(`vim.api.nvim_create_autocmd('InsertLeave', {
       nested = true, callback = function() vim.cmd('silent! update') end,
@@ -65,14 +65,14 @@ t.test("a draft is kept", async (t) => {
     t.equal(received(nvim), "", "nothing is sent");
   });
 
-  await t.test("by the end of Neovim, too", async (t) => {
+  await t.test("a draft is kept when Neovim ends", async (t) => {
     nvim.nvim.notify("nvim_command", ["qa"]);
     t.same(await nvim.exited, { code: 0, signal: null });
     t.match(past(nvim), ["@a.txt (line 2) why?\n@a.txt (line 1)\nfrom an autocommand"]);
   });
 });
 
-t.test("after :bdelete the prompt is as before, and its text is among the last ones", async (t) => {
+t.test("after :bdelete the prompt works again, and its text is in the history", async (t) => {
   const nvim = await start(t);
   await nvim.command("set nohidden");
   for (const command of ["bdelete!", "bunload!"]) {
@@ -93,7 +93,7 @@ t.test("after :bdelete the prompt is as before, and its text is among the last o
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
 
-t.test(":GeminiPrompt! brings the last ones back", async (t) => {
+t.test(":GeminiPrompt! offers the last prompts", async (t) => {
   const nvim = await start(t);
   await nvim.input(":GeminiPrompt!<CR>");
   t.match(await nvim.messages(), /There are no prompts yet/);
@@ -108,7 +108,7 @@ t.test(":GeminiPrompt! brings the last ones back", async (t) => {
   await receives(nvim, "<one >\r");
   t.same(past(nvim), ["one", "a draft", "two"]);
 
-  await t.test("no more than fifty", async (t) => {
+  await t.test("at most fifty prompts are kept", async (t) => {
     await nvim.lua("for i = 1, 60 do require('gemini-bridge.prompt.history').add('prompt ' .. i) end");
     t.equal(past(nvim).length, 50);
     t.same(past(nvim).slice(0, 2), ["prompt 60", "prompt 59"]);
@@ -116,7 +116,7 @@ t.test(":GeminiPrompt! brings the last ones back", async (t) => {
     t.equal(past(nvim).length, 1, "nor more than a megabyte, but the last");
   });
 
-  await t.test("a file that is not what it should be counts as empty", async (t) => {
+  await t.test("an invalid history file counts as empty", async (t) => {
     for (const content of ["", "{", "3", '{"a":1}', '[{"text":1},null,{"time":2}]']) {
       writeFileSync(file(nvim), content);
       t.same(await nvim.lua("return #require('gemini-bridge.prompt.history').list()"), 0, content);
@@ -124,7 +124,7 @@ t.test(":GeminiPrompt! brings the last ones back", async (t) => {
   });
 });
 
-t.test("completion", async (t) => {
+t.test("completion offers files and words", async (t) => {
   const nvim = await start(t, "", {
     files: { ".gitignore": "hidden\n", hidden: "", "src/deep/widget.js": "" },
   });
@@ -146,7 +146,7 @@ t.test("completion", async (t) => {
   t.notOk(existsSync(nvim.path("ran")), "no program of the repository's ran");
 });
 
-t.test("nothing of it is shared", async (t) => {
+t.test("the prompt is never shared as context", async (t) => {
   const nvim = await start(t);
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("edit a.txt");

@@ -18,7 +18,7 @@ const unique = (names: Iterable<string | undefined>) => [...new Set(names)].map(
 const found = (text: string, pattern: RegExp) => unique([...text.matchAll(pattern)].map(([, name]) => name));
 const tags = (pattern: RegExp) => found(help, new RegExp(`(?<=^|\\s)\\*${pattern.source}\\*(?=\\s|$)`, "gm"));
 
-t.test("public names", async (t) => {
+t.test("public names and the help agree", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "one\n" } });
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
@@ -28,7 +28,7 @@ t.test("public names", async (t) => {
   await nvim.command("GeminiReview");
   const ask = async (code: string) => Names.parse(await nvim.lua(code)).sort();
 
-  await t.test("commands", async (t) => {
+  await t.test("commands are in the help and exist", async (t) => {
     const commands = await ask("return vim.fn.getcompletion('Gemini', 'command')");
     t.same(tags(/:(Gemini\w*)/), commands);
     t.same(
@@ -37,7 +37,7 @@ t.test("public names", async (t) => {
     );
   });
 
-  await t.test("<Plug> maps", async (t) => {
+  await t.test("<Plug> mappings are in the help and exist", async (t) => {
     const maps = (list: string) =>
       ask(
         `return vim.iter(${list}):map(function(map) return map.lhs:match("^<Plug>%(([Gg]emini.*)%)$") end):totable()`,
@@ -64,7 +64,7 @@ t.test("public names", async (t) => {
     );
   });
 
-  await t.test("functions", async (t) => {
+  await t.test("functions are in the help and exist", async (t) => {
     const functions = await ask("return vim.tbl_keys(require('gemini-bridge'))");
     t.same(tags(/gemini-bridge\.(\w+)\(\)/), functions);
     const called = /require\(?["']gemini-bridge["']\)?\.(\w+)/g;
@@ -80,7 +80,7 @@ t.test("public names", async (t) => {
     );
   });
 
-  await t.test("functions that are experimental, in the help as in Lua", async (t) => {
+  await t.test("functions are marked as experimental in the help and in Lua alike", async (t) => {
     const init = readFileSync(join(root, "lua/gemini-bridge/init.lua"), "utf8");
     const marked = [...init.matchAll(/((?:^---.*\n)+)function M\.(\w+)/gm)]
       .filter(([, comment]) => comment?.includes("Experimental."))
@@ -93,7 +93,7 @@ t.test("public names", async (t) => {
     t.same(told.sort(), unique(marked));
   });
 
-  await t.test("events", async (t) => {
+  await t.test("events are in the help and are fired", async (t) => {
     const words = found(sources, /["'](Gemini\w+)["']/g);
     const outcomes = ["Opened", "Accepted", "Rejected", "Closed"].map((what) => `GeminiDiff${what}`);
     const events = tags(/(Gemini\w*)/);
@@ -119,13 +119,13 @@ t.test("public names", async (t) => {
     );
   });
 
-  await t.test("highlight groups", async (t) => {
+  await t.test("highlight groups are in the help and exist", async (t) => {
     await nvim.lua("require('gemini-bridge.changes.signs') require('gemini-bridge.context.pin')");
     await nvim.command("GeminiSelect");
     t.same(tags(/hl-(Gemini\w*)/), await ask("return vim.fn.getcompletion('Gemini', 'highlight')"));
   });
 
-  await t.test("options", async (t) => {
+  await t.test("options are in the help and exist", async (t) => {
     const options = await ask(
       "return vim.tbl_map(function(option) return option[1] end, require('gemini-bridge.config').schema)",
     );

@@ -13,10 +13,10 @@ const blocks = (language: string) =>
     ([, code = ""]) => code,
   );
 
-t.test("the README", async (t) => {
+t.test("the README is correct", async (t) => {
   const nvim = await startNvim(t);
 
-  await t.test("holds Lua that loads", async (t) => {
+  await t.test("the README contains valid Lua", async (t) => {
     const lua = blocks("lua");
     t.ok(lua.length >= 4);
     for (const code of lua) {
@@ -31,7 +31,7 @@ t.test("the README", async (t) => {
     }
   });
 
-  await t.test("recommends key maps that exist", async (t) => {
+  await t.test("the README recommends mappings that exist", async (t) => {
     const [maps] = blocks("lua").filter((code) => code.includes("<Plug>"));
     await nvim.lua(maps ?? "error('no maps')");
     for (const [, plug = ""] of (maps ?? "").matchAll(/"(<Plug>[^"]+)"/g)) {
@@ -39,14 +39,14 @@ t.test("the README", async (t) => {
     }
   });
 
-  await t.test("changes options that exist", async (t) => {
+  await t.test("the README sets options that exist", async (t) => {
     const [setup] = blocks("lua").filter((code) => code.includes("setup("));
     await nvim.lua(setup ?? "error('no setup')");
     t.notMatch(await nvim.messages(), /option/, "nothing is complained of");
     t.equal(await nvim.lua("return require('gemini-bridge.config').get().diff.layout"), "vertical");
   });
 
-  await t.test("names commands that exist, and all of them", async (t) => {
+  await t.test("the README names all commands", async (t) => {
     const named = [...readme.matchAll(/`:(Gemini\w*)/g)].map(([, name = ""]) => name);
     const commands = z
       .array(z.string())
@@ -54,7 +54,7 @@ t.test("the README", async (t) => {
     t.same([...new Set(named)].sort(), commands.sort());
   });
 
-  await t.test("names make targets and files that exist", async (t) => {
+  await t.test("the README names make targets and files that exist", async (t) => {
     for (const [, target = ""] of readme.matchAll(/(?:^|`)make (\w+)/gm)) {
       t.doesNotThrow(() => execFileSync("make", ["--dry-run", target], { cwd: root, stdio: "pipe" }), target);
     }
@@ -68,7 +68,7 @@ t.test("the README", async (t) => {
     }
   });
 
-  await t.test("has shell that a shell understands", async (t) => {
+  await t.test("the README contains valid shell code", async (t) => {
     for (const code of blocks("sh")) t.doesNotThrow(() => execFileSync("sh", ["-n", "-c", code ?? ""]));
   });
 });

@@ -100,7 +100,7 @@ const screens: [
   ],
 ];
 
-t.test("what CLIs draw", async (t) => {
+t.test("the screens of CLIs are read", async (t) => {
   const nvim = await startNvim(t);
   for (const [program, what, screen, state, text = "", height] of screens) {
     const reading = await nvim.lua(
@@ -114,7 +114,7 @@ t.test("what CLIs draw", async (t) => {
   }
 });
 
-t.test("a CLI is known by its screen, whatever its program is called", async (t) => {
+t.test("a CLI is recognized by its screen, whatever its program is called", async (t) => {
   const nvim = await startNvim(t);
   const recognize = (screen: string) =>
     nvim.lua(

@@ -9,7 +9,7 @@ import { startBridge } from "../support/bridge.ts";
 import { connectClient } from "../support/client.ts";
 import { ask, INITIALIZE, initialize, RpcError, sendRaw } from "../support/server.ts";
 
-t.test("the bridge as it is built refuses what the tests of its parts refuse", async (t) => {
+t.test("the built bridge refuses invalid requests", async (t) => {
   const init = "require('gemini-bridge').setup({ server = { body_limit = 65536, max_sessions = 2 } })";
   const bridge = await startBridge(t, { init });
   const { port, content } = bridge.file();
@@ -42,7 +42,7 @@ t.test("the bridge as it is built refuses what the tests of its parts refuse", a
   t.match(await sendRaw(port, "nonsense\r\n\r\n"), /^HTTP\/1\.1 400 [\s\S]*"jsonrpc":"2\.0"/);
 });
 
-t.test("nothing but this machine can reach the port", async (t) => {
+t.test("the port is reachable only from this machine", async (t) => {
   const bridge = await startBridge(t);
   const { port } = bridge.file();
   const others = Object.values(networkInterfaces())
@@ -65,7 +65,7 @@ t.test("nothing but this machine can reach the port", async (t) => {
   t.ok(await ask(port, { body: INITIALIZE }), "this machine can");
 });
 
-t.test("the token is where it has to be, and nowhere else", async (t) => {
+t.test("the token is only where it is needed", async (t) => {
   const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ log = { level = 'debug' } })",
   });
@@ -102,7 +102,7 @@ const traps = (mark: string) => [
   `'; touch ${mark}; '`,
 ];
 
-t.test("neither a proposal nor a name in a repository runs anything", async (t) => {
+t.test("neither a proposal nor a file name runs anything", async (t) => {
   const bridge = await startBridge(t, {
     init: "vim.o.modeline = true vim.o.modelineexpr = true vim.o.modelines = 5",
   });
@@ -137,7 +137,7 @@ t.test("neither a proposal nor a name in a repository runs anything", async (t) 
   t.equal(await nvim.lua("return vim.o.foldexpr"), "0");
 });
 
-t.test("a client's own words stay words", async (t) => {
+t.test("text from a client is never interpreted", async (t) => {
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const { port, content } = bridge.file();

@@ -4,7 +4,7 @@ import { received, receives, startWithEcho as start } from "../support/echo.ts";
 
 const ODD = ["%", "#", "a*b", "x[1].txt", "it's", "{a,b}", "`touch ran`", "$HOME", "<cfile>", "b\\c"];
 
-t.test(":GeminiAdd takes what stands for files", async (t) => {
+t.test(":GeminiAdd expands names of files", async (t) => {
   const nvim = await start(t, "", {
     files: { "src/a.js": "", "src/b.js": "", "src/c.ts": "", "src/deep/d.js": "", "note.md": "see c.ts\n" },
   });
@@ -32,7 +32,7 @@ t.test(":GeminiAdd takes what stands for files", async (t) => {
   t.equal(received(nvim), before);
 });
 
-t.test("odd names stay themselves, and run nothing", async (t) => {
+t.test("unusual names are literal and run nothing", async (t) => {
   const nvim = await start(t, "", { files: Object.fromEntries(ODD.map((name) => [name, ""])) });
   await nvim.command("edit a.txt");
   for (const name of ODD) {
@@ -59,7 +59,7 @@ t.test("odd names stay themselves, and run nothing", async (t) => {
   t.notOk(existsSync(nvim.path("ran")));
 });
 
-t.test("too many are a slip", async (t) => {
+t.test("too many files are refused", async (t) => {
   const names = Array.from({ length: 101 }, (_, index) => [`many/${index}`, ""] as const);
   const nvim = await start(t, "", { files: Object.fromEntries(names) });
   await nvim.input(":GeminiAdd many/*<CR>");
@@ -69,7 +69,7 @@ t.test("too many are a slip", async (t) => {
 const snacks = process.env["SNACKS_NVIM"];
 if (!snacks) t.comment("snacks.nvim: not tried, SNACKS_NVIM does not name its source");
 else
-  t.test("entries of the explorer of snacks.nvim", async (t) => {
+  t.test(":GeminiAdd refers to entries of the explorer of snacks.nvim", async (t) => {
     const nvim = await start(t, "", {
       init: `
         vim.opt.runtimepath:prepend(${JSON.stringify(snacks)})

@@ -16,7 +16,7 @@ async function shell(nvim: Nvim, command: string, output: RegExp): Promise<void>
   await nvim.input("<C-\\><C-n>");
 }
 
-t.test("the text of a buffer without a file", async (t) => {
+t.test(":GeminiSend sends the text of a buffer without a file", async (t) => {
   const nvim = await start(t);
   await nvim.command("enew");
   await nvim.lua("vim.bo.filetype = 'lua'");
@@ -33,7 +33,7 @@ t.test("the text of a buffer without a file", async (t) => {
   await receives(nvim, "<later.txt:\n```text\nnot yet written\n``` >");
 });
 
-t.test("is fenced, bounded, and refers to nothing", async (t) => {
+t.test("the text is fenced, limited, and refers to no file", async (t) => {
   const nvim = await start(t);
   await nvim.command("enew");
   const lines = ["```", "@a.txt and user@host \\@b", "````js"];
@@ -50,7 +50,7 @@ t.test("is fenced, bounded, and refers to nothing", async (t) => {
   t.notMatch(received(nvim), /yyy/, "a line that is too long is no text");
 });
 
-t.test("the last output of a terminal", async (t) => {
+t.test(":GeminiSend sends the last output of a terminal", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend --output<CR>");
@@ -59,7 +59,7 @@ t.test("the last output of a terminal", async (t) => {
   await receives(nvim, "<@a.txt >");
   await shell(nvim, "echo one; echo two", /^two\n\$/m);
 
-  await t.test("from it, from elsewhere, with a text", async () => {
+  await t.test("the output is sent from the terminal and from elsewhere, with a text", async () => {
     const output = "Output of a terminal:\n```\n$ echo one; echo two\none\ntwo\n$\n```";
     await nvim.input(":GeminiSend<CR>");
     await receives(nvim, `<${output} >`);
@@ -69,7 +69,7 @@ t.test("the last output of a terminal", async (t) => {
     await receives(nvim, `<${output}\nwhy? >`);
   });
 
-  await t.test("no more than a screenful", async () => {
+  await t.test("at most one screen of output is sent", async () => {
     await nvim.input(":terminal seq 300<CR>");
     await nvim.waitFor("vim.fn.getline('$'):find('exited') or vim.fn.search('^300$', 'n') > 0", "the end");
     await nvim.input(":GeminiSend<CR>");
@@ -80,7 +80,7 @@ t.test("the last output of a terminal", async (t) => {
     t.ok(numbers > rows / 2 && numbers <= rows, `${numbers} of ${rows} lines`);
   });
 
-  await t.test("nothing of the CLI's own terminal", async () => {
+  await t.test("output of the CLI's own terminal is not sent", async () => {
     await nvim.input(":Gemini<CR>");
     await nvim.waitFor("vim.b.gemini_terminal == 'gemini'", "the CLI");
     await nvim.command("messages clear");
@@ -89,7 +89,7 @@ t.test("the last output of a terminal", async (t) => {
   });
 });
 
-t.test("the last command, where the shell marks its prompts", async (t) => {
+t.test("the last command is sent if the shell marks its prompts", async (t) => {
   const nvim = await start(t);
   if (!(await nvim.lua("return vim.fn.has('nvim-0.11') == 1"))) {
     return t.comment("Neovim 0.10 marks none: the screenful counts");

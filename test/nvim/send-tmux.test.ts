@@ -35,7 +35,7 @@ function startTmux(t: Test, nvim: Nvim, directory: string): Tmux {
   return tmux;
 }
 
-t.test("a CLI in a pane of the same tmux", async (t) => {
+t.test("prompts reach a CLI in a pane of the same tmux", async (t) => {
   const nvim = await startNvim(t, {
     files: { "my-cli": AGENT, "a.txt": "one\ntwo\n", "sub/here.txt": "" },
     init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",

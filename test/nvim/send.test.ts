@@ -25,7 +25,7 @@ t.test(":GeminiSend refers to the file, with lines and a text", async (t) => {
   await receives(nvim, "<no file here >");
 });
 
-t.test("! presses Enter when the text is there, and only then", async (t) => {
+t.test("with ! Enter is pressed only when the text is shown", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend! go<CR>");
@@ -40,7 +40,7 @@ t.test("! presses Enter when the text is there, and only then", async (t) => {
   t.notMatch(await deaf.lua("return table.concat(vim.fn.readfile('keys', 'b'), '\\n')"), /\r/);
 });
 
-t.test("send.focus goes to the terminal", async (t) => {
+t.test("with send.focus the terminal is focused", async (t) => {
   const nvim = await start(t, "send = { focus = true }");
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend<CR>");
@@ -73,7 +73,7 @@ t.test(":GeminiAdd refers to files", async (t) => {
   t.equal(received(nvim), before, "nothing was sent");
 });
 
-t.test("quickfix and location lists", async (t) => {
+t.test(":GeminiSend refers to quickfix and location lists", async (t) => {
   const nvim = await start(t);
   await nvim.lua(`vim.fn.setqflist({
     { filename = 'a.txt', lnum = 2, text = 'is\\twrong' },
@@ -95,7 +95,7 @@ t.test("quickfix and location lists", async (t) => {
   t.match(await nvim.messages(), /The quickfix list has no entries/);
 });
 
-t.test("diagnostics", async (t) => {
+t.test(":GeminiSend refers to diagnostics", async (t) => {
   const nvim = await start(t);
   await nvim.command("edit a.txt");
   await nvim.input(":GeminiSend --diagnostics<CR>");
@@ -141,7 +141,7 @@ for (const style of [0, 1, 2, 3]) {
   });
 }
 
-t.test("what cannot be sent is told", async (t) => {
+t.test("a message explains what cannot be sent", async (t) => {
   const nvim = await start(t);
   await nvim.input(":GeminiSend<CR>");
   t.match(await nvim.messages(), /This buffer has no file/);
@@ -153,7 +153,7 @@ t.test("what cannot be sent is told", async (t) => {
   t.match(await nvim.messages(), /without your unsaved changes/);
 });
 
-t.test("control characters do not get through", async (t) => {
+t.test("control characters are not sent", async (t) => {
   const nvim = await start(t);
   await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
   await receives(nvim, "<a[201~b\x07 c\nd >");

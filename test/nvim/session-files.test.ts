@@ -40,7 +40,7 @@ for (const layout of ["auto", "tab"]) {
   }
 }
 
-t.test("quitting that is cancelled leaves the review as it is", async (t) => {
+t.test("a cancelled quit leaves the review unchanged", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"], init: SAVES });
   const { nvim } = reviewer;
   await nvim.lua("vim.api.nvim_buf_set_lines(0, 0, -1, true, { 'unsaved' })");

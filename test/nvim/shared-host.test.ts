@@ -10,11 +10,11 @@ const INIT = `
   require("gemini-bridge").setup({ host = "shared" })
 `;
 
-t.test("the bridge in the standard Node host", async (t) => {
+t.test("the bridge works in the standard Node host", async (t) => {
   const nvim = await startNvim(t, { init: INIT, files: { "a.txt": "one\n" } });
   const isRunning = "require('gemini-bridge').status().state == 'running'";
 
-  await t.test("says what to do when the remote plugin is not registered", async (t) => {
+  await t.test("a message says what to do if the remote plugin is not registered", async (t) => {
     await nvim.command("GeminiStart");
     t.match(await nvim.messages(), /:UpdateRemotePlugins/);
     t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
@@ -24,7 +24,7 @@ t.test("the bridge in the standard Node host", async (t) => {
   await nvim.command("runtime! plugin/rplugin.vim");
   await nvim.lua("vim.cmd.source(vim.fn.stdpath('data') .. '/rplugin.vim')");
 
-  await t.test("registers functions only, so that no event starts Node", async (t) => {
+  await t.test("only functions are registered, so that no event starts Node", async (t) => {
     const manifest = String(await nvim.lua("return vim.fn.stdpath('data') .. '/rplugin.vim'"));
     const lines = String(await nvim.lua("return table.concat(vim.fn.readfile(...), '\\n')", manifest));
     t.match(lines, /GeminiBridgeStart/);
@@ -32,7 +32,7 @@ t.test("the bridge in the standard Node host", async (t) => {
     t.equal(await nvim.lua("return vim.fn['remote#host#IsRunning']('node')"), 0);
   });
 
-  await t.test("serves a client, stops and starts again in the same host process", async (t) => {
+  await t.test("the bridge serves a client, stops and starts again in the same host process", async (t) => {
     await nvim.command("edit a.txt");
     const addresses = new Set<string>();
     for (const round of ["first", "second"]) {
@@ -60,7 +60,7 @@ t.test("the bridge in the standard Node host", async (t) => {
     t.equal(await nvim.lua("return vim.fn['remote#host#IsRunning']('node')"), 1);
   });
 
-  await t.test("leaves no file and no process when Neovim is killed", async (t) => {
+  await t.test("no file and no process is left when Neovim is killed", async (t) => {
     await nvim.command("GeminiStart");
     await nvim.waitFor(isRunning, "the last start", 15_000);
     const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));

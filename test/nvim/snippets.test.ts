@@ -31,7 +31,7 @@ async function startBeside(t: Test): Promise<{ nvim: Nvim; copy: string }> {
   return { nvim: await startNvim(t, { init: `${useCopy(copy)}\n${OTHERS}` }), copy };
 }
 
-t.test("Lua in the help", async (t) => {
+t.test("the help contains valid Lua", async (t) => {
   const lua = blocks("lua");
   t.ok(lua.length >= 6, "it is found");
   const { nvim, copy } = await startBeside(t);
@@ -67,7 +67,7 @@ t.test("Lua in the help", async (t) => {
   );
 });
 
-t.test("commands in the help", async (t) => {
+t.test("the help contains commands that exist", async (t) => {
   const nvim = await startNvim(t);
   const lines = blocks("vim")
     .flatMap((block) => block.split("\n"))
@@ -80,6 +80,6 @@ t.test("commands in the help", async (t) => {
   }
 });
 
-t.test("shell in the help", async (t) => {
+t.test("the help contains valid shell code", async (t) => {
   for (const code of blocks("sh")) t.doesNotThrow(() => execFileSync("sh", ["-n", "-c", code]), code);
 });

@@ -35,26 +35,26 @@ function behind(shell: string): NvimOptions {
   };
 }
 
-t.test("a temporary directory that does not exist", async (t) => {
+t.test("the start fails if the temporary directory does not exist", async (t) => {
   const nvim = await startNvim(t, behind("export TMPDIR=/nowhere/to/be/found"));
   await refuses(t, nvim, /\/nowhere\/to\/be\/found does not exist; create it, or set TMPDIR/);
 });
 
-t.test("one that cannot be written to", async (t) => {
+t.test("the start fails if the temporary directory is not writable", async (t) => {
   // Nobody makes a directory there, not even root.
   const path = process.platform === "linux" ? "/proc/self" : "/dev/fd";
   const nvim = await startNvim(t, behind(`export TMPDIR=${path}`));
   await refuses(t, nvim, /cannot create .*; set TMPDIR to a directory that you can write to/);
 });
 
-t.test("a full disk", async (t) => {
+t.test("the start fails if the disk is full", async (t) => {
   // The limit on file sizes stops the very same write, and needs no privilege.
   const nvim = await startNvim(t, behind("ulimit -f 0"));
   await refuses(t, nvim, /cannot write the discovery file .* \(EFBIG\); the limit on file sizes is too low/);
   t.same(readdirSync(join(nvim.dirs.tmp, "gemini", "ide")), []);
 });
 
-t.test("a file, or a link, where the directory should be", async (t) => {
+t.test("the start fails if a file or link is in place of the directory", async (t) => {
   const nvim = await startNvim(t);
   writeFileSync(join(nvim.dirs.tmp, "gemini"), "");
   await refuses(t, nvim, /gemini is not a directory; remove it/);
@@ -64,7 +64,7 @@ t.test("a file, or a link, where the directory should be", async (t) => {
   t.same(readdirSync(other.dirs.home), []);
 });
 
-t.test("a directory in the place of the file", async (t) => {
+t.test("the start fails if a directory is in place of the discovery file", async (t) => {
   // The port is not known before, so every name is taken by a host that cannot rename.
   const nvim = await startNvim(t, {
     init: `
@@ -81,12 +81,12 @@ t.test("a directory in the place of the file", async (t) => {
   await refuses(t, nvim, /cannot write the discovery file .*; (remove the directory|check this directory)/);
 });
 
-t.test("a directory of another user, in which none can be made", async (t) => {
+t.test("the start fails in a directory of another user", async (t) => {
   const nvim = await startNvim(t, behind("export TMPDIR=/"));
   await refuses(t, nvim, /cannot create .*; set TMPDIR/);
 });
 
-t.test("a program that is not there, or is no Node", async (t) => {
+t.test("the start fails if the program is missing or not Node", async (t) => {
   for (const [node, message] of [
     ["/nowhere/node", /cannot run \/nowhere\/node; .* install Node/],
     ["false", /did not start: exit code 1/],
@@ -96,8 +96,8 @@ t.test("a program that is not there, or is no Node", async (t) => {
   }
 });
 
-t.test("what does not hinder a start", async (t) => {
-  await t.test("no TMPDIR at all", async (t) => {
+t.test("a start succeeds in unusual environments", async (t) => {
+  await t.test("a start succeeds without TMPDIR", async (t) => {
     const nvim = await startNvim(t, behind("unset TMPDIR"));
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");
@@ -113,14 +113,14 @@ t.test("what does not hinder a start", async (t) => {
     await nvim.command("GeminiStop");
     await bridge.is("stopped");
   });
-  await t.test("a current directory that is gone", async (t) => {
+  await t.test("a start succeeds in a deleted directory", async (t) => {
     const nvim = await startNvim(t);
     await nvim.lua("local d = vim.fn.tempname() vim.fn.mkdir(d) vim.cmd.cd(d) vim.fn.delete(d, 'd')");
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");
     await bridge.is("running");
   });
-  await t.test("few descriptors", async (t) => {
+  await t.test("a start succeeds with few file descriptors", async (t) => {
     const nvim = await startNvim(t, behind("ulimit -n 64"));
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");

@@ -47,7 +47,7 @@ const viewShows = (nvim: Nvim, pattern: RegExp) =>
     (text) => pattern.test(text),
   );
 
-t.test("statusline() and the status line that shows it", async (t) => {
+t.test("statusline() returns the state, and the status line is redrawn", async (t) => {
   const nvim = await startNvim(t, {
     files: { "a.txt": "a\n" },
     init: `vim.o.laststatus, vim.o.statusline = 2, "[%{v:lua.require'gemini-bridge'.statusline()}]"`,
@@ -78,7 +78,7 @@ t.test("statusline() and the status line that shows it", async (t) => {
   await drawn("");
 });
 
-t.test(":GeminiStatus follows what happens", async (t) => {
+t.test(":GeminiStatus is updated", async (t) => {
   const nvim = await startNvim(t, {
     files: { "a.txt": "one\n", "b.txt": "two\n" },
     args: ["b.txt", "a.txt"],
@@ -107,7 +107,7 @@ t.test(":GeminiStatus follows what happens", async (t) => {
   t.equal(await nvim.lua("return vim.fn.bufnr('gemini-bridge://status')"), -1, "q closes it");
 });
 
-t.test(":GeminiStatus says which of several Neovims a CLI elsewhere takes", async (t) => {
+t.test(":GeminiStatus shows to which of several Neovims a CLI elsewhere connects", async (t) => {
   const first = await startNvim(t, { tui: true });
   await startBridge(first);
   const second = await startNvim(t, {
@@ -193,7 +193,7 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
   t.match(await view(nvim), /listening on port/);
 });
 
-t.test("the lualine component", async (t) => {
+t.test("the lualine component shows the state", async (t) => {
   const nvim = await startNvim(t);
   // What lualine gives a component to build on: a class that can be extended.
   mkdirSync(join(nvim.dirs.config, "nvim/lua/lualine"), { recursive: true });
@@ -204,7 +204,7 @@ t.test("the lualine component", async (t) => {
   t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), "Gemini: waiting");
 });
 
-t.test("every command has a description and a <Plug> map", async (t) => {
+t.test("every command has a description and a <Plug> mapping", async (t) => {
   const nvim = await startNvim(t);
   const bare = await nvim.lua(`
     local bare = {}
@@ -225,7 +225,7 @@ t.test("every command has a description and a <Plug> map", async (t) => {
   );
 });
 
-t.test("text lock: the view follows afterwards", async (t) => {
+t.test("the view is updated after a text lock", async (t) => {
   const nvim = await startNvim(t, {
     init: `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`,
   });

@@ -69,7 +69,7 @@ for (const call of ["attach", "set_environment"]) {
   });
 }
 
-t.test("a stop while the directories are looked at", async (t) => {
+t.test("a stop succeeds while the directories are read", async (t) => {
   const { nvim, bridge, companion } = await attach(t);
   await companion.start();
   t.equal((await bridge.status()).state, "running");
@@ -82,7 +82,7 @@ t.test("a stop while the directories are looked at", async (t) => {
   t.same(await traces(nvim, bridge), NOTHING);
 });
 
-t.test("the standard host: what an earlier start still says does not end the next one", async (t) => {
+t.test("in the standard host, messages of an earlier start do not end the next one", async (t) => {
   const { nvim, bridge } = await startShared(t);
   await nvim.command("GeminiStart");
   await bridge.is("running", 15_000);
@@ -122,7 +122,7 @@ t.test("the standard host: what an earlier start still says does not end the nex
   t.equal(await bridge.host(), host);
 });
 
-t.test("the standard host: a stop right after the start", async (t) => {
+t.test("in the standard host, a stop right after the start succeeds", async (t) => {
   const { nvim, bridge } = await startShared(t);
   await nvim.command("messages clear");
   await nvim.lua("local b = require('gemini-bridge') b.start() b.stop()");

@@ -4,7 +4,7 @@ import { startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a headless Neovim is a world of its own", async (t) => {
+t.test("a headless Neovim is isolated", async (t) => {
   const nvim = await startNvim(t, { files: { "src/a.txt": "one\ntwo\n" }, args: ["src/a.txt"] });
   t.equal(await nvim.lua("return vim.fn.getpid()"), nvim.pid);
   t.equal(await nvim.lua("return vim.api.nvim_buf_get_name(0)"), nvim.path("src/a.txt"));
@@ -16,7 +16,7 @@ t.test("a headless Neovim is a world of its own", async (t) => {
   await t.rejects(nvim.command("nosuchcommand"), { message: /E492/ });
 });
 
-t.test("input returns when the keys have had their effect", async (t) => {
+t.test("input returns after the keys have taken effect", async (t) => {
   const nvim = await startNvim(t);
   for (let round = 1; round <= 20; round++) {
     await nvim.input(`o${"ä<lt>x".repeat(20)}<Esc>`);
@@ -33,7 +33,7 @@ t.test("input returns when Neovim waits for a key", async (t) => {
   t.equal(await nvim.lua("return vim.api.nvim_get_current_line()"), "hellx");
 });
 
-t.test("a terminal UI shows what is typed", async (t) => {
+t.test("a terminal UI shows typed text", async (t) => {
   const nvim = await startNvim(t, { tui: true, env: { EXTRA: "yes" } });
   t.same(await nvim.lua("return { vim.o.columns, vim.o.lines }"), [120, 40]);
   t.equal(await nvim.lua("return vim.env.EXTRA"), "yes");
@@ -47,7 +47,7 @@ t.test("a terminal UI shows what is typed", async (t) => {
   t.same(await nvim.exited, { code: 0, signal: null });
 });
 
-t.test("a dead Neovim is noticed", async (t) => {
+t.test("a dead Neovim is detected", async (t) => {
   const nvim = await startNvim(t);
   const pending = nvim.lua("vim.wait(60000)");
   nvim.kill();
@@ -70,7 +70,7 @@ for (const tui of [false, true]) {
   });
 }
 
-t.test("a Neovim that cannot start says why", async (t) => {
+t.test("a Neovim that cannot start reports the reason", async (t) => {
   await t.rejects(startNvim(t, { args: ["--no-such-option"] }), { message: /no-such-option/ });
   await t.rejects(startNvim(t, { cwd: "/no/such/folder" }), { message: /did not start/ });
 });

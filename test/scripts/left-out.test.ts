@@ -6,7 +6,7 @@ import t from "tap";
 import { root } from "../support/nvim.ts";
 import { copyPlugin } from "../support/plugin.ts";
 
-t.test("the build fails when a library does not import what is left out of it any more", async (t) => {
+t.test("the build fails if a library no longer imports a module that is left out", async (t) => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "gb-build-")));
   t.teardown(() => rmSync(folder, { recursive: true }));
   copyPlugin(folder);

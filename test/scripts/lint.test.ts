@@ -6,7 +6,7 @@ import t from "tap";
 import { root } from "../support/nvim.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
-t.test("a circle of Lua modules is an error", async (t) => {
+t.test("a dependency cycle of Lua modules is an error", async (t) => {
   const copy = makeDirectory(t);
   cpSync(join(root, "lua"), join(copy, "lua"), { recursive: true });
   const lint = () => {
@@ -22,7 +22,7 @@ t.test("a circle of Lua modules is an error", async (t) => {
   t.match(stderr, /a circle of requires: .*gemini-bridge\.disk/);
 });
 
-t.test("a room of src that depends on the wrong room is an error, also by a type or import()", (t) => {
+t.test("a wrong dependency between rooms of src is an error, also by a type or import()", (t) => {
   const copy = makeDirectory(t);
   for (const part of ["src", "tsconfig.json", ".dependency-cruiser.mjs", "package.json"])
     cpSync(join(root, part), join(copy, part), { recursive: true });

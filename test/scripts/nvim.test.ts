@@ -38,7 +38,7 @@ function copyScript(t: Test) {
   };
 }
 
-t.test("a release of Neovim by its version", async (t) => {
+t.test("a release of Neovim is fetched by its version", async (t) => {
   const { base, publish, run } = copyScript(t);
   publish("v0.11.5");
   const path = join(base, ".nvim/v0.11.5/bin/nvim");
@@ -48,7 +48,7 @@ t.test("a release of Neovim by its version", async (t) => {
   t.same(readdirSync(join(base, ".nvim")), ["v0.11.5"], "and nothing else");
 });
 
-t.test("what cannot be had, or is none", async (t) => {
+t.test("a missing or unusable Neovim is an error", async (t) => {
   const { base, publish, run } = copyScript(t);
   const missing = run("v9.9.9");
   t.equal(missing.status, 1);

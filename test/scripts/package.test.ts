@@ -58,7 +58,7 @@ t.test("the same commit gives the same bytes, wherever it is built", async (t) =
   t.notMatch(files.join("\n"), /\.cache|\.ts$|node_modules/m, "nothing of this machine, and no sources");
 });
 
-t.test("what is not built cannot be packed", async (t) => {
+t.test("packing fails without a build", async (t) => {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   commit(clone, "main");
   const into = makeDirectory(t);
@@ -69,7 +69,7 @@ t.test("what is not built cannot be packed", async (t) => {
   t.notOk(existsSync(join(into, "gemini-bridge.nvim")));
 });
 
-t.test("a version that differs somewhere is refused, and a new one is written everywhere", async (t) => {
+t.test("different versions are an error, and a new version is written to all files", async (t) => {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   const version = (...words: string[]) =>
     execFileSync(process.execPath, ["scripts/version.mjs", ...words], { cwd: clone, stdio: "pipe" });

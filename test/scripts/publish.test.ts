@@ -26,7 +26,7 @@ function startProject(t: Test) {
   return { clone, git, node, inOrigin };
 }
 
-t.test("each release is the next commit of its branch, with a tag", async (t) => {
+t.test("each release is a tagged commit on the release branch", async (t) => {
   const { clone, git, node, inOrigin } = startProject(t);
   const release = (version: string) => {
     node("scripts/version.mjs", version);

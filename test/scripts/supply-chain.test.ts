@@ -24,11 +24,11 @@ const Lock = z.object({
 
 const ours = Package.parse(JSON.parse(read("package.json")));
 
-t.test("the notices are those of the bundle that was built", async (t) => {
+t.test("THIRD_PARTY_NOTICES belongs to the current bundle", async (t) => {
   t.equal(read("THIRD_PARTY_NOTICES"), read("dist", "THIRD_PARTY_NOTICES"), "else: make notices");
 });
 
-t.test("every package in the bundle comes with its licence, one that allows this use", async (t) => {
+t.test("every package in the bundle has a licence that permits this use", async (t) => {
   const sections = read("THIRD_PARTY_NOTICES")
     .split(`${"=".repeat(80)}\n`)
     .slice(1);
@@ -43,14 +43,14 @@ t.test("every package in the bundle comes with its licence, one that allows this
   }
 });
 
-t.test("what is depended on is what is bundled, and esbuild, which bundles", async (t) => {
+t.test("the dependencies are the bundled packages and esbuild", async (t) => {
   const notices = read("THIRD_PARTY_NOTICES");
   for (const name of Object.keys(ours.dependencies)) {
     if (name !== "esbuild") t.ok(notices.includes(`\n${name} ${ours.dependencies[name]} (`));
   }
 });
 
-t.test("versions are exact, and the lock file names what each package must hash to", async (t) => {
+t.test("versions are exact, and the lock file has a hash for each package", async (t) => {
   for (const [name, version] of Object.entries({ ...ours.dependencies, ...ours.devDependencies }))
     t.match(version, /^\d+\.\d+\.\d+$/, name);
   const { packages } = Lock.parse(JSON.parse(read("package-lock.json")));
@@ -62,7 +62,7 @@ t.test("versions are exact, and the lock file names what each package must hash 
   }
 });
 
-t.test("installing runs nothing of ours, and nothing is fetched at run time", async (t) => {
+t.test("the installation runs no scripts, and nothing is downloaded at run time", async (t) => {
   const hooks = [
     "preinstall",
     "install",

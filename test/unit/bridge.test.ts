@@ -12,7 +12,7 @@ function bridgeToNobody() {
   return createBridge({ on: nobody, request: nobody, executeLua: nobody }, createLog());
 }
 
-t.test("events wait for their handlers, in their order and behind those of an earlier host", async (t) => {
+t.test("events wait for their handlers in order, after those of an earlier host", async (t) => {
   const bridge = bridgeToNobody();
   const seen: string[] = [];
   const accepted = (event: EventPayload<"diff_accepted">) =>
@@ -32,7 +32,7 @@ t.test("events wait for their handlers, in their order and behind those of an ea
   t.same(seen.at(-1), "4", "and then they do not wait");
 });
 
-t.test("what does not fit the contract, and what fails, keeps nothing else from coming", async (t) => {
+t.test("an invalid event or a failing handler does not affect other events", async (t) => {
   const bridge = bridgeToNobody();
   const seen: number[] = [];
   bridge.handle({

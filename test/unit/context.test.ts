@@ -27,7 +27,7 @@ const snapshot = (change: Partial<Snapshot>): Snapshot => ({
   ...change,
 });
 
-t.test("timestamps strictly rise with focus, also when the clock does not tell", async (t) => {
+t.test("timestamps strictly increase with focus, even if the clock does not", async (t) => {
   const path = folder(t, "a", "b", "c", "d");
   const context = createContext();
   t.teardown(() => context.close());
@@ -46,7 +46,7 @@ t.test("timestamps strictly rise with focus, also when the clock does not tell",
   );
 });
 
-t.test("a slice changes nothing yet, and the same again is no change", async (t) => {
+t.test("a slice does not change the context, and neither does the same snapshot again", async (t) => {
   const path = folder(t, "a");
   const context = createContext();
   t.teardown(() => context.close());
@@ -78,7 +78,7 @@ t.test("a selection is cut between characters", async (t) => {
   t.equal(selected("a\ud800b"), "a\ufffdb");
 });
 
-t.test("what the disk does is told without a snapshot", async (t) => {
+t.test("changes on disk are reported without a snapshot", async (t) => {
   const path = folder(t, "a", "b", "sub/c");
   let changes = 0;
   const context = createContext({ changed: () => changes++ });
@@ -104,7 +104,7 @@ t.test("what the disk does is told without a snapshot", async (t) => {
   t.ok(changes >= 5);
 });
 
-t.test("what is a file, and what is one to share", async (t) => {
+t.test("only regular files that are not excluded are shared", async (t) => {
   const path = folder(t, "a.txt", "dir/b.txt", "dir/.env.local", "x/secrets/k.txt", "keys/id_rsa", "Ü.PEM");
   symlinkSync("dir/.env.local", path("harmless"));
   symlinkSync("nowhere", path("dangling"));
@@ -127,22 +127,25 @@ t.test("what is a file, and what is one to share", async (t) => {
   t.equal(createFiles().look(["~/.profile*"])(join(homedir(), ".profile-that-is-not")), "absent");
 });
 
-t.test("the workspace: what is open, the roots above, what cannot be listed", async (t) => {
-  const path = folder(t, "repo/.git/HEAD", "repo/a/b/f", "tree/.git", "tree/c/f", "plain/f", "x:y/f");
-  t.same(
-    await workspacePaths([
-      path("repo/a/b"),
-      path("tree/c"),
-      path("plain"),
-      path("repo/a/b"),
-      "",
-      path("x:y"),
-    ]),
-    {
-      open: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y")],
-      listed: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y"), path("repo"), path("tree")],
-    },
-  );
-  t.same(await workspacePaths([path("repo")]), { open: [path("repo")], listed: [path("repo")] });
-  t.same([path("plain"), path("x:y")].map(canBeJoined), [true, false]);
-});
+t.test(
+  "the workspace has the open directories and their roots, without those that cannot be listed",
+  async (t) => {
+    const path = folder(t, "repo/.git/HEAD", "repo/a/b/f", "tree/.git", "tree/c/f", "plain/f", "x:y/f");
+    t.same(
+      await workspacePaths([
+        path("repo/a/b"),
+        path("tree/c"),
+        path("plain"),
+        path("repo/a/b"),
+        "",
+        path("x:y"),
+      ]),
+      {
+        open: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y")],
+        listed: [path("repo/a/b"), path("tree/c"), path("plain"), path("x:y"), path("repo"), path("tree")],
+      },
+    );
+    t.same(await workspacePaths([path("repo")]), { open: [path("repo")], listed: [path("repo")] });
+    t.same([path("plain"), path("x:y")].map(canBeJoined), [true, false]);
+  },
+);

@@ -23,7 +23,7 @@ import { waitFor } from "../support/wait.ts";
 const MINUTE = 60_000;
 const OURS = JSON.stringify({ port: 1, ideInfo: { name: "neovim", displayName: "Neovim" } });
 
-t.test("leftovers of dead editors are removed, and nothing else", async (t) => {
+t.test("only the files of dead editors are removed", async (t) => {
   const directory = join(temporary(t), "gemini", "ide");
   mkdirSync(directory, { recursive: true });
   const server = createServer();
@@ -91,7 +91,7 @@ function freePid(): number {
   for (let pid = 2 ** 22 - 1; ; pid -= 1) if (!isAlive(pid)) return pid;
 }
 
-t.test("a number that another process has by now does not keep a file", async (t) => {
+t.test("a reused process id does not keep a file", async (t) => {
   const { write } = directoryOf(t);
   const child = spawn("sleep", ["60"]);
   t.teardown(() => child.kill("SIGKILL"));
@@ -127,7 +127,7 @@ t.test(
   },
 );
 
-t.test("a file that is looked after is never taken for a dead one", async (t) => {
+t.test("a file that is kept fresh never counts as dead", async (t) => {
   const { directory } = directoryOf(t);
   const discovery = createDiscovery({
     profile: GEMINI,

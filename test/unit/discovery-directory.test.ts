@@ -25,7 +25,7 @@ t.test("a directory that its group may write to is refused, unless the sticky bi
   t.equal(statSync(join(directory, "gemini", "ide")).mode & 0o777, 0o700);
 });
 
-t.test("a directory of root may be used where root is not known, as in a rootless container", async (t) => {
+t.test("a directory of root is accepted if root is unknown, as in a rootless container", async (t) => {
   const overflow = Number(readOr("/proc/sys/kernel/overflowuid", "65534"));
   const script = `
     const { statSync, existsSync } = require("node:fs");

@@ -69,7 +69,7 @@ const entries = (live: number): fc.Arbitrary<Entry[]> => {
   });
 };
 
-t.test("directories of any content", { timeout: 3_600_000 }, async (t) => {
+t.test("the cleanup handles directories with any content", { timeout: 3_600_000 }, async (t) => {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => server.close());

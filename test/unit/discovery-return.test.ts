@@ -44,7 +44,7 @@ function start(t: Test, interval?: number) {
   };
 }
 
-t.test("it comes back when something removes it, and its directory, again and again", async (t) => {
+t.test("the file is restored each time it is removed, also with its directory", async (t) => {
   const { base, discovery, path, isBack, reports } = start(t);
   for (const removed of [path, join(base, "gemini", "ide"), path, join(base, "gemini"), path]) {
     rmSync(removed, { recursive: true });
@@ -58,7 +58,7 @@ t.test("it comes back when something removes it, and its directory, again and ag
   t.notMatch(reports.join(), SECRET);
 });
 
-t.test("it comes back when no event tells of it, with the clock and when asked to", async (t) => {
+t.test("the file is restored without an event, by the timer and on request", async (t) => {
   const slow = start(t);
   // The directory itself has not changed, and so its watch is silent.
   renameSync(join(slow.base, "gemini"), join(slow.base, "elsewhere"));
@@ -72,7 +72,7 @@ t.test("it comes back when no event tells of it, with the clock and when asked t
   await isBack();
 });
 
-t.test("it stays away once it was removed", async (t) => {
+t.test("the file is not restored after the bridge has removed it", async (t) => {
   const { discovery, path } = start(t, 10);
   rmSync(path);
   discovery.remove(); // while it was about to come back
@@ -82,7 +82,7 @@ t.test("it stays away once it was removed", async (t) => {
   t.notOk(existsSync(path));
 });
 
-t.test("what somebody else has put in its place is left alone", async (t) => {
+t.test("a file of another program in its place is left alone", async (t) => {
   const foreign = '{"port":22,"authToken":"another one\'s"}';
   const plants: [name: string, plant: (path: string, base: string) => void, rest: string][] = [
     ["a file", (path) => writeFileSync(path, foreign, { flag: "wx" }), foreign],
@@ -126,7 +126,7 @@ t.test("what somebody else has put in its place is left alone", async (t) => {
   }
 });
 
-t.test("a place that is not safe any more is left, and taken again when it is", async (t) => {
+t.test("an unsafe directory is not used until it is safe again", async (t) => {
   const { base, path, reports, isBack } = start(t, 20);
   rmSync(join(base, "gemini"), { recursive: true });
   mkdirSync(join(base, "planted"));

@@ -29,7 +29,7 @@ function secrets(directory: string): string[] {
 
 const write = () => createDiscoveryFile(GEMINI, announcement(1, 2)).write(["/a", "/b"]);
 
-t.test("the file is the user's alone, whole at any moment, and gone when it is removed", async (t) => {
+t.test("the file is private, always complete, and deleted on removal", async (t) => {
   const directory = temporary(t);
   const umask = process.umask(0);
   t.teardown(() => process.umask(umask));
@@ -53,7 +53,7 @@ t.test("the file is the user's alone, whole at any moment, and gone when it is r
   t.same(readdirSync(join(directory, "gemini", "ide")), []);
 });
 
-t.test("a place where the token is not safe is refused, with what to do", async (t) => {
+t.test("a directory that is unsafe for the token is refused with advice", async (t) => {
   const cases: [name: string, prepare: (directory: string) => void, message: RegExp][] = [
     [
       "missing",
@@ -118,7 +118,7 @@ t.test("a place where the token is not safe is refused, with what to do", async 
   }
 });
 
-t.test("what others own is refused", async (t) => {
+t.test("a directory of another user is refused", async (t) => {
   const directory = temporary(t);
   mkdirSync(join(directory, "gemini"), { mode: 0o777 });
   const real = process.getuid;
@@ -136,7 +136,7 @@ t.test("what others own is refused", async (t) => {
   t.same(secrets(directory), []);
 });
 
-t.test("a link in the place of the file is replaced, not followed", async (t) => {
+t.test("a link with the name of the file is replaced, not followed", async (t) => {
   const directory = temporary(t);
   const target = join(directory, "target");
   writeFileSync(target, "untouched", { mode: 0o644 });
@@ -148,7 +148,7 @@ t.test("a link in the place of the file is replaced, not followed", async (t) =>
   t.ok(lstatSync(join(directory, "gemini", "ide", "gemini-ide-server-1-2.json")).isFile());
 });
 
-t.test("a directory of ours that others may write to is closed to them", async (t) => {
+t.test("a writable directory of ours is closed to other users", async (t) => {
   const directory = temporary(t);
   mkdirSync(join(directory, "gemini", "ide"), { recursive: true });
   for (const name of ["gemini/ide", "gemini"]) chmodSync(join(directory, name), 0o777);

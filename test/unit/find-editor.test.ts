@@ -53,7 +53,7 @@ const entry = fc.record({
   ),
 });
 
-t.test("the editor that the CLI takes", async (t) => {
+t.test("the CLI's choice among editors is predicted", async (t) => {
   let number = 0;
   const property = fc.asyncProperty(
     fc.array(entry, { maxLength: 6 }),
@@ -86,7 +86,7 @@ t.test("the editor that the CLI takes", async (t) => {
   await fc.assert(property, fuzz(t, "discovery directories", 200));
 });
 
-t.test("what is not a small regular file is no announcement", async (t) => {
+t.test("only small regular files count as discovery files", async (t) => {
   const temporary = join(base, "hostile");
   const directory = join(temporary, "gemini/ide");
   mkdirSync(join(directory, "gemini-ide-server-1-1.json"), { recursive: true });
@@ -97,7 +97,7 @@ t.test("what is not a small regular file is no announcement", async (t) => {
   t.match(announcedEditors(temporary), [{ port: 5 }], "and is not waited for");
 });
 
-t.test("a workspace and a directory that do not exist", async (t) => {
+t.test("a directory that does not exist is compared with a workspace that does not exist", async (t) => {
   t.equal(contains("/no/such", "/no/such/place"), true);
   t.equal(contains("/no/such", "/no/suchlike"), false);
   t.equal(contains("/no/such:/", "/elsewhere"), true);

@@ -79,7 +79,7 @@ const hostile: [name: string, plant: (file: string) => void, reason: RegExp][] =
   ],
 ];
 
-t.test("what is no ignore file excludes all below its folder, and is reported once", async (t) => {
+t.test("an unusable ignore file excludes everything below its folder, and is reported once", async (t) => {
   for (const [name, plant, reason] of hostile) {
     await t.test(name, async (t) => {
       const { path, look } = project(t);
@@ -93,7 +93,7 @@ t.test("what is no ignore file excludes all below its folder, and is reported on
   }
 });
 
-t.test("one above the project is as bad", async (t) => {
+t.test("an unusable ignore file above the project has the same effect", async (t) => {
   const { base, look } = project(t);
   execFileSync("mkfifo", [join(base, ".geminiignore")]);
   const { verdicts, reports } = await look();
@@ -101,7 +101,7 @@ t.test("one above the project is as bad", async (t) => {
   t.equal(reports.length, 1);
 });
 
-t.test("one that may not be read, and one for which no descriptor is left", async (t) => {
+t.test("an ignore file that cannot be opened excludes everything", async (t) => {
   await t.test("no permission", async (t) => {
     const { path, look } = project(t);
     writeFileSync(path("sub", ".geminiignore"), "nothing\n");
@@ -121,7 +121,7 @@ t.test("one that may not be read, and one for which no descriptor is left", asyn
   });
 });
 
-t.test("a pattern with too many wildcards excludes all below its folder", async (t) => {
+t.test("a pattern with too many wildcards excludes everything below its folder", async (t) => {
   const { path, look } = project(t);
   writeFileSync(path("sub", ".geminiignore"), `one\n${"*a".repeat(21)}\n`);
   const { verdicts, reports } = await look();
@@ -129,7 +129,7 @@ t.test("a pattern with too many wildcards excludes all below its folder", async 
   t.match(reports, [/has a pattern that is too long or has too many wildcards: \*a\*a/]);
 });
 
-t.test("rules that are made to cost are cut short, and exclude", async (t) => {
+t.test("slow rules are stopped and exclude everything", async (t) => {
   const { path, look } = project(t);
   const name = "a".repeat(250);
   writeFileSync(path("sub", name), "");
@@ -146,7 +146,7 @@ t.test("rules that are made to cost are cut short, and exclude", async (t) => {
   t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds, ${performance.now() - start} ms`);
 });
 
-t.test("too many rules for one path exclude it, and are reported once", async (t) => {
+t.test("too many rules for a path exclude it, and are reported once", async (t) => {
   const { path } = project(t);
   const deep = path("sub", ...Array<string>(50).fill("a".repeat(40)));
   mkdirSync(deep, { recursive: true });
@@ -162,7 +162,7 @@ t.test("too many rules for one path exclude it, and are reported once", async (t
   t.equal(files.problems().length, 1);
 });
 
-t.test("many ignore files above one path are bounded together", async (t) => {
+t.test("the total size of all ignore files above a path is limited", async (t) => {
   const { path } = project(t);
   let folder = path("sub");
   for (let depth = 0; depth < 12; depth += 1) {
@@ -178,7 +178,7 @@ t.test("many ignore files above one path are bounded together", async (t) => {
   t.match(files.problems(), [{ reason: /with the files above it/ }]);
 });
 
-t.test("when it can be read again its rules hold, and no others", async (t) => {
+t.test("a repaired ignore file applies again, without its old rules", async (t) => {
   const { path } = project(t);
   const file = path("sub", ".geminiignore");
   const reports: string[] = [];
@@ -208,7 +208,7 @@ t.test("when it can be read again its rules hold, and no others", async (t) => {
   t.ok(existsSync(file));
 });
 
-t.test("a folder that is excluded stays so, whatever a file in it says", async (t) => {
+t.test("an excluded folder stays excluded, whatever an ignore file inside says", async (t) => {
   const { path } = project(t);
   writeFileSync(path(".geminiignore"), "sub/\n*.x\n");
   writeFileSync(path("sub", ".geminiignore"), "!in\n");

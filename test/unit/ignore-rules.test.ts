@@ -54,7 +54,7 @@ function excluded(files: Files, paths: readonly string[]): string[] {
   return paths.filter((path) => isExcluded(levels(path), `/repo/${path}`));
 }
 
-t.test("what gitignore(5) says, as git does it", async (t) => {
+t.test("the rules of gitignore(5) apply as in git", async (t) => {
   const { ignored } = repository(t);
   const paths = [
     "a",
@@ -156,18 +156,18 @@ t.test("what gitignore(5) says, as git does it", async (t) => {
   }
 });
 
-t.test("two stars beside a name are one star, as gitignore(5) says and git does not", async (t) => {
+t.test("two stars beside a name are one star, as gitignore(5) says, unlike in git", async (t) => {
   const paths = ["ab", "a/b", "axx/b", "a/x/b"];
   t.same(excluded({ "": ["a**/b"] }, paths), ["a/b", "axx/b"]);
 });
 
-t.test("an inner file takes back a file, and no folder, that an outer one excludes", async (t) => {
+t.test("an inner ignore file can include an excluded file, but not an excluded folder", async (t) => {
   const paths = ["in/x/a", "in/x", "in/a"];
   t.same(excluded({ "": ["a"], in: ["!a"] }, paths), []);
   t.same(excluded({ "": ["x/"], in: ["!x/"] }, paths), ["in/x/a"]);
 });
 
-t.test("any rules, in any folders, for any path, as git does it", { timeout: 3_600_000 }, async (t) => {
+t.test("random rules in random folders give the same verdicts as git", { timeout: 3_600_000 }, async (t) => {
   const { ignored } = repository(t);
   const letter = fc.constantFrom("a", "b", "c", "A");
   const piece = fc.oneof(

@@ -43,13 +43,13 @@ t.test("the bundle is loaded with the cache of its build", async (t) => {
   t.same(plugin.load(), { answer: "other", rejected: "no cache" });
 });
 
-t.test("a cache that was made with other flags is refused", async (t) => {
+t.test("a cache made with other flags is refused", async (t) => {
   const plugin = makePlugin(t, "one", '"first"');
   plugin.makeCache();
   t.same(plugin.load("--stack-size=800"), { answer: "first", rejected: true });
 });
 
-t.test("a stack trace names the bundle's own lines and columns", async (t) => {
+t.test("a stack trace has the lines and columns of the bundle", async (t) => {
   const plugin = makePlugin(t, "one", "new Error().stack.split('\\n')[1]");
   t.same(plugin.load(), {
     answer: `    at exports.answer (${plugin.bundle}:2:24)`,

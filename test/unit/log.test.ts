@@ -10,7 +10,7 @@ function place(t: Test): string {
   return join(folder, "state", "bridge.log");
 }
 
-t.test("the log is set aside at a size, also while it is open, by whoever of several writes", async (t) => {
+t.test("the log is renamed at its maximum size, also while several processes write", async (t) => {
   const file = place(t);
   const logs = [createLog(), createLog()];
   for (const log of logs) log.open(file, "debug");
@@ -21,7 +21,7 @@ t.test("the log is set aside at a size, also while it is open, by whoever of sev
   t.equal(statSync(file).mode & 0o777, 0o600);
 });
 
-t.test("what is said before the place is known comes first", async (t) => {
+t.test("lines that are logged before the path is known come first", async (t) => {
   const file = place(t);
   const log = createLog();
   for (let i = 0; i < 1_000; i++) log.info("early", i);
@@ -36,7 +36,7 @@ t.test("what is said before the place is known comes first", async (t) => {
   t.notMatch(lines.join("\n"), "too fine");
 });
 
-t.test("what others say of themselves is one line", async (t) => {
+t.test("text from clients is logged as one line", async (t) => {
   const file = place(t);
   const log = createLog();
   log.open(file, "info");

@@ -32,7 +32,7 @@ const { value } = fc.letrec((tie) => ({
   ),
 }));
 
-t.test("only whole messages are passed on, and all of them, however they are cut", async (t) => {
+t.test("complete messages are passed on, however they are split", async (t) => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(value, { minLength: 1, maxLength: 5 }),
@@ -58,7 +58,7 @@ t.test("only whole messages are passed on, and all of them, however they are cut
   );
 });
 
-t.test("a message leaves as soon as it is complete", async (t) => {
+t.test("a message is passed on as soon as it is complete", async (t) => {
   const stream = new Messages();
   const first = encode([2, "first", []]);
   const second = encode([2, "second", ["a".repeat(100)]]);

@@ -33,7 +33,7 @@ function folder(t: Test): string {
   return base;
 }
 
-t.test("which directory lies in which", async (t) => {
+t.test("a directory is recognized as inside another", async (t) => {
   const paths = {
     linux: [
       "/home/ada",
@@ -54,14 +54,14 @@ t.test("which directory lies in which", async (t) => {
       }
 });
 
-t.test("the administrator's directory", async (t) => {
+t.test("the administrator's directory is known for each system", async (t) => {
   for (const platform of PLATFORMS) {
     const theirs = await as(platform, () => dirname(Storage.getSystemSettingsPath()));
     t.equal(GEMINI.defaults?.directory[systemOf(platform).name], theirs, platform);
   }
 });
 
-t.test("places of files on macOS", async (t) => {
+t.test("the paths of profiles are expanded for macOS", async (t) => {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: the profile's own
   const llxprt = "${LLXPRT_CONFIG_HOME:-{config}/llxprt-code}/settings.json";
   t.equal(
@@ -70,7 +70,7 @@ t.test("places of files on macOS", async (t) => {
   );
 });
 
-t.test("a temporary directory on macOS, where /var is a link to /private/var", async (t) => {
+t.test("a temporary directory on macOS is found below the link /var", async (t) => {
   const base = folder(t);
   mkdirSync(join(base, "private/var/folders/zz/T/project"), { recursive: true });
   symlinkSync("private/var", join(base, "var"));

@@ -12,7 +12,7 @@ import * as unix from "../../src/system/unix.ts";
 
 const root = join(import.meta.dirname, "../..");
 
-t.test("no other file asks which system it is on", async (t) => {
+t.test("only src/system asks for the operating system", async (t) => {
   const ASKS = /process\.platform|\bplatform\(\)|\/proc\/|\bhas\("(?:win|mac|wsl|linux|unix)|os_uname/;
   const asking = ["src", "lua", "plugin", "rplugin"].flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
@@ -27,7 +27,7 @@ t.test("no other file asks which system it is on", async (t) => {
   t.ok(known.length > 0);
 });
 
-t.test("the system that this runs on", async (t) => {
+t.test("the running system is described correctly", async (t) => {
   t.equal(here.name, process.platform);
   t.equal(here.temporaryDirectory(process.env), tmpdir());
   const table = await here.processes();
@@ -54,12 +54,12 @@ t.test("the system that this runs on", async (t) => {
   t.same(await here.connections([process.ppid], [port]), [], "another process has no such connection");
 });
 
-t.test("a system that is none of them is a Unix", async (t) => {
+t.test("an unknown system counts as a Unix", async (t) => {
   t.equal(systemOf("freebsd"), macos);
   t.equal(systemOf("linux"), linux);
 });
 
-t.test("temporary and other directories", async (t) => {
+t.test("temporary and other directories follow the environment", async (t) => {
   const folder = "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T/";
   t.equal(macos.temporaryDirectory({ TMPDIR: folder }), folder.slice(0, -1), "macOS ends it with a slash");
   t.equal(linux.temporaryDirectory({}), "/tmp");
@@ -69,7 +69,7 @@ t.test("temporary and other directories", async (t) => {
   t.notOk(macos.isPrivate(0o644));
 });
 
-t.test("ps on macOS", async (t) => {
+t.test("the output of ps on macOS is parsed", async (t) => {
   const table = unix.parseProcesses(
     [
       "    1     0 12-03:04:05 /sbin/launchd",
@@ -97,7 +97,7 @@ t.test("ps on macOS", async (t) => {
   t.equal(macos.editorProcess(table, 512), 512, "no shell above it");
 });
 
-t.test("ps and lsof of one process on macOS", async (t) => {
+t.test("the output of ps and lsof for one process on macOS is parsed", async (t) => {
   const printed =
     "node /opt/homebrew/bin/gemini HOME=/Users/ada TMPDIR=/var/folders/zz/x/T/ A=b c EMPTY= LAST=1\n";
   t.same(parseEnvironment(printed), {

@@ -34,7 +34,7 @@ function linkCalledIde(home: string): void {
   symlinkSync(home, join(home, ".qwen/ide"));
 }
 
-t.test("in the home directory nothing is made for a CLI that is not there", async (t) => {
+t.test("nothing is created in the home directory for a CLI that is not installed", async (t) => {
   const { home, profiles, qwen } = startProfiles(t);
   const active = () => profiles.filter(isActive).map(({ name }) => name);
   t.same(active(), ["gemini", "llxprt"]);
@@ -49,7 +49,7 @@ t.test("in the home directory nothing is made for a CLI that is not there", asyn
   t.notOk(isActive(qwen), "it has another");
 });
 
-t.test("its folder may be a link, and must be the user's alone", async (t) => {
+t.test("the folder of a CLI may be a link, and must be private", async (t) => {
   const { home, qwen } = startProfiles(t);
   const write = () => createDiscoveryFile(qwen, announcement(1, 2)).write(["/a"]);
   mkdirSync(join(home, "dotfiles"), { mode: 0o755 });
@@ -61,7 +61,7 @@ t.test("its folder may be a link, and must be the user's alone", async (t) => {
   t.throws(write, /anyone may rename files in .*dotfiles; set its sticky bit/);
 });
 
-t.test("what is in the place of its folder costs the others nothing, and is told", async (t) => {
+t.test("an obstacle in place of a CLI's folder is reported and does not affect other CLIs", async (t) => {
   const places: [what: string, make: (home: string) => unknown, says: RegExp][] = [
     [
       "a file",
@@ -107,7 +107,7 @@ t.test("what is in the place of its folder costs the others nothing, and is told
   }
 });
 
-t.test("a lock of the same port that is another's stays", async (t) => {
+t.test("a lock file of another editor with the same port is kept", async (t) => {
   const { home, qwen } = startProfiles(t);
   const path = join(home, ".qwen/ide/2.lock");
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -131,7 +131,7 @@ t.test("a lock of the same port that is another's stays", async (t) => {
   }
 });
 
-t.test("QWEN_HOME as Qwen Code takes it", async (t) => {
+t.test("QWEN_HOME is used as Qwen Code uses it", async (t) => {
   const { home, qwen } = startProfiles(t);
   for (const [value, directory] of [
     ["", join(home, ".qwen/ide")],
@@ -144,7 +144,7 @@ t.test("QWEN_HOME as Qwen Code takes it", async (t) => {
   }
 });
 
-t.test("two that look in the same place share what the first has", async (t) => {
+t.test("CLIs with the same discovery file share the file of the first", async (t) => {
   const { home, profiles } = startProfiles(t, [
     { name: "nightly", like: "gemini", cmd: ["gemini-nightly"] },
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide" },

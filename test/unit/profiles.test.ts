@@ -12,7 +12,7 @@ import { readSettings, setting } from "../../src/profiles/settings.ts";
 import { read, startProfiles } from "../support/profiles.ts";
 import { announcement } from "../support/temporary.ts";
 
-t.test("each where it looks, with what it wants to be told", async (t) => {
+t.test("each CLI gets its discovery file in its own directory and format", async (t) => {
   const { home, find } = startProfiles(t, [
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
   ]);
@@ -35,7 +35,7 @@ t.test("each where it looks, with what it wants to be told", async (t) => {
   }
 });
 
-t.test("its settings, by its own keys", async (t) => {
+t.test("the settings of each CLI are read by its own keys", async (t) => {
   const { home, find } = startProfiles(t, [
     { name: "ola", like: "qwen", cmd: ["ola"], directory: "~/.ola/ide", env: "OLA_CODE_IDE_" },
     { name: "nightly", like: "llxprt", cmd: ["nightly"], settings: "~/.nightly/config.json" },
@@ -76,7 +76,7 @@ t.test("its settings, by its own keys", async (t) => {
   }
 });
 
-t.test("a directory with a colon is told where it can be", async (t) => {
+t.test("a directory with a colon is announced only to CLIs that support it", async (t) => {
   const { home, profiles } = startProfiles(t);
   const all = createAnnouncements({
     profiles,
@@ -100,7 +100,7 @@ t.test("a directory with a colon is told where it can be", async (t) => {
   t.ok(unset.includes("QWEN_CODE_IDE_SERVER_STDIO_ARGS"));
 });
 
-t.test("only what a dead Neovim left goes", async (t) => {
+t.test("only files of a dead Neovim are removed", async (t) => {
   const { home, qwen } = startProfiles(t);
   const directory = join(home, ".qwen/ide");
   mkdirSync(directory, { recursive: true });
@@ -125,7 +125,7 @@ t.test("only what a dead Neovim left goes", async (t) => {
   t.same(readdirSync(directory).sort(), ["2.lock", "3.lock", "4.lock.bak", "5.lock"]);
 });
 
-t.test("a name is read as it is written", async (t) => {
+t.test("the name of a discovery file is parsed as it was written", async (t) => {
   const { find, qwen } = startProfiles(t);
   t.same(readFileName(find("gemini"), "gemini-ide-server-1-22.json"), { pid: 1, port: 22 });
   t.match(readFileName(qwen, "22.lock"), { port: 22 });

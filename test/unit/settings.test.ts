@@ -19,7 +19,7 @@ const env = { HOME: home, GEMINI_CLI_SYSTEM_SETTINGS_PATH: join(base, "none/sett
 
 const ideMode = (cwd: string) => setting(readSettings(GEMINI, env, cwd), "ide.enabled", z.boolean());
 
-t.test("the workspace's file wins over the user's, where it is not the user's own", async (t) => {
+t.test("the workspace's settings win over the user's, unless they are the same file", async (t) => {
   writeFiles(base, {
     "home/.gemini/settings.json":
       '{ // by hand\n "ide": { "enabled": true /* "enabled": false */ }, "url": "http://x" }',
@@ -36,7 +36,7 @@ t.test("the workspace's file wins over the user's, where it is not the user's ow
   t.equal(readSettings(GEMINI, env, home).length, 3, "the user's own is read once");
 });
 
-t.test("a file of the system counts only where root alone can change it", async (t) => {
+t.test("a system file is used only if nobody but root can change it", async (t) => {
   writeFiles(base, { "mine.json": "{}" });
   symlinkSync("/etc/passwd", join(base, "passwd"));
   for (const path of ["/etc/passwd", "/etc", join(base, "mine.json"), join(base, "passwd"), "/dev/null"])
@@ -50,7 +50,7 @@ t.test("a file of the system counts only where root alone can change it", async 
   );
 });
 
-t.test("what is no settings file", async (t) => {
+t.test("an unusable settings file is reported with a reason", async (t) => {
   const directory = join(project, ".gemini");
   const broken: [() => void, RegExp][] = [
     [() => writeFiles(directory, { "settings.json": "{ oops" }), /^is not a JSON object$/],

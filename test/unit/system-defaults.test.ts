@@ -10,7 +10,7 @@ import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const CONNECT = { ide: { enabled: true, hasSeenNudge: true } };
 
-t.test("an ordinary user's file is not written, as the CLI believes root alone", (t) => {
+t.test("the file of an ordinary user is not written, because the CLI accepts only root's", (t) => {
   const home = makeDirectory(t);
   const written = writeSystemDefaults(GEMINI, join(home, "state"), [CONNECT], {});
   t.match(written, { path: undefined, obstacle: /does not belong to root/ });
@@ -20,7 +20,7 @@ t.test("an ordinary user's file is not written, as the CLI believes root alone",
   t.end();
 });
 
-t.test("without bash there are no hooks, which would all fail", (t) => {
+t.test("without bash, no hooks are set", (t) => {
   const profile = { like: "gemini", env: "GEMINI_CLI_IDE_" } as const;
   const hooks = () =>
     defaultSettings(profile, "/extension/hooks/hook.sh", false).filter((part) => "hooks" in part);
@@ -34,7 +34,7 @@ t.test("without bash there are no hooks, which would all fail", (t) => {
   t.end();
 });
 
-t.test("without settings there is no file, and no directory", (t) => {
+t.test("without settings, neither file nor directory is created", (t) => {
   const home = makeDirectory(t);
   const written = writeSystemDefaults(GEMINI, join(home, "state"), [], {});
   t.match(written, { path: undefined, obstacle: undefined });
