@@ -18,6 +18,17 @@ local function argument(args)
   return args.args ~= "" and args.args or nil
 end
 
+--- Calls a function with the file that was typed behind the command, if any.
+---@param args vim.api.keyset.create_user_command.command_args
+---@param act fun(path?: string)
+local function with_file(args, act)
+  local path, problem = require("gemini-bridge.prompt.expand").file(args.args)
+  if problem then
+    return require("gemini-bridge.notify")(problem, "warn")
+  end
+  act(path ~= "" and path or nil)
+end
+
 --- The lines that are meant.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return [integer, integer]? lines First and last, 1-based: the range, or the selection.
@@ -87,22 +98,29 @@ function M.log()
   end
   -- By buffer: an Ex command would expand what a path may hold.
   local buf = vim.fn.bufadd(path)
-  vim.bo[buf].buflisted = true
-  vim.api.nvim_open_win(buf, true, { split = "below" })
+  vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- other Neovims may show it, too
+  local base = require("gemini-bridge.editor.window").base()
+  vim.api.nvim_open_win(buf, true, { win = base, split = "below" })
   vim.bo[buf].autoread = true
   vim.api.nvim_win_set_cursor(0, { vim.api.nvim_buf_line_count(buf), 0 })
 end
 
 function M.accept(args)
-  bridge().accept({ path = argument(args), force = args.bang })
+  with_file(args, function(path)
+    bridge().accept({ path = path, force = args.bang })
+  end)
 end
 
 function M.reject(args)
-  bridge().reject({ path = argument(args) })
+  with_file(args, function(path)
+    bridge().reject({ path = path })
+  end)
 end
 
 function M.review(args)
-  bridge().review({ path = argument(args) })
+  with_file(args, function(path)
+    bridge().review({ path = path })
+  end)
 end
 
 function M.complete_diffs(lead)
@@ -268,23 +286,24 @@ function M.changes()
   require("gemini-bridge.changes.look").open()
 end
 
---- What `:[range]GeminiKeep[!] [path|all]` and its counterpart mean.
+--- `:[range]GeminiKeep[!] [path|all]` and its counterpart.
 ---@param args vim.api.keyset.create_user_command.command_args
----@return gemini_bridge.ChangeOptions
-local function chosen_changes(args)
-  local path = argument(args)
-  if path == "all" then
-    return { all = true }
+---@param act fun(chosen: gemini_bridge.ChangeOptions)
+local function with_changes(args, act)
+  if args.args == "all" then
+    return act({ all = true })
   end
-  return { path = path, file = args.bang, lines = lines(args) }
+  with_file(args, function(path)
+    act({ path = path, file = args.bang, lines = lines(args) })
+  end)
 end
 
 function M.keep(args)
-  bridge().keep(chosen_changes(args))
+  with_changes(args, bridge().keep)
 end
 
 function M.undo(args)
-  bridge().undo(chosen_changes(args))
+  with_changes(args, bridge().undo)
 end
 
 function M.history()

@@ -1,5 +1,14 @@
 /** Changes without a review where something is out of the ordinary: the buffer, the file, the agents, what is typed. */
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -190,4 +199,101 @@ t.test("a hundred files", async (t) => {
   await nvim.waitFor(async () => (await changes()).length === 0, "none of them", 20_000);
   t.equal(readFileSync(nvim.path("100.txt"), "utf8"), "100\n");
   await lists(t);
+});
+
+const EVERYDAY = {
+  files: { "a.txt": "1\n2\n3\n", "b.txt": "b\n", "c.txt": "c\n", "gone.txt": "gone\n" },
+  args: ["a.txt"],
+};
+
+t.test("an unmodified buffer gets its marks without the file being read", async (t) => {
+  const { nvim, agent } = await start(t, EVERYDAY);
+  await nvim.lua(`opened = 0
+    local open = vim.uv.fs_open
+    vim.uv.fs_open = function(path, ...)
+      opened = opened + (vim.endswith(path, 'a.txt') and 1 or 0)
+      return open(path, ...)
+    end`);
+  await agent.write("a.txt", "1\ntwo\n3\n");
+  await nvim.waitFor(
+    "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf()) == 1",
+    "the mark",
+  );
+  t.equal(await nvim.lua("return opened"), 0);
+  await nvim.input("ggOmine<Esc>");
+  await agent.write("a.txt", "1\ntwo\nthree\n");
+  await nvim.waitFor("opened > 0", "the file to be compared with the modified buffer");
+});
+
+t.test("going to a change opens the folds around it", async (t) => {
+  const { nvim, agent } = await start(t, EVERYDAY);
+  await agent.write("a.txt", "1\ntwo\n3\n");
+  await nvim.waitFor(
+    "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf()) == 1",
+    "the mark",
+  );
+  await nvim.lua("vim.wo.foldmethod = 'manual' vim.cmd('2,3fold') vim.cmd('2foldclose') vim.cmd('1')");
+  await nvim.lua("vim.keymap.set('n', ']g', '<Plug>(gemini-next-change)')");
+  await nvim.input("]g");
+  t.same(await nvim.lua("return { vim.fn.line('.'), vim.fn.foldclosed(2) }"), [2, -1]);
+});
+
+t.test(
+  "text typed right after :GeminiUndo is kept, and the user is told that the file is another one",
+  async (t) => {
+    const { nvim, agent, read } = await start(t, EVERYDAY);
+    await agent.write("a.txt", "1\ntwo\n3\n");
+    await nvim.waitFor("vim.fn.getline(2) == 'two'", "the agent's text");
+    await nvim.input(":GeminiUndo!<CR>Gotyped<Esc>");
+    await nvim.waitFor(async () => read("a.txt") === "1\n2\n3\n", "the undone file");
+    await nvim.waitFor(
+      async () =>
+        (await nvim.messages()).includes(
+          "a.txt has changed on disk, too: :e! takes the file, :w! your text.",
+        ),
+      "the message",
+    );
+    t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["1", "two", "3", "typed"]);
+    await nvim.input(":edit!<CR>");
+    t.same(await nvim.lua("return vim.fn.getline(1, '$')"), ["1", "2", "3"]);
+  },
+);
+
+t.test("the list of changes loses the entries of files that have none any more", async (t) => {
+  const { nvim, agent } = await start(t, EVERYDAY);
+  for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
+  await agent.write("gone.txt", undefined);
+  await nvim.waitFor("#require('gemini-bridge').changes() == 4", "the changes");
+  await nvim.command("GeminiChanges");
+  const listed = `vim.tbl_map(function(item)
+    return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr))
+  end, vim.fn.getqflist())`;
+  t.same(await nvim.lua(`return ${listed}`), ["a.txt", "new.txt", "b.txt", "gone.txt"]);
+  rmSync(nvim.path("new.txt"));
+  await nvim.command("GeminiKeep gone.txt");
+  await nvim.waitFor(`vim.deep_equal(${listed}, { 'a.txt', 'b.txt' })`, "the entries to go");
+  await nvim.command("call setqflist([], ' ', { 'title': 'mine', 'items': [{ 'text': 'mine' }] })");
+  await nvim.command("GeminiKeep all");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "nothing to be left");
+  t.equal(await nvim.lua("return vim.fn.getqflist({ title = 0 }).title"), "mine", "other lists stay");
+});
+
+t.test(":GeminiKeep and :GeminiUndo take %, # and <cfile>", async (t) => {
+  const { nvim, agent, read } = await start(t, EVERYDAY);
+  const paths = () =>
+    nvim.lua(
+      "return vim.tbl_map(function(one) return vim.fs.basename(one.path) end, require('gemini-bridge').changes())",
+    );
+  for (const name of ["a.txt", "b.txt", "c.txt"]) await agent.write(name, "c.txt\n");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 3", "the changes");
+  await nvim.command("edit! a.txt | edit! b.txt");
+  await nvim.input(":GeminiUndo #<CR>");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 2", "the alternate file to be undone");
+  t.equal(read("a.txt"), "1\n2\n3\n");
+  await nvim.input(":GeminiKeep <lt>cfile><CR>");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the file under the cursor to be kept");
+  t.same(await paths(), ["b.txt"]);
+  await nvim.input(":GeminiUndo %:p<CR>");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the current file to be undone");
+  t.equal(read("b.txt"), "b\n");
 });

@@ -162,3 +162,37 @@ t.test("a proposal for a file that is open has the type that the file has there"
   await reviewer.open(reviewer.nvim.path("y.txt"), "new\n");
   t.same(await types(), ["text", "text"]);
 });
+
+t.test(":GeminiAccept, :GeminiReject and :GeminiReview take %, # and <cfile>", async (t) => {
+  const reviewer = await Reviewer.start(t, {
+    files: { "a.txt": "a.txt\n", "b.txt": "b\n" },
+    args: ["b.txt"],
+  });
+  const { nvim } = reviewer;
+  const open = async () => {
+    const ids = [
+      await reviewer.open(nvim.path("a.txt"), "new a\n"),
+      await reviewer.open(nvim.path("b.txt"), "new b\n"),
+    ];
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "the reviews");
+    return ids;
+  };
+  const [a, b] = await open();
+  await nvim.input(":GeminiAccept %<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted", payload: { id: b } });
+  await nvim.input(":GeminiReview a.txt<CR>");
+  t.ok(await nvim.lua("return vim.b.gemini_diff"));
+  await nvim.input(":GeminiReject %<CR>");
+  t.match(
+    await reviewer.outcome(),
+    { name: "diff_rejected", payload: { id: a } },
+    "the file of the proposal",
+  );
+  await nvim.waitFor("vim.fn.expand('%:t') == 'b.txt'", "the file before");
+  await nvim.command("edit a.txt");
+  const [, again] = await open();
+  await nvim.input(":GeminiReject #<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_rejected", payload: { id: again } });
+  await nvim.input(":GeminiAccept <lt>cfile><CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted" });
+});

@@ -239,3 +239,19 @@ t.test("the view is updated after a text lock", async (t) => {
   await viewShows(nvim, /State +running/);
   t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
 });
+
+t.test("the view and the log open from a float, and in another Neovim's presence", async (t) => {
+  const nvim = await startNvim(t);
+  await startBridge(nvim);
+  const float = `vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), true,
+    { relative = 'editor', row = 1, col = 1, width = 20, height = 5 })`;
+  const current = "return vim.api.nvim_win_get_config(0).relative .. vim.api.nvim_buf_get_name(0)";
+  await nvim.lua(float);
+  await nvim.input(":GeminiStatus<CR>");
+  t.equal(await nvim.lua(current), "gemini-bridge://status");
+  await nvim.lua(float);
+  await nvim.input(":GeminiLog<CR>");
+  t.match(await nvim.lua(current), /^\/.*\.log$/);
+  t.equal(await nvim.lua("return vim.bo.swapfile"), false);
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});

@@ -40,6 +40,18 @@ t.test("position = 'tab'", async (t) => {
   t.same(await nvim.lua("return { vim.fn.tabpagenr('$'), vim.fn.expand('%:t') }"), [1, "a.txt"]);
 });
 
+t.test(":Gemini hides the terminal in the current tab page only", async (t) => {
+  const nvim = await startWithAgent(t);
+  await nvim.command("Gemini");
+  await shows(nvim, /child/);
+  await nvim.input("<C-\\><C-n>:tabnew<CR>:Gemini<CR>");
+  t.match(await layout(nvim), { windows: { length: 2 }, current: "gemini" });
+  await nvim.command("Gemini");
+  t.match(await layout(nvim), { windows: { length: 1 } });
+  await nvim.command("tabprevious");
+  t.match(await layout(nvim), { windows: { length: 2 } });
+});
+
 t.test("hiding the only window leaves another buffer in it", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.command("Gemini");

@@ -6,6 +6,7 @@ import {
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+import { startNvim } from "../support/nvim.ts";
 
 const FILES = {
   "main.js": "greet('Ada');\nconst x = BAD;\n",
@@ -139,4 +140,27 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     );
     t.match(await say("review", { path: "notes.md" }), /Review notes\.md[\s\S]*no diagnostics/);
   });
+});
+
+t.test("a file that another Neovim has open is shown without an error, and the user is told", async (t) => {
+  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer() });
+  const { nvim } = bridge;
+  const client = await connectEditorClient(t, bridge);
+  const swap = `vim.o.swapfile, vim.o.directory = true, ${JSON.stringify(nvim.dirs.workspace)}`;
+  await nvim.lua(swap);
+  await startNvim(t, { cwd: nvim.dirs.workspace, args: ["long.txt", "notes.md", "-O"], init: swap });
+  t.equal(await client.text("open_file", { path: "long.txt" }), "long.txt is shown.");
+  await nvim.waitFor(
+    async () => (await nvim.messages()).includes("long.txt has a swap file already: open in another Neovim"),
+    "the message",
+  );
+  await client.text("symbols", { path: "notes.md" });
+  await nvim.input(":edit notes.md<CR>");
+  t.equal(await nvim.lua("return vim.fn.getline(1)"), "# Notes");
+  await nvim.waitFor(
+    async () => (await nvim.messages()).includes("notes.md has a swap file already"),
+    "the message",
+  );
+  t.ok(await nvim.lua("return vim.fn.swapname('%') ~= ''"), "with a swap file of its own");
+  t.notMatch(await nvim.messages(), /E\d+:/);
 });

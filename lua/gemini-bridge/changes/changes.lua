@@ -31,6 +31,13 @@ local M = {}
 local by_path = {} ---@type table<string, gemini_bridge.Change>
 local order = {} ---@type string[]
 local group ---@type integer?
+local gone ---@type fun(name: string)?
+
+--- Calls a function when a file has no changes any more.
+---@param act fun(name: string) With its path.
+function M.on_gone(act)
+  gone = act
+end
 
 ---@param buf integer
 ---@return gemini_bridge.Change?
@@ -113,6 +120,9 @@ function M.show(params)
     local buf = path.buffer(name)
     if buf then
       signs.place(buf, by_path[name])
+    end
+    if gone and not by_path[name] then
+      gone(name)
     end
     if not change or change.status ~= "deleted" then
       deleted.forget(name)

@@ -2,6 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -62,8 +63,13 @@ function M.forget(file)
     return
   end
   if vim.uv.fs_stat(file) then
+    local restored = vim.fn.bufadd(file)
+    if not vim.api.nvim_buf_is_loaded(restored) and #vim.fn.win_findbuf(buf) > 0 then
+      swapfile.load_without(restored)
+      swapfile.turn_on(restored)
+    end
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
-      vim.api.nvim_win_set_buf(win, vim.fn.bufadd(file))
+      vim.api.nvim_win_set_buf(win, restored)
     end
   end
   if #vim.fn.win_findbuf(buf) == 0 then

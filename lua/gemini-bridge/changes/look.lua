@@ -12,6 +12,9 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
+--- The quickfix list that was opened last.
+local list_id ---@type integer?
+
 ---@param hunk gemini_bridge.ChangeHunk
 ---@return gemini_bridge.ChangedRange
 local function range_of(hunk)
@@ -84,6 +87,7 @@ function M.quickfix()
       bufnr = is_deleted and deleted.buffer(change) or nil,
       lnum = math.max(first and first.line or 1, 1),
       text = summary(change),
+      user_data = change.path,
       valid = 1,
     }
   end, by_turn())
@@ -112,8 +116,26 @@ function M.open()
     return notify(nothing_listed())
   end
   vim.fn.setqflist({}, " ", { title = "Gemini changes", items = items })
+  list_id = vim.fn.getqflist({ id = 0 }).id
   vim.cmd("botright copen")
 end
+
+--- Takes the entry of a file off the list: its changes are kept or undone, or the file is gone.
+---@param name string
+local function drop(name)
+  local list = list_id and vim.fn.getqflist({ id = list_id, items = 0, idx = 0 }) or { id = 0 }
+  if list.id == 0 then
+    return -- closed, or too many lists came after it
+  end
+  local kept = vim.tbl_filter(function(item)
+    return item.user_data ~= name
+  end, list.items)
+  if #kept < #list.items then
+    vim.fn.setqflist({}, "r", { id = list.id, items = kept, idx = math.max(math.min(list.idx, #kept), 1) })
+  end
+end
+
+changes.on_gone(drop)
 
 --- Goes to the next or previous hunk of the current buffer, round its end.
 ---@param direction 1|-1
@@ -131,6 +153,7 @@ function M.jump(direction)
   end
   vim.cmd("normal! m'")
   vim.api.nvim_win_set_cursor(0, { found.first, 0 })
+  vim.cmd("normal! zv")
 end
 
 --- Shows what stood there before each hunk of the current buffer, or hides it.

@@ -1,6 +1,7 @@
 --- Buffers follow what agents write: no question is asked, and one undo brings the old text back. The files are those
 --- that the host names and those that the model asks for; all others are left to Neovim.
 local apply = require("gemini-bridge.disk.apply")
+local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local safely = require("gemini-bridge.editor.safely")
 local window = require("gemini-bridge.editor.window")
@@ -18,9 +19,21 @@ local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile
 --- The unsaved changes of these buffers were given up.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
---- The version of the file on disk that a buffer was brought to last.
+--- The version of the file on disk that a buffer was brought to last, or that the user has written from it.
 ---@type table<integer, string>
 local versions = {}
+--- Buffers that hold another text than their file, which the user knows.
+---@type table<integer, true>
+local told = {}
+
+vim.api.nvim_create_autocmd("BufWritePost", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.reload", {}),
+  callback = function(args)
+    if args.match == vim.api.nvim_buf_get_name(args.buf) then
+      versions[args.buf], told[args.buf] = path.version(args.match), nil
+    end
+  end,
+})
 
 ---@param buf integer
 local function may_reload(buf)
@@ -144,7 +157,7 @@ local function reload(buf)
     end
     versions[buf] = version
     take(buf, name)
-    forced[buf] = nil
+    forced[buf], told[buf] = nil, nil
   end
 end
 
@@ -174,8 +187,14 @@ function M.written(params)
   -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
   safely.run(function()
     local buf = path.buffer(params.path)
-    if buf then
-      M.now(buf)
+    if not buf then
+      return
+    end
+    M.now(buf)
+    if vim.bo[buf].modified and versions[buf] ~= path.version(params.path) and not told[buf] then
+      told[buf] = true
+      local text = "%s has changed on disk, too: :e! takes the file, :w! your text."
+      notify(text:format(path.display(params.path, 24)), "warn")
     end
   end)
 end

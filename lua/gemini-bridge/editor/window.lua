@@ -153,6 +153,17 @@ function M.set_name(buf, name)
   end
 end
 
+--- The window that a new one is split off from: Neovim 0.10 cannot split a float.
+---@return integer
+function M.base()
+  local function is_ordinary(win)
+    return vim.api.nvim_win_get_config(win).relative == ""
+  end
+  local current = vim.api.nvim_get_current_win()
+  local windows = vim.list_extend({ current }, vim.api.nvim_tabpage_list_wins(0))
+  return vim.iter(windows):find(is_ordinary) --[[@as integer]]
+end
+
 --- Opens a window beside another. When an autocommand fails at that, without any. Raises when there is no room.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config

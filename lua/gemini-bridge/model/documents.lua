@@ -4,6 +4,7 @@ local disk = require("gemini-bridge.disk.path")
 local reload = require("gemini-bridge.disk.reload")
 local safely = require("gemini-bridge.editor.safely")
 local servers = require("gemini-bridge.model.servers")
+local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
@@ -99,7 +100,7 @@ local function read(path)
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
   -- A swap file would have another Neovim ask about it.
-  vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
+  swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
   end
@@ -192,7 +193,7 @@ end
 ---@param buf integer
 function M.hand_over(buf)
   if hidden[buf] then
-    vim.bo[buf].swapfile = vim.go.swapfile
+    swapfile.turn_on(buf)
     let_go(buf)
   end
 end

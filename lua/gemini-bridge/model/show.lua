@@ -3,6 +3,7 @@ local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local place = require("gemini-bridge.review.window.place")
 local safely = require("gemini-bridge.editor.safely")
+local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -48,7 +49,8 @@ function M.open_file(params, answer)
   when_safe(function()
     local buf = disk.buffer(params.path) or vim.fn.bufadd(params.path)
     if not vim.api.nvim_buf_is_loaded(buf) then
-      vim.fn.bufload(buf)
+      swapfile.load_without(buf)
+      swapfile.turn_on(buf)
     end
     vim.bo[buf].buflisted = true
     documents.hand_over(buf)

@@ -38,6 +38,23 @@ local function name(word)
   return path
 end
 
+--- The file that a command's argument names, which may be `%`, `#` or `<cfile>`. A buffer of ours stands for its file.
+---@param word string
+---@return string? path
+---@return string? problem
+function M.file(word)
+  if not is_name(word) then
+    return word
+  end
+  local path, problem = name(word)
+  local buf = path
+    and vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+      return vim.api.nvim_buf_get_name(buf) == path
+    end)
+  local diff = buf and vim.b[buf].gemini_diff
+  return diff and diff.filePath or buf and vim.b[buf].gemini_deleted or path, problem
+end
+
 --- Expands one word of a command line. If a file has exactly this name, that file is meant.
 ---@param word string
 ---@return string[]? files

@@ -1,6 +1,7 @@
 --- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
 local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -235,7 +236,8 @@ function M.open()
   vim.bo[buf].bufhidden = "wipe"
   vim.bo[buf].filetype = "gemini_status"
   render(buf)
-  win = vim.api.nvim_open_win(buf, true, { split = "below", height = vim.api.nvim_buf_line_count(buf) + 1 })
+  local height = vim.api.nvim_buf_line_count(buf) + 1
+  win = vim.api.nvim_open_win(buf, true, { win = window.base(), split = "below", height = height })
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true

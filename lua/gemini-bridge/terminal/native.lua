@@ -125,11 +125,18 @@ local function other_buffer(win)
   return found and found.bufnr or vim.api.nvim_create_buf(true, false)
 end
 
---- Closes its windows; the program goes on.
+--- Closes its windows in the current tab page; the program goes on.
 function View:hide()
+  self:close_windows(vim.tbl_filter(function(win)
+    return vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
+  end, vim.fn.win_findbuf(self.buf)))
+end
+
+---@param windows integer[]
+function View:close_windows(windows)
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local was_here = self:focused()
-  for _, win in ipairs(vim.fn.win_findbuf(self.buf)) do
+  for _, win in ipairs(windows) do
     -- The last window cannot be closed.
     if not pcall(vim.api.nvim_win_hide, win) then
       frame.undress(win)
@@ -144,7 +151,7 @@ end
 --- Closes its windows and ends the program.
 function View:close()
   if vim.api.nvim_buf_is_valid(self.buf) then
-    self:hide()
+    self:close_windows(vim.fn.win_findbuf(self.buf))
     vim.api.nvim_buf_delete(self.buf, { force = true })
   end
 end
