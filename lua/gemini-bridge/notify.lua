@@ -5,6 +5,9 @@ local NAME = "gemini-bridge: "
 local TITLE = "Gemini"
 
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
+--- Time in which a notice that was given in Terminal mode is shown again (ms).
+local AGAIN_MS = 60000
+
 local SEVERITY = { "debug", "info", "warn", "error" }
 
 ---@class gemini_bridge.Notice
@@ -132,6 +135,22 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
+--- Shows notices once more when the user leaves Terminal mode, where Neovim 0.12 covers them with "-- TERMINAL --".
+---@param notices gemini_bridge.Notice[]
+local function show_after_terminal_mode(notices)
+  local deadline = vim.uv.now() + AGAIN_MS
+  vim.api.nvim_create_autocmd("ModeChanged", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.notify", {}),
+    pattern = "t:*",
+    once = true,
+    callback = vim.schedule_wrap(function()
+      if vim.uv.now() < deadline then
+        show(notices)
+      end
+    end),
+  })
+end
+
 local function flush()
   local is_own = is_default()
   if is_own and vim.api.nvim_get_mode().mode:find("^[cr]") then
@@ -143,7 +162,11 @@ local function flush()
   queue = {}
   if is_own then
     vim.iter(due):each(record)
-    return show(due)
+    show(due)
+    if vim.api.nvim_get_mode().mode == "t" then
+      show_after_terminal_mode(due)
+    end
+    return
   end
   for _, notice in ipairs(due) do
     local level = vim.log.levels[notice.level:upper()]

@@ -2,6 +2,7 @@
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
+import { checkAccount } from "./account.ts";
 import { checkConnection, type Searcher } from "./connection.ts";
 import type { Bridge } from "./contract.ts";
 import { type Appearance, checkMode } from "./mode.ts";
@@ -17,6 +18,7 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   if (profile.name === "gemini") checkConnection(findings, subject, bridge);
   else checkPlace(findings, subject, bridge);
   checkFiles(findings, files);
+  if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
   checkIdeMode(findings, profile, files, bridge);
   checkMode(findings, { ...subject, files });
   if (profile.dropsEdits)

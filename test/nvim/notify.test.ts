@@ -114,6 +114,21 @@ t.test("a message fits the screen", async (t) => {
   });
 });
 
+t.test("a message in Terminal mode is on the screen when the user leaves that mode", async (t) => {
+  const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
+  await nvim.command("terminal cat");
+  await nvim.input("i");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  await nvim.lua("require('gemini-bridge.notify')('Read this.')");
+  await nvim.waitFor(async () => (await nvim.messages()).includes("Read this."), "the message");
+  await nvim.input("<C-\\><C-n>");
+  await nvim.waitFor(
+    async () => (await nvim.screen()).at(-1)?.trimEnd() === "gemini-bridge: Read this.",
+    "the message on the screen",
+  );
+  t.equal((await nvim.messages()).trim(), "gemini-bridge: Read this.", "once in the history");
+});
+
 t.test("a message waits until the user has answered", async (t) => {
   const nvim = await startNvim(t, { tui: { columns: 60, lines: 14 } });
   const later = "vim.defer_fn(function() require('gemini-bridge.notify')('this is the end.') end, 50)";

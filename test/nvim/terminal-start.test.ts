@@ -51,6 +51,22 @@ t.test("the message that stays on the screen says what to do", async (t) => {
   t.match(await hostless.messages(), /cannot run no-such-node; .* install Node/);
 });
 
+t.test("a login that Google refuses is recognized on the screen, once", async (t) => {
+  const screen = [
+    "│ Failed to sign in. Message: This client is no longer │",
+    "│ supported for Gemini Code Assist for individuals.    │",
+  ].join("\\n");
+  const nvim = await startWithAgent(t, `cmd = { 'sh', '-c', 'printf "${screen}"; sleep 0.1; cat' }`);
+  const hints = async () =>
+    (await nvim.messages()).match(/personal accounts: choose an API key/g)?.length ?? 0;
+  await nvim.command("Gemini");
+  await nvim.waitFor(async () => (await hints()) === 1, "what to do", 15_000);
+  t.match(await nvim.messages(), /or Vertex AI \(\/auth\), or run :Gemini cli=qwen/);
+  await nvim.lua("vim.fn.chansend(vim.bo[vim.fn.bufnr('term://gemini')].channel, 'again\\n')");
+  await shows(nvim, /again/);
+  t.equal(await hints(), 1);
+});
+
 /** A CLI with an empty prompt like Gemini CLI's. It writes each line that is sent into a file. */
 const PROMPT = `
 const { appendFileSync } = require("node:fs");

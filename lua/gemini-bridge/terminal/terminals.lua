@@ -149,6 +149,9 @@ function M.take_buffer(terminal, buf)
   tell()
   require("gemini-bridge.terminal.tail").attach(buf)
   require("gemini-bridge.terminal.aside").watch(buf)
+  if terminal.cli == "gemini" then
+    require("gemini-bridge.terminal.refusal").watch(buf)
+  end
   require("gemini-bridge.terminal.title").watch(buf, function()
     channel.notify("terminal_ready", { terminal = terminal.name })
   end)

@@ -1,0 +1,41 @@
+/** The account that Gemini CLI signs in with: Google no longer serves Gemini CLI to personal accounts. */
+import * as z from "zod";
+import { type SettingsFile, setting } from "../profiles/settings.ts";
+import type { Variables } from "../system/system.ts";
+import type { Findings } from "./section.ts";
+
+/** What a refused login shows, without blanks and borders. lua/gemini-bridge/terminal/refusal.lua looks for the same. */
+const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
+
+/** Every login with Google has this type, also one for Code Assist Standard or Enterprise. */
+const GOOGLE_LOGIN = "oauth-personal";
+
+const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
+const ADVICE =
+  "choose an API key or Vertex AI with /auth in the CLI, or use Qwen Code: :Gemini cli=qwen; Code Assist Standard and Enterprise still work";
+
+interface Login {
+  readonly env: Variables;
+  readonly files: readonly SettingsFile[];
+  /** The end of what its terminal shows, if it runs in one of Neovim's. */
+  readonly screen?: readonly string[] | undefined;
+}
+
+export function checkAccount(findings: Findings, { env, files, screen = [] }: Login): void {
+  const selected = setting(files, "security.auth.selectedType", z.string());
+  if (
+    screen
+      .join("")
+      .replace(/[\s│|]/g, "")
+      .includes(REFUSAL)
+  )
+    findings.error(`shows that Google refuses the account: ${ENDED}`, ADVICE);
+  else if (selected === undefined)
+    findings.info(
+      `signs in with an API key, with Vertex AI, or with Code Assist Standard or Enterprise. ${ENDED}`,
+    );
+  else if (selected.value !== GOOGLE_LOGIN) findings.ok(`signs in by ${selected.value} (${selected.path})`);
+  else if (env["GOOGLE_CLOUD_PROJECT"] || env["GOOGLE_CLOUD_PROJECT_ID"])
+    findings.info("signs in with Google and has a project, as Code Assist Standard and Enterprise need");
+  else findings.warn(`signs in with Google (${selected.path}). ${ENDED}`, ADVICE);
+}
