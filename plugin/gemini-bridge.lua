@@ -1,32 +1,33 @@
--- Commands and <Plug> maps only: nothing is required until one of them is used.
+-- Defines the commands and <Plug> mappings. Other modules are loaded when one of these is used.
 if vim.g.loaded_gemini_bridge then
   return
 end
 vim.g.loaded_gemini_bridge = true
 
----@param name string Of a function.
----@param module? string The one that has it, "gemini-bridge.commands" by default.
+--- Lazy-loads a function.
+---@param name string Name of the function.
+---@param module? string Its module. Default: "gemini-bridge.commands".
 local function lazy(name, module)
   return function(...)
     return require(module or "gemini-bridge.commands")[name](...)
   end
 end
 
---- A command, and a <Plug> map for it. No loop, and no helper of Neovim's that has one: LuaJIT begins to compile it,
---- which takes as much time of each start as all the rest here.
+--- Defines a command and its <Plug> mapping. This file avoids loops, and functions of Neovim with loops: LuaJIT would
+--- compile them, which takes as long as the rest of this file.
 ---@param name string
 ---@param run fun(args: table)
 ---@param opts vim.api.keyset.user_command
 local function command(name, run, opts)
   vim.api.nvim_create_user_command(name, run, opts)
-  -- <Cmd> keeps the mode, so that a selection is still one when the command looks at it.
+  -- <Cmd> keeps the mode, so that the command still sees the selection.
   local plug, keys, map = "<Plug>(" .. name .. ")", "<Cmd>" .. name .. "<CR>", { desc = opts.desc }
   vim.api.nvim_set_keymap("", plug, keys, map)
   vim.api.nvim_set_keymap("t", plug, keys, map)
 end
 
 local diff = lazy("complete_diffs")
--- "bar" where a "|" can be no part of a path or a text.
+-- "bar" is set unless a "|" can be part of a path or text.
 command("GeminiStart", lazy("start"), { desc = "Start the bridge to Gemini CLI", bar = true })
 command("GeminiStop", lazy("stop"), { desc = "Stop the bridge to Gemini CLI", bar = true })
 command("GeminiRestart", lazy("restart"), { desc = "Restart the bridge to Gemini CLI", bar = true })
@@ -43,11 +44,11 @@ command("Gemini", lazy("terminal"), {
   desc = "Open, focus or hide Gemini CLI",
   nargs = "*",
   bang = true,
-  range = true, -- which ":" in Visual mode puts there
+  range = true, -- ":" in Visual mode inserts a range
   complete = lazy("complete_terminal"),
 })
 command("GeminiSend", lazy("send"), {
-  desc = "Type a prompt with what is here into Gemini CLI",
+  desc = "Type a prompt with references into Gemini CLI",
   nargs = "*",
   bang = true,
   range = true,
@@ -66,31 +67,31 @@ command("GeminiAdd", lazy("add"), {
   complete = lazy("complete_files"),
 })
 command("GeminiSelect", lazy("select"), {
-  desc = "Pin a selection for Gemini CLI, or drop it",
+  desc = "Pin or unpin a selection for Gemini CLI",
   bang = true,
   range = true,
   bar = true,
 })
 command("GeminiShare", lazy("share"), {
-  desc = "Pause or resume what Gemini CLI is told",
+  desc = "Pause or resume sharing with Gemini CLI",
   nargs = 1,
   complete = lazy("complete_share"),
   bar = true,
 })
 command("GeminiGate", lazy("run", "gemini-bridge.turns.gate_command"), {
-  desc = "Have Gemini CLI ask before every edit, or not",
+  desc = "Make Gemini CLI ask before every edit",
   nargs = "*",
   complete = lazy("complete", "gemini-bridge.turns.gate_command"),
   bar = true,
 })
 command("GeminiEnv", lazy("env"), {
-  desc = "Print and copy what leads a CLI elsewhere to this Neovim",
+  desc = "Print and copy the lines that connect a CLI in another terminal",
   nargs = "?",
   complete = lazy("complete_env"),
   bar = true,
 })
 command("GeminiDoctor", lazy("doctor"), {
-  desc = "Say why a CLI does not connect",
+  desc = "Find out why a CLI does not connect",
   nargs = "?",
   complete = lazy("complete_doctor"),
   bar = true,
@@ -122,6 +123,6 @@ local function plug(name, run, desc)
   vim.api.nvim_set_keymap("", ("<Plug>(gemini-%s)"):format(name), "", map)
 end
 
-plug("next-change", "go_to_next", "Go to the next change of a CLI's")
-plug("prev-change", "go_to_previous", "Go to the previous change of a CLI's")
-plug("old-lines", "toggle_old", "Show what stood there before a CLI's changes")
+plug("next-change", "go_to_next", "Go to the next change of a CLI")
+plug("prev-change", "go_to_previous", "Go to the previous change of a CLI")
+plug("old-lines", "toggle_old", "Show or hide the old lines of a CLI's changes")

@@ -1,4 +1,4 @@
-/** The companion's life: starting > running > stopping > stopped. A new start takes a new companion. */
+/** Runs the life cycle of a companion: starting, running, stopping, stopped. A new start needs a new companion. */
 import { BUILD } from "./base/build.ts";
 import { createLog, type Log } from "./base/log.ts";
 import { sentence } from "./base/refusal.ts";
@@ -6,17 +6,17 @@ import type { Memory, Status } from "./contract/neovim.ts";
 import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.ts";
 import type { Services } from "./services.ts";
 
-/** A client fetches an event stream that ended again after this time (SDK 1.x); if that succeeds, it noticed nothing. */
+/** Delay after which a client (SDK 1.x) reopens an ended event stream. If that succeeds, it has not noticed the stop. */
 const RETURN_DELAY_MS = 1_000;
 
 export interface Companion {
-  /** Attaches, listens, publishes the discovery file and tells Lua the outcome. Never rejects. */
+  /** Attaches, listens, publishes the discovery files and reports the result to Lua. Never rejects. */
   start(): Promise<void>;
-  /** Undoes what has been done so far and tells Lua. Cancels a start; may run twice. */
+  /** Undoes all completed steps and reports to Lua. Cancels a start. May run twice. */
   stop(): Promise<void>;
-  /** Removes what would outlive the process, synchronously, for signals and crashes. */
+  /** Removes files synchronously, for signals and crashes. */
   abandon(): void;
-  /** Takes an event of Neovim's. */
+  /** Handles an event of Neovim. */
   dispatch(name: unknown, payload: unknown): void;
   readonly log: Log;
 }
@@ -24,9 +24,9 @@ export interface Companion {
 export interface CompanionOptions {
   version: string;
   nvim: Editor;
-  /** Which of Neovim's starts of the bridge this is, where one process serves several. */
+  /** Number of this start, if the process serves several starts. */
   number?: number | undefined;
-  /** The user asked for the end, and everything is undone. */
+  /** Called after a requested stop. */
   stopped: () => void;
 }
 
@@ -52,8 +52,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   }
 
   /**
-   * After each `await` it is asked whether the bridge has been stopped meanwhile. What a step needs is loaded when the
-   * one before it has been done: the first while Neovim answers, the last when CLIs can find the editor already.
+   * Checks after each `await` whether the bridge was stopped meanwhile. Loads modules as late as possible: some while
+   * Neovim answers, the others after CLIs can find the editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./presence.ts"));
@@ -64,7 +64,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     memory = earlier;
     const { sessions, diffs } = memory;
     if (boot.memory) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
-    if (stoppedAt !== undefined) remember({}); // it does not count after a crash of this host
+    if (stoppedAt !== undefined) remember({}); // stoppedAt must not be used after a crash of this host
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
@@ -87,7 +87,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Clients of the host before this one know the port, and ask already: they do not wait for Neovim.
+    // Clients of an earlier host know the port and send requests already: do not make them wait for Neovim.
     if (boot.memory) await Promise.all([presence.publish(), serve()]);
     else await presence.publish().then(serve);
   }

@@ -1,4 +1,4 @@
-/** Entries: the remote plugin, and the private host. */
+/** Defines the entries: the remote plugin and the private host. */
 import "./interpreted.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
@@ -9,7 +9,7 @@ import { connect } from "./neovim/client.ts";
 import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/exit.ts";
 import { saveMemory } from "./system/v8-flags.ts";
 
-/** Serves one Neovim; a stopped companion is followed by a new one. */
+/** Serves one Neovim. Each start creates a new companion. */
 function createHost(nvim: Editor, stopped: () => void) {
   let companion: Companion | undefined;
   exitWithEditor(nvim, () => companion?.abandon());
@@ -24,8 +24,8 @@ function createHost(nvim: Editor, stopped: () => void) {
 }
 
 /**
- * Runs as a process of Neovim's own, connected by standard input and output.
- * @param keepCompiled keeps V8's code cache, which is no good any more once V8 is told to save memory
+ * Runs the private host, connected over standard input and output.
+ * @param keepCompiled stores V8's code cache; must be called before V8 is told to save memory
  */
 export function runPrivateHost(keepCompiled = () => {}): void {
   const nvim = connect();
@@ -33,7 +33,7 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   nvim.on("notification", (method: string, [name, payload]: unknown[]) => {
     if (method === EVENT_METHOD) host.dispatch(name, payload);
   });
-  // The first event comes with the first client, when Node's own modules are loaded.
+  // The first event arrives with the first client. By then, Node's own modules are loaded.
   nvim.once("notification", () => {
     keepCompiled();
     saveMemory();
@@ -42,7 +42,7 @@ export function runPrivateHost(keepCompiled = () => {}): void {
   void host.start();
 }
 
-/** Registered by `:UpdateRemotePlugins` for the standard host. Functions only: nothing starts Node by itself. */
+/** The remote plugin for `:UpdateRemotePlugins`. Registers only functions, so that no event starts Node. */
 export function plugin(plugin: NvimPlugin): void {
   const host = createHost(plugin.nvim, () => {});
   const start = ([number]: unknown[]) => host.start(z.number().optional().parse(number));
@@ -52,5 +52,5 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** For the build: what is known of the server for the model without an editor. */
+/** Describes the server for the model without an editor. Called by the build. */
 export const offer = async () => (await import("./model/offer.ts")).describeOffer(packageJson.version);

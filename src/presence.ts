@@ -1,5 +1,4 @@
-/** The bridge as CLIs find it: a port that they can connect to, and what tells them of it. */
-
+/** Makes the bridge reachable: opens the port and publishes the discovery files. */
 import type { Log } from "./base/log.ts";
 import { sentence } from "./base/refusal.ts";
 import type { Boot, Status } from "./contract/neovim.ts";
@@ -11,10 +10,10 @@ import { type Profile, profilesOf } from "./profiles/profiles.ts";
 
 export interface Presence {
   readonly endpoint: Endpoint;
-  /** The CLIs that may come. */
+  /** The profiles of the CLIs that can connect. */
   readonly profiles: readonly Profile[];
   readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
-  /** Tells CLIs of it. @throws {DiscoveryError} when none can be told, an abort when the bridge stops meanwhile */
+  /** Publishes the bridge. @throws {DiscoveryError} if that fails; an abort error if the bridge stops meanwhile */
   publish(): Promise<void>;
 }
 
@@ -25,11 +24,11 @@ export interface PresenceOptions {
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
-  /** Takes what undoes a step as soon as it is done. */
+  /** Registers the disposal of a completed step. */
   undoWith: (dispose: () => unknown) => void;
 }
 
-/** Listens. CLIs that connect wait until they are served. @throws an abort when the bridge stops meanwhile */
+/** Starts to listen. Clients wait until they are served. @throws an abort error if the bridge stops meanwhile */
 export async function createPresence(options: PresenceOptions): Promise<Presence> {
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
@@ -49,13 +48,13 @@ export async function createPresence(options: PresenceOptions): Promise<Presence
   });
   undoWith(workspace.remove);
 
-  /** What fails here the user is told. */
+  /** Reports a failure to the user. */
   async function attempt(publish: () => void | Promise<void>): Promise<void> {
     try {
       await publish();
     } catch (error) {
       if (signal.aborted) return;
-      log.error("the bridge was not made known to CLIs:", error);
+      log.error("the bridge could not be published:", error);
       bridge.tell("message", { level: "warn", text: sentence(error) });
     }
   }

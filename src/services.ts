@@ -1,5 +1,4 @@
-/** What the bridge does for those who connect, and how its parts hear of each other. */
-
+/** Creates the features and connects them. Loaded after CLIs can find the bridge. */
 import { join } from "node:path";
 import type { Log } from "./base/log.ts";
 import { createTracking } from "./changes/tracking.ts";
@@ -25,9 +24,9 @@ import { createHooksRoute } from "./turns/hook-route.ts";
 export interface Services {
   readonly routes: readonly Route[];
   readonly handlers: Partial<EventHandlers>;
-  /** Knows the clients of a host before this one again. To be called before they are served. */
+  /** Restores the sessions of an earlier host. Must be called before clients are served. */
   restore(): Promise<void>;
-  /** Goes on with that host's reviews, gets ready for the first client, and tidies up after editors that died. */
+  /** Resumes the reviews of an earlier host, prepares for the first client, and removes files of dead editors. */
   resume(): void;
   close(): void;
 }
@@ -38,11 +37,11 @@ export interface ServicesOptions {
   log: Log;
   boot: Boot;
   profiles: readonly Profile[];
-  /** Where they are served. */
+  /** Port of the endpoint. */
   port: number;
-  /** What is left of a host before this one. */
+  /** Memory of an earlier host. */
   memory: Memory;
-  /** That host stopped so shortly ago that its clients have not noticed. */
+  /** Whether the earlier host stopped so recently that its clients have not noticed. */
   isSeamless: boolean;
   report: (change: Partial<Status>) => void;
   remember: (change: Partial<Memory>) => void;
@@ -114,7 +113,7 @@ export function createServices(options: ServicesOptions): Services {
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Not awaited: the agent must not wait for a look at its connections. */
+  /** Not awaited, so that the agent does not wait for the search for its connection. */
   const hear = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   const hooks = createHooksRoute({

@@ -1,4 +1,4 @@
-/** What the host looks up on this machine for the user: CLIs that will not connect, other editors. */
+/** Finds CLIs that will not connect by themselves, and other editors on this machine. */
 import { basename } from "node:path";
 import * as z from "zod";
 import type { Editors, Status } from "./contract/neovim.ts";
@@ -13,15 +13,15 @@ export interface SurroundingsOptions {
   bridge: Bridge;
   report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];
-  /** This bridge's own. */
+  /** Port of this bridge. */
   port: number;
-  /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
+  /** Whether CLIs in Neovim's terminals connect without asking. */
   connect: boolean;
 }
 
-/** Where "Yes" is wrong it would run `/ide install`, which knows no Neovim. */
+/** Tells the user how to connect a CLI. In some CLIs, "Yes" would run `/ide install`, which does not support Neovim. */
 const hint = ({ label, answer }: Profile) =>
-  `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable in it, once.`;
+  `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable there, once.`;
 
 export function createSurroundings({
   bridge,
@@ -30,7 +30,7 @@ export function createSurroundings({
   port,
   connect,
 }: SurroundingsOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /** Once it is enabled in one, it is so for the next of the same kind. */
+  /** Kinds of CLIs that were handled. Enabling one CLI enables all of its kind. */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -49,8 +49,8 @@ export function createSurroundings({
 }
 
 /**
- * What the user has chosen: whether it is to connect (off is a choice, too), and whether the CLI will ask. One who
- * does not want to be asked again may not want it at all.
+ * Reads the user's choice: whether IDE mode is set, on or off, and whether the CLI will ask. A user who does not want
+ * to be asked again may not want to connect at all.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
   const files = readSettings(profile, env, cwd);
@@ -64,7 +64,7 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(here.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // No editor is above a CLI in another terminal.
+  // A CLI in another terminal has no editor as its ancestor.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

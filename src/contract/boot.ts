@@ -1,4 +1,4 @@
-/** What Lua tells a host that has just attached, and some of it again when it changes: a part of CONTRACT 1. */
+/** Defines the data that Lua sends to a new host (part of CONTRACT 1). Some of it is sent again when it changes. */
 import * as z from "zod";
 import { Clis } from "./clis.ts";
 import { list, map } from "./list.ts";
@@ -7,7 +7,7 @@ import { Memory } from "./memory.ts";
 /** Directories that are open in Neovim: current directories (global, tab, window) or the user's own list. */
 export const Workspace = z.object({ directories: list(z.string()) });
 
-/** Whether CLIs ask before every edit: all of them, and some by name. */
+/** Whether CLIs ask before every edit. `clis` overrides `all` for single CLIs. */
 export const Gate = z.object({
   all: z.boolean(),
   clis: map(z.boolean()),
@@ -16,42 +16,42 @@ export const Gate = z.object({
 export const Boot = z.object({
   /** The process that the CLI finds from a shell in `:terminal`. */
   idePid: z.number().int().positive(),
-  /** Neovim's own. */
+  /** Process id of Neovim. */
   editorPid: z.number().int().positive(),
   logFile: z.string(),
   logLevel: z.enum(["debug", "info", "warn", "error"]),
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
-  /** Names this Neovim among all that there ever were; fit for a file name. */
+  /** Identifies this Neovim, also among earlier ones. Valid as a file name. */
   instance: z.string().regex(/^[\w-]+$/),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
-  /** The file that CLIs' hooks run; absolute. */
+  /** Absolute path of the script that CLIs run as a hook. */
   hookScript: z.string(),
   gate: Gate,
-  /** Whether a CLI in a terminal of Neovim's is to connect without a question. */
+  /** Whether CLIs in Neovim's terminals connect without asking. */
   connect: z.boolean(),
-  /** Whether one that a host before this one has left is to be connected again. */
+  /** Whether to reconnect CLIs after a host crash. */
   reconnect: z.boolean(),
-  /** The CLIs that are to find this editor. */
+  /** The CLIs that can find this editor. */
   clis: Clis,
-  /** Port and tokens of the host before this one in the same Neovim: running CLIs and their hooks know no others. */
+  /** Port and tokens of the previous host in this Neovim, which running CLIs and their hooks know. */
   port: z.number().int().optional(),
   tokens: z.record(z.string(), z.string()).optional(),
   /** The highest diff id used in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
-  /** Clients at once; milliseconds; bytes. The options of the same names say what they bound. */
+  /** The options `server.*`: number of clients, milliseconds, bytes. */
   server: z.object({
     maxSessions: z.number().int().positive(),
     grace: z.number().nonnegative(),
     bodyLimit: z.number().int().positive(),
   }),
-  /** For the model: all tools are offered unless they are named; whether CLIs may call those that only read unasked. */
+  /** The options `tools.*`. Without `offered`, all tools are offered. */
   tools: z.object({
     offered: list(z.string()).optional(),
     trust: z.boolean(),
-    /** Entries of lists; UTF-16 units of text; milliseconds. */
+    /** Number of entries in lists, UTF-16 units of text, milliseconds. */
     limits: z.object({
       items: z.number().int().positive(),
       units: z.number().int().positive(),
@@ -60,9 +60,9 @@ export const Boot = z.object({
   }),
   /** The user's own prompts, by name. */
   prompts: map(z.object({ description: z.string(), text: z.string() })),
-  /** Of the host before this one. One that was stopped leaves no diffs. */
+  /** Memory of the previous host. A host that was stopped leaves no diffs. */
   memory: Memory.optional(),
-  /** Events, each a name and a payload, about diffs that the host before this one has not settled. */
+  /** Events (name and payload) about diffs that the previous host has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;

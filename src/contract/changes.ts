@@ -1,18 +1,18 @@
-/** What Lua is told of files that agents have changed, and what it asks of them: a part of CONTRACT 1. */
+/** Defines calls and events about files that agents have changed (part of CONTRACT 1). */
 import * as z from "zod";
 import { list } from "./list.ts";
 
-/** Lines that stand where others stood before an agent came. */
+/** A hunk of a change. */
 export interface ShownHunk {
-  /** Among those of the file; stays the same until somebody edits the hunk. */
+  /** Unique in the file. Stays the same until the hunk is edited. */
   id: number;
-  /** The first line, 1-based, in the file on disk; of a removal the line above it (0 at the top). */
+  /** The first line in the file on disk, 1-based. For a removal, the line above it (0 at the top). */
   line: number;
-  /** Lines now; 0 for a removal. */
+  /** Number of current lines; 0 for a removal. */
   count: number;
-  /** Lines before. */
+  /** Number of earlier lines. */
   removed: number;
-  /** The user has edited it since, so that it cannot be undone. */
+  /** Whether the user has edited the hunk since, so that it cannot be undone. */
   conflict: boolean;
 }
 
@@ -21,20 +21,20 @@ export interface ShownChange {
   /** Absolute, without links. */
   path: string;
   status: "modified" | "added" | "deleted";
-  /** Lines. */
+  /** Number of lines. */
   added: number;
   removed: number;
   hunks: ShownHunk[];
-  /** The profile of the CLI that changed it last, and the prompt that made it do so, as far as known. */
+  /** The profile of the CLI that changed the file last. */
   cli: string;
-  /** When that turn began (Unix milliseconds). */
+  /** Start of that turn (Unix milliseconds), and its prompt if known. */
   turn: number;
   prompt: string;
-  /** Why it cannot be undone. */
+  /** The reason why the change cannot be undone, if any. */
   fixed?: string | undefined;
 }
 
-/** Files, and of each the hunks that are meant; without them the whole file. */
+/** Files with the chosen hunks. Without `hunks`, the whole file is meant. */
 export const ChosenChanges = z.object({
   files: list(z.object({ path: z.string(), hunks: z.array(z.number().int()).optional() })),
   /** Files that were left out because they have unsaved changes here, for the message. */
@@ -44,16 +44,16 @@ export type ChosenChanges = z.infer<typeof ChosenChanges>;
 
 /** Lua -> Node. */
 export const changeEvents = {
-  /** The user has written a file, while {@link ChangeCalls.changes_follow} asks for that. */
+  /** The user has written a file. Sent while {@link ChangeCalls.changes_follow} is active. */
   file_written: z.object({ path: z.string() }),
   changes_keep: ChosenChanges,
   /** None of the `files` has unsaved changes here. */
   changes_undo: ChosenChanges,
-  /** The user wants to see what stood there before: answered by `change_lines`. */
+  /** The user wants to see the old lines. Answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
-  /** The user looks at a file that an agent has deleted: answered by `deleted_text`. */
+  /** The user opened a file that an agent has deleted. Answered by `deleted_text`. */
   deleted_text_asked: z.object({ path: z.string() }),
-  /** Answered by `history_show` with the same id, and what happened below these directories. */
+  /** The user wants the history of these directories. Answered by `history_show` with the same id. */
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
@@ -61,13 +61,13 @@ export const changeEvents = {
   history_taken_back: z.object({ id: z.string() }),
 } as const;
 
-/** Something that was proposed or written. */
+/** A proposal or change in the history. */
 export interface ShownEntry {
   id: string;
   /** Unix seconds. */
   at: number;
   cli: string;
-  /** When its turn began (Unix milliseconds; 0 where no hook has told of it), and with which prompt. */
+  /** Start of the turn (Unix milliseconds, 0 without a hook), and its prompt. */
   turn: number;
   prompt: string;
   path: string;
@@ -76,20 +76,20 @@ export interface ShownEntry {
 
 /** Node -> Lua, with the parameters. */
 export interface ChangeCalls {
-  /** Whether files that the user writes are to be told. */
+  /** Sets whether `file_written` is sent. */
   changes_follow: { active: boolean };
-  /** The change of this file is another one, or there is none any more. `edited`: an agent has just made it so. */
+  /** Shows a new or updated change of a file, or that there is none. `edited`: an agent has just changed the file. */
   change_show: { path: string; change?: ShownChange | undefined; edited: boolean };
-  /** What stood in the place of each hunk, as text without line breaks; the first lines of it. */
+  /** Shows the first old lines of each hunk, without line breaks. */
   change_lines: { path: string; hunks: { id: number; lines: string[] }[] };
   /** The text of a deleted file, without line breaks. */
   deleted_text: { path: string; lines: string[] };
-  /** A turn has ended in which the agent changed files without a review. */
+  /** A turn with changes without a review has ended. */
   turn_changes: { cli: string; terminal?: string | undefined; files: number; added: number; removed: number };
-  /** The newest first. */
+  /** Shows the history, newest first. */
   history_show: { id: number; entries: ShownEntry[] };
-  /** Both texts of an entry, without line breaks; nothing for no file. */
+  /** Shows both texts of an entry as lines. An empty list stands for a missing file. */
   history_diff: { entry: ShownEntry; before: string[]; after: string[] };
-  /** Answers the files of loaded buffers, and the open directories; absolute. */
+  /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Record<string, never>;
 }

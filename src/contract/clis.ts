@@ -1,15 +1,15 @@
-/** The CLIs of the option `clis`, as Lua has checked them: a part of CONTRACT 1. */
+/** Defines the CLIs of the option `clis`, as checked by Lua (part of CONTRACT 1). */
 import * as z from "zod";
 
-/** The CLIs that are known. Every other one is a descendant of one of them. */
+/** The known CLIs. Every other CLI is derived from one of them. */
 export const CliKind = z.enum(["gemini", "qwen", "llxprt"]);
 export type CliKind = z.infer<typeof CliKind>;
 
-/** The option `clis`, with the programs of those that it does not name, as Lua has checked it. */
+/** The option `clis`, completed with the programs of the known CLIs. */
 export const Clis = z.array(
   z.object({
     name: z.string(),
-    /** The known one that it is a descendant of. */
+    /** The known CLI itself, or the one from which this CLI is derived. */
     like: CliKind,
     cmd: z.array(z.string()).min(1),
     label: z.string().optional(),

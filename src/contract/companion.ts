@@ -1,5 +1,5 @@
 /**
- * CONTRACT 2: what travels between the bridge and Gemini CLI.
+ * CONTRACT 2: defines the messages between the bridge and Gemini CLI.
  *
  * Names and shapes are those of the companion specification; the limits and the
  * discovery details beyond it were read in Gemini CLI 0.61.0
@@ -7,10 +7,10 @@
  */
 import * as z from "zod";
 
-/** The CLI keeps this many open files of a context. */
+/** Maximum number of open files that the CLI accepts. */
 export const MAX_OPEN_FILES = 10;
 
-/** The CLI keeps this many UTF-16 units of a selection. */
+/** Maximum length of a selection that the CLI accepts (UTF-16 units). */
 export const MAX_SELECTED_TEXT = 16_384;
 
 /** An open file: `timestamp` is Unix milliseconds of the last focus; the cursor is 1-based, in UTF-16 units. */
@@ -25,7 +25,7 @@ export const File = z.strictObject({
 });
 export type File = z.infer<typeof File>;
 
-/** Parameters of `ide/contextUpdate`. One that the CLI's schema refuses disconnects its IDE mode for good. */
+/** Parameters of `ide/contextUpdate`. Invalid ones disconnect the CLI's IDE mode for good. */
 export const IdeContext = z.strictObject({
   workspaceState: z
     .strictObject({
@@ -43,7 +43,7 @@ export const OpenDiffRequest = z.object({
 });
 export type OpenDiffRequest = z.infer<typeof OpenDiffRequest>;
 
-/** Arguments of the `closeDiff` tool. A close by the CLI never notifies, so the flag changes nothing. */
+/** Arguments of the `closeDiff` tool. The flag has no effect, because a close by the CLI never sends a notification. */
 export const CloseDiffRequest = z.object({
   filePath: z.string().describe("Absolute path of the file whose diff view should be closed."),
   suppressNotification: z
@@ -60,8 +60,8 @@ export interface IdeNotifications {
   "ide/diffRejected": { filePath: string };
 }
 
-/** What Gemini CLI and its kin call themselves, whatever they are: the name of a class of theirs (`IdeClient`). */
+/** The name that Gemini CLI and derived CLIs report: the name of an internal class (`IdeClient`). */
 export const CLI_NAME = "streamable-http-client";
 
-/** Both fields non-empty is what makes the CLI accept an editor other than VS Code. */
+/** The CLI accepts an editor other than VS Code only if both fields are set. */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;

@@ -1,34 +1,36 @@
 /**
- * CONTRACT 3: what hooks of the CLIs tell the bridge, whatever the CLI calls it.
+ * CONTRACT 3: converts the hook input of all CLIs to common events.
  *
- * The names and shapes are those of Gemini CLI 0.61.0 (its docs, hooks/reference.md) and Qwen Code 0.24.4 (its docs,
- * features/hooks.md). Only what the bridge needs is read. The disk alone has the bytes of files: texts are for when
- * nobody has looked at it in time.
+ * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md) and Qwen Code 0.24.4 (its docs,
+ * features/hooks.md). Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are used
+ * only if the file was not read in time.
  */
 import { resolve } from "node:path";
 import * as z from "zod";
 
-/** A CLI's own session, which its hooks name; not the session of its connection to the bridge. */
+/**
+ * An agent, identified by the CLI's own session. (The session of the CLI's connection to the bridge is another one.)
+ */
 export interface Agent {
-  /** The profile whose token the hook had. */
+  /** The profile whose token the hook used. */
   readonly cli: string;
   readonly session: string;
   /** The CLI's working directory; absolute. */
   readonly cwd: string;
-  /** The CLI's process, where its hooks know it. */
+  /** Process id of the CLI, if the hook knows it. */
   readonly pid?: number | undefined;
 }
 
-/** What the agent uses; `name` is the CLI's own. */
+/** A tool that the agent uses. `name` is the CLI's name for it. */
 export type Tool =
   /** Writes one file; `filePath` is absolute. */
   | { kind: "edit"; name: string; filePath: string }
   | { kind: "shell"; name: string; command: string }
   | { kind: "other"; name: string };
 
-/** What an edit has made of a file, as the CLI shows it: without byte order mark, its line ends perhaps others. */
+/** The texts of an edit as the CLI reports them: without byte order mark, and possibly with other line endings. */
 export interface EditTexts {
-  /** null for no file. */
+  /** null for a missing file. */
   before: string | null;
   after: string;
 }
@@ -37,18 +39,18 @@ export interface EditTexts {
 export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "turn_started"; prompt: string }
   /**
-   * The CLI waits for the hook: files are as they were before the tool. `canAsk`: it can be told to ask the user first,
-   * with a proposal. Qwen Code 0.24.4 would ask in its terminal alone, or fail the tool where it cannot.
+   * A tool is about to run, and the CLI waits for the hook. `canAsk`: the CLI can be made to ask the user with a
+   * proposal. Qwen Code 0.24.4 would ask only in its terminal, or fail the tool.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
   | { kind: "tool_ended"; tool: Tool; failed: boolean; texts?: EditTexts | undefined }
-  /** The CLI's own prompt is open. No hook tells how it was answered. */
+  /** The CLI asks the user in its terminal. No hook reports the answer. */
   | { kind: "permission_asked"; tool: Tool }
-  /** The CLI has started, or begins another chat. */
+  /** The CLI has started, or starts another chat. */
   | { kind: "session_started" }
-  /** The answer is complete, or failed. */
+  /** The answer is complete or has failed. */
   | { kind: "turn_ended" }
-  /** The chat is over, for instance by `/clear`. The CLI may go on with another one, and tells it up to three times. */
+  /** The chat has ended, for example by `/clear`. The CLI may start another one. Sent up to three times. */
   | { kind: "session_ended" }
 );
 
@@ -61,7 +63,7 @@ const Base = {
   timestamp: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
 };
 
-/** The arguments of any tool; those of a server's may be anything. */
+/** Arguments of a tool. Tools of MCP servers may have any arguments. */
 const Text = z.string().optional().catch(undefined);
 const Use = {
   tool_name: z.string().min(1),
@@ -69,7 +71,7 @@ const Use = {
 };
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
-/** Of an edit. The path is the one that was written, after links and the CLI's own corrections. */
+/** Result of an edit. The path is the written one, after resolving links and corrections by the CLI. */
 const Edited = z.object({
   returnDisplay: z.object({
     filePath: z.string().startsWith("/"),
@@ -83,7 +85,7 @@ const Failed = z.object({ error: z.unknown().refine((error) => error != null) })
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
   z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
 
-/** The events that the hooks are installed for, Gemini CLI's and then Qwen Code's. */
+/** Input of all installed hooks, first Gemini CLI's, then Qwen Code's. */
 const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("SessionStart", {}),
   hook("BeforeAgent", { prompt: z.string() }),
@@ -106,10 +108,10 @@ const HookInput = z.discriminatedUnion("hook_event_name", [
 type HookInput = z.infer<typeof HookInput>;
 
 /**
- * @param input the JSON that the CLI gave its hook
- * @param sender by whose token, and of which process, as far as known
- * @returns nothing for a notification that is no event of an agent's
- * @throws {z.ZodError} for anything else than the CLIs' own
+ * @param input the JSON that the CLI gave to its hook
+ * @param sender profile of the token, and process id if known
+ * @returns undefined for a notification that is not an event of an agent
+ * @throws {z.ZodError} for invalid input
  */
 export function parseHook(input: unknown, sender: Pick<Agent, "cli" | "pid">): AgentEvent | undefined {
   const hook = HookInput.parse(input);
@@ -128,7 +130,7 @@ function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefine
     case "BeforeAgent":
       return { kind: "turn_started", prompt: hook.prompt };
     case "UserPromptSubmit":
-      // What tools have answered goes to the model in the same way, without a word of the user's.
+      // Qwen Code also runs this hook for answers of tools, with an empty prompt.
       if (hook.prompt.trim() === "") return undefined;
       return { kind: "turn_started", prompt: hook.submitted_prompt ?? hook.prompt };
     case "BeforeTool":
@@ -160,7 +162,7 @@ function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefine
 function noticeOf(
   hook: Extract<HookInput, { hook_event_name: "Notification" }>,
 ): Each<AgentEvent, "agent" | "at"> | undefined {
-  // Qwen Code's prompt is empty again, also after Esc, which no other hook of it tells.
+  // Qwen Code is idle, also after Esc, which no other hook reports.
   if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
   if (hook.notification_type !== "ToolPermission") return undefined;
   const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};
@@ -190,7 +192,7 @@ function textsOf({
 
 type ToolUse = Extract<HookInput, { tool_name: string }>;
 
-/** @param written the path that an edit has written, where it is known */
+/** @param written the path that an edit has written, if known */
 function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, written?: string): Tool {
   if (EDITS.includes(name) && input.file_path !== undefined)
     return { kind: "edit", name, filePath: written ?? resolve(cwd, input.file_path) };

@@ -1,4 +1,4 @@
-/** Lists and maps as Lua sends them: it cannot tell an empty one from the other. */
+/** Parses lists and maps from Lua, where an empty table can be either. */
 import * as z from "zod";
 
 export const list = <T extends z.ZodType>(item: T) =>

@@ -1,4 +1,4 @@
-/** What a host tells Lua for the next one: a part of CONTRACT 1. */
+/** Defines the data that a host stores in Lua for its successor (part of CONTRACT 1). */
 import * as z from "zod";
 import { list } from "./list.ts";
 
@@ -19,21 +19,21 @@ const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() 
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({
-  /** Sessions whose clients may come back with the id they know. */
+  /** Sessions whose clients may return with their session id. */
   sessions: list(Session),
-  /** Those of the server for the model. */
+  /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),
   agents: list(HeardAgent),
-  /** When the host stopped as it was told (Unix milliseconds); absent after a crash. */
+  /** Time of a requested stop (Unix milliseconds); absent after a crash. */
   stoppedAt: z.number().optional(),
-  /** Diffs whose client does not know the outcome yet. */
+  /** Diffs whose outcome was not delivered yet. */
   diffs: list(
     z.object({
       id: DiffId,
       sessionId: z.string(),
       filePath: z.string(),
       label: z.string(),
-      /** By what a change of the file is known: hashes of the disk's bytes when the review opened, and of the proposal. */
+      /** Hashes of the file's bytes when the review opened and of the proposal, to detect changes of the file. */
       baseline: z.object({ disk: z.string(), proposed: z.string(), edited: z.boolean() }).optional(),
     }),
   ),

@@ -1,5 +1,5 @@
 /**
- * CONTRACT 1: every message between Lua and Node.
+ * CONTRACT 1: defines every message between Lua and Node.
  *
  * Node -> Lua: `calls`, made with one `nvim_exec_lua` each and dispatched by
  * `lua/gemini-bridge/host/rpc.lua`. Lua -> Node: `events`, one RPC notification
@@ -23,61 +23,61 @@ export type { ClientInfo, Editors, Shared, Status } from "./status.ts";
 
 /** Lua -> Node. */
 export const events = {
-  /** The user stops the bridge, or Neovim leaves. */
+  /** The user stops the bridge, or Neovim exits. */
   stop: z.unknown(),
   workspace: Workspace,
-  /** The user starts a bridge that runs: CLIs may not find it any more. */
+  /** The user started a running bridge, perhaps because CLIs cannot find it. */
   announce: z.unknown(),
-  /** The user has come to this editor from another program. */
+  /** The user switched to this editor from another program. */
   focused: z.unknown(),
   context: Snapshot,
   /**
-   * The user accepted the text of this `textId`, or a text of their own, read in the tick in which they did. `version` is
-   * that of the file on disk at that moment, see src/system/version.ts.
+   * The user accepted the unedited text with this `textId`, or an edited `content`. Both are from the tick of the
+   * decision. `version` is that of the file on disk at that moment, see src/system/version.ts.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
     z.object({ id: DiffId, content: z.string(), version: z.string().optional() }),
   ]),
   diff_rejected: z.object({ id: DiffId }),
-  /** After a pause: whether the user's own buffer of the file holds another text than when the review opened. */
+  /** Whether the user's buffer of the file differs from when the review opened. Debounced. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
-  /** The terminals of `:Gemini` in which a program runs, whenever they are others. */
+  /** The terminals of `:Gemini` with a running program, sent on each change. */
   terminals: z.object({
     terminals: list(
       z.object({
         name: z.string(),
         pid: z.number().int().positive(),
-        /** The name of its CLI's profile. */
+        /** Name of the CLI's profile. */
         cli: z.string(),
-        /** Its CLI was connected to a host before this one, which is told once. */
+        /** Whether the CLI was connected to an earlier host. Sent once. */
         lost: z.boolean(),
       }),
     ),
   }),
   gate: Gate,
-  /** To a question: its result, not looked at, or a sentence why there is none. */
+  /** The answer to a question: its unchecked result, or an error message. */
   answered: z.object({
     id: z.number().int().positive(),
     result: z.unknown().optional(),
     error: z.string().optional(),
   }),
-  /** Of what the model may have seen. */
+  /** Data that the model may have read has changed. */
   model_changed: z.object({ what: list(Changed) }),
-  /** For the log, which only the host writes. */
+  /** A line for the log, which only the host writes. */
   log: z.object({ level: z.enum(["debug", "info", "warn", "error"]), text: z.string() }),
-  /** The CLI in the terminal of this name says that it waits for a prompt. */
+  /** The CLI in this terminal shows that it waits for a prompt. */
   terminal_ready: z.object({ terminal: z.string() }),
-  /** A CLI was started in the terminal of this name. */
+  /** A CLI was started in a terminal. */
   cli_started: z.object({
     terminal: z.string(),
-    /** The name of its profile. */
+    /** Name of the CLI's profile. */
     cli: z.string(),
     program: z.string(),
     cwd: z.string(),
     env: z.record(z.string(), z.string()),
   }),
-  /** The user looks at the status, which is to say what a CLI finds in this directory. */
+  /** The status view needs the editors that a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
   ...changeEvents,
 } as const;
@@ -87,7 +87,7 @@ export type EventPayload<N extends EventName> = z.infer<(typeof events)[N]>;
 
 const Nothing = z.unknown();
 
-/** Node -> Lua, with the shape of the answer. */
+/** Calls from Node to Lua, with the shapes of their results. */
 export const results = {
   attach: Boot,
   status: Nothing,
@@ -118,14 +118,14 @@ export const results = {
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
 } as const;
 
-/** Node -> Lua, with the parameters. A call that Lua cannot carry out is rejected with a sentence for the user. */
+/** Calls from Node to Lua, with their parameters. Lua rejects a call with a message for the user. */
 export interface Calls extends ChangeCalls {
-  /** `channel` is the host's in Neovim, which knows that of a process of its own; `pid` is its process id. */
+  /** Registers the host. `channel` is only needed for the shared host; `pid` is the process id of the host. */
   attach: { channel?: number; pid: number };
   status: Status;
   /**
-   * Sets the variables; `unset` are blanked while the bridge runs. Lua restores them all on stop. `clis` are for the
-   * CLIs in Neovim's terminals alone.
+   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are only for
+   * CLIs in Neovim's terminals.
    */
   set_environment: {
     set: Record<string, string>;
@@ -134,13 +134,14 @@ export interface Calls extends ChangeCalls {
   };
   message: { level: "info" | "warn" | "error"; text: string };
   /**
-   * The CLI in this terminal will not connect, and nobody has said that it should not: what connects it is typed, if it
-   * is to be, after its question if it has one (`isAsked`); where that is not possible the user is told the hint.
+   * The CLI in this terminal will not connect by itself, although the user has not forbidden it. If `types` is set, Lua
+   * types `/ide enable`, after closing the CLI's question if `isAsked`. Otherwise, or if that fails, Lua shows the
+   * hint.
    */
   cli_unconnected: { terminal: string; types: boolean; isAsked: boolean; hint: string };
   /**
-   * An agent's turn began, waits for the user, goes on, or is over. `id` is its client's, where it is connected; the
-   * `session` is the CLI's own.
+   * The turn of an agent has started, waits for the user, continues, or has ended. `id` is the session id of a
+   * connected client; `session` is the CLI's own.
    */
   turn: {
     kind: "started" | "waiting" | "resumed" | "ended";
@@ -152,27 +153,26 @@ export interface Calls extends ChangeCalls {
     prompt?: string | undefined;
     tool?: Tool;
   };
-  /** Starts snapshots. `debounce` after the last event and `maxWait` after the first unsent one, both milliseconds. */
+  /** Starts snapshots: `debounce` ms after the last event, at most `maxWait` ms after the first unsent one. */
   context_subscribe: { events: readonly string[]; debounce: number; maxWait: number; maxSelection: number };
   context_unsubscribe: Record<string, never>;
-  /** Kept by Lua until the next one, and given to a host that follows this one after a crash. */
+  /** Stores data in Lua for the next host. Replaces earlier data. */
   remember: Memory;
   /**
-   * The event that told the outcome of this diff has done its work, and need not be told to another host. When it was
-   * not delivered, it never will be: Lua tells the user, and keeps the text that they accepted. `problem` is the reason,
-   * if it is not that the CLI is gone.
+   * The outcome of this diff is settled and need not be sent to another host. If it was not delivered, Lua tells the
+   * user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
    */
   decision_settled: { id: number; delivered: boolean; filePath: string; problem?: string | undefined };
-  /** Answers the text that was accepted, until that decision is settled. */
+  /** Returns the accepted text, until the decision is settled. */
   decision_read: { id: number };
   consent: Record<string, never>;
-  /** Asks for the model; the event `answered` comes with the same id. */
+  /** Asks a question for the model. Answered by the event `answered` with the same id. */
   ask: { id: number; question: QuestionName; params: Questions[QuestionName] };
-  /** Whether `model_changed` is to be told, and whether of the selection, too, which changes with each key. */
+  /** Sets whether `model_changed` is sent, and whether also for the selection, which changes with each key. */
   model_watch: { on: boolean; selection: boolean };
   /**
-   * Shows a review, or replaces the text of the one that has this id. `client` names the client, `label` the CLI.
-   * `textId` names the text among all of all hosts, so that a text that nobody has changed need not be sent back.
+   * Shows a review, or replaces the text of the review with this id. `client` is the name of the client, `label` that
+   * of the CLI. `textId` identifies the text across hosts, so that an unedited one is accepted by id.
    */
   diff_open: {
     id: number;
@@ -182,19 +182,19 @@ export interface Calls extends ChangeCalls {
     client: string;
     label: string;
   };
-  /** Answers what the proposal holds now, and changes nothing. */
+  /** Returns the current text of the proposal. */
   diff_read: { id: number };
   /**
-   * The file on disk is another one, or the review has become stale, or is no longer: Lua shows it, tells the user once,
-   * and reads the disk again where the left side is a copy.
+   * The file on disk has changed, or the review has become stale or fresh: Lua shows this, tells the user once, and
+   * reads the file again if the left side is a copy.
    */
   diff_update: { id: number; stale: boolean };
   /**
-   * Closes a review without an outcome and answers what the proposal held. `written`: the file holds the proposal. It is
-   * refused when the user has decided, which is told by an event before the refusal.
+   * Closes a review without an outcome and returns the text of the proposal. `written`: the file already contains the
+   * proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
    */
   diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" | "written" };
-  /** A file that an agent writes, or has written, has changed on disk: its buffer is read again. */
+  /** Reloads the buffer of a file that an agent has changed on disk. */
   file_changed: { path: string };
 }
 

@@ -1,19 +1,19 @@
 /**
- * What Neovim is asked for the model: a part of CONTRACT 1. The call `ask` names a question, and the event `answered`
- * brings its answer: in the next moment, or when language servers have answered. The other side is
- * lua/gemini-bridge/model. Paths are absolute; lines and characters are 1-based, characters in UTF-16 units, except
- * where the language server protocol's own shapes travel.
+ * Defines the questions to Neovim for the model (part of CONTRACT 1). The call `ask` sends a question, and the event
+ * `answered` returns its answer, perhaps after language servers have answered. The Lua side is lua/gemini-bridge/model.
+ * Paths are absolute. Lines and characters are 1-based, characters in UTF-16 units, except in shapes of the language
+ * server protocol.
  */
 import * as z from "zod";
 import { list } from "./list.ts";
 
-/** A listed buffer of a file that is loaded. */
+/** A listed and loaded buffer of a file. */
 const Buffer = z.object({
   path: z.string(),
   filetype: z.string(),
   lines: z.number().int(),
   modified: z.boolean(),
-  /** It is in a window. */
+  /** Whether it is shown in a window. */
   visible: z.boolean(),
   servers: list(z.string()),
 });
@@ -31,21 +31,21 @@ const Diagnostic = z.object({
 });
 export type Diagnostic = z.infer<typeof Diagnostic>;
 
-/** A language server; `encoding` says in what it counts characters. */
+/** A language server. `encoding` is its unit for counting characters. */
 const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.string() });
 export type Server = z.infer<typeof Server>;
 
-/** The texts that a language server knew when it was asked for edits; `at` is Unix milliseconds. */
+/** The texts that a language server knew when it computed edits. `at` is Unix milliseconds. */
 const Moment = z.object({
   at: z.number(),
   ticks: list(z.object({ path: z.string(), tick: z.number().int() })),
 });
 export type Moment = z.infer<typeof Moment>;
 
-/** Each question's answer, as it arrives. */
+/** The answers to all questions. */
 export const answers = {
   buffers: z.object({ buffers: list(Buffer) }),
-  /** `lines` are whole ones, as many as fit; nothing else is there for a file that is not loaded. */
+  /** `lines` are the complete lines that fit. The other fields are absent if the file is not loaded. */
   read: z.object({
     loaded: z.boolean(),
     lines: list(z.string()),
@@ -54,7 +54,7 @@ export const answers = {
   }),
   /** The beginning of each line. */
   lines: z.object({ loaded: z.boolean(), lines: list(z.string()) }),
-  /** Where the user is in the file that they looked at last. */
+  /** Cursor and selection in the active file. */
   selection: z.object({
     path: z.string().optional(),
     line: z.number().int().optional(),
@@ -62,39 +62,39 @@ export const answers = {
     text: z.string().optional(),
   }),
   /**
-   * The most severe first, `items` no more than the limit; `counts` of all, by severity from 1 to 4, and of the `files`
-   * that they are in.
+   * The most severe diagnostics, up to the limit. `counts` are the numbers of all diagnostics by severity from 1 to 4,
+   * `files` is the number of their files.
    */
   diagnostics: z.object({
     items: list(Diagnostic),
     counts: z.array(z.number().int()).length(4),
     files: z.number().int(),
   }),
-  /** Those with the gravest diagnostics first; `problems` are sentences. */
+  /** Files that are not open, those with the most severe diagnostics first. `problems` are sentences. */
   unopened: z.object({ paths: list(z.string()), total: z.number().int(), problems: list(z.string()) }),
-  /** `servers` are those that know the method, `attached` counts all. `text` is that of the line. */
+  /** `servers` support the method; `attached` is the number of all servers. `text` is the requested line. */
   document: z.object({
     servers: list(Server),
     attached: z.number().int(),
-    /** It was not open and has been read for this question. */
+    /** Whether the file was loaded for this question. */
     isNew: z.boolean(),
     text: z.string().optional(),
   }),
   servers: z.object({ servers: list(Server) }),
-  /** What the server has answered, not looked at; `total` counts the items of lists that were cut. */
+  /** The unchecked answer of the server. `total` is the number of items of a list that was cut. */
   request: z.object({
     result: z.unknown().optional(),
     total: z.number().int().optional(),
     moment: Moment.optional(),
   }),
-  /** `silent`: some have read the newest text, and have published nothing for a while. */
+  /** `silent`: some servers have the newest text, but have not published anything since. */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
     title: z.string(),
     total: z.number().int(),
     items: list(z.object({ path: z.string(), line: z.number().int(), text: z.string() })),
   }),
-  /** Files that CLIs changed without a review. `added` and `removed` are lines. */
+  /** Files that CLIs changed without a review. `added` and `removed` are numbers of lines. */
   changes: z.object({
     changes: list(
       z.object({
@@ -105,19 +105,19 @@ export const answers = {
       }),
     ),
   }),
-  /** `isUsers`: the user is in its window, where the cursor is theirs. */
+  /** `isUsers`: the user is in the window, so that the cursor was not moved. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
-  /** `tick` tells this text from a later one; the diagnostics are the language server's own. */
+  /** `tick` identifies this version of the text. The diagnostics have the shape of the language server. */
   edit_context: z.object({
     tick: z.number().int(),
     tabSize: z.number().int(),
     insertSpaces: z.boolean(),
     diagnostics: list(z.unknown()),
   }),
-  /** What the files would hold, for a review. */
+  /** The texts of the files after the edits, for a review. */
   preview_edits: z.object({ texts: list(z.object({ path: z.string(), content: z.string() })) }),
-  /** The bytes that the file holds and is to hold, as base64; `tick` stands for the buffer's new text. */
+  /** The bytes of the file before and after, as base64. `tick` identifies the buffer's new text. */
   apply_edit: z.object({ tick: z.number().int(), before: z.base64(), after: z.base64() }),
   finish_edit: z.unknown(),
   tell_written: z.unknown(),
@@ -126,43 +126,42 @@ export const answers = {
 export type QuestionName = keyof typeof answers;
 export type AnswerTo<N extends QuestionName> = z.infer<(typeof answers)[N]>;
 
-/** What is to become of a file: text edits of the language server protocol. */
+/** Text edits of a file, in the shape of the language server protocol. */
 export interface FileEdits {
   path: string;
-  /** That of its buffer when the server was asked. */
+  /** The buffer's tick when the server was asked. */
   tick?: number | undefined;
-  /** That of the document which the server names. */
+  /** The version of the document that the server names. */
   version?: number | undefined;
-  /** When the server was asked (Unix milliseconds), which has read the file itself where it has no buffer. */
+  /** When the server was asked (Unix milliseconds). It has read a file without a buffer itself. */
   since?: number | undefined;
   edits: { range: { start: Position; end: Position }; newText: string }[];
 }
 
-/** As in the language server protocol, in its server's encoding. */
+/** A position of the language server protocol, in the encoding of its server. */
 interface Position {
   line: number;
   character: number;
 }
 
-/** Each question's parameters. `timeout` is milliseconds. */
+/** The parameters of all questions. `timeout` is in milliseconds. */
 export interface Questions {
   buffers: Record<string, never>;
-  /** `from` and `to` are lines; `units` bounds the text. Negative `to` counts from the end. */
+  /** Reads the lines `from` to `to`, up to `units` UTF-16 units. A negative `to` counts from the end. */
   read: { path: string; from: number; to: number; units: number };
   lines: { path: string; numbers: readonly number[] };
   selection: { units: number };
-  /** Of loaded files, and of those that `unopened` has named. `severity`: this one and graver ones. */
+  /** Diagnostics of loaded files, and of those from `unopened`. `severity` includes more severe ones. */
   diagnostics: { paths: readonly string[]; unopened: readonly string[]; severity: number; limit: number };
-  /** Asks language servers about the whole workspace: which files that are not open have diagnostics. */
+  /** Asks language servers which files that are not open have diagnostics. */
   unopened: { timeout: number };
-  /** Reads the file into a hidden buffer where it is not open, and waits for its language servers. */
+  /** Loads the file into a hidden buffer if it is not open, and waits for its language servers. */
   document: { path: string; method: string; line?: number | undefined; timeout: number };
-  /** Those that know a method that asks about no file. */
+  /** The servers that support a method without a file. */
   servers: { method: string };
   /**
-   * Asks a language server, about a document when there is a path: its URI is filled in where there is a
-   * `textDocument`. `limit`: no more items of lists, and of the lists within, as what travels is encoded while the
-   * editor waits.
+   * Sends a request to a language server. With a path, its URI is inserted into `textDocument`. `limit` is the maximum
+   * number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
    */
   request: {
     server: number;
@@ -171,10 +170,10 @@ export interface Questions {
     params: Record<string, unknown>;
     timeout: number;
     limit: number;
-    /** The answer is to say which texts it belongs to. */
+    /** Whether the answer must name the texts to which it belongs. */
     isEdit: boolean;
   };
-  /** Waits until the language servers have caught up with what is on disk. */
+  /** Waits until the language servers have processed the files on disk. */
   settle: { paths: readonly string[]; timeout: number };
   quickfix: { limit: number };
   changes: Record<string, never>;
@@ -182,15 +181,15 @@ export interface Questions {
   open_file: { path: string; line?: number | undefined };
   edit_context: { path: string; line?: number | undefined };
   /**
-   * Fails if one of the files has unsaved changes, another text than the edits belong to, or an encoding that does not
-   * have all characters; changes nothing.
+   * Computes the texts without changing anything. Fails if a file has unsaved changes, differs from the text of the
+   * edits, or has an encoding that lacks some of the characters.
    */
   preview_edits: { files: readonly FileEdits[]; encoding: string; isReview: boolean };
-  /** Edits the file's buffer; the file is to be written next, which `finish_edit` tells. */
+  /** Edits the buffer of a file. The file must be written next, then `finish_edit` is called. */
   apply_edit: { file: FileEdits; encoding: string };
-  /** Not `written`: the edit of the buffer is taken back. */
+  /** Completes an edit. If the file was not `written`, the edit of the buffer is undone. */
   finish_edit: { path: string; tick: number; written: boolean };
-  /** Nobody has been told yet that these were written. */
+  /** Informs language servers and plugins that these files were written. */
   tell_written: { paths: readonly string[] };
   set_quickfix: { title: string; items: { path: string; line: number; text: string }[] };
 }

@@ -1,17 +1,17 @@
-/** What is told of the model's view before it asks anything: a part of CONTRACT 1. */
+/** Defines what the model may see (part of CONTRACT 1). */
 import * as z from "zod";
 import { list } from "./list.ts";
 
-/** What the user lets the model see: answered at once, before each question. */
+/** What the user allows the model to see. Requested before each question. */
 export const Consent = z.object({
-  /** The user has paused sharing. */
+  /** Whether the user has paused sharing. */
   paused: z.boolean(),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
-  /** Outside of these nothing is shown or changed. */
+  /** Nothing outside these directories is shown or changed. */
   directories: list(z.string()),
 });
 export type Consent = z.infer<typeof Consent>;
 
-/** What the model may have seen, and reads differently now; `text` is that of buffers. */
+/** Kinds of data that the model may have read and that have changed. `text` is the text of buffers. */
 export const Changed = z.enum(["buffers", "changes", "diagnostics", "quickfix", "selection", "text"]);

@@ -1,86 +1,86 @@
-/** What Lua is told of the bridge, so that asking for its status costs no round trip: a part of CONTRACT 1. */
+/** Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). */
 
-/** What an agent is doing. */
+/** Activity of an agent. */
 export type Activity = "idle" | "working" | "waiting";
 
-/** A connected CLI as the user sees it. `connectedAt` is Unix milliseconds. */
+/** A connected CLI. `connectedAt` is Unix milliseconds. */
 export interface ClientInfo {
   id: string;
-  /** The name of its profile. */
+  /** Name of the profile. */
   cli: string;
-  /** What the user knows it as. */
+  /** Name for the user. */
   label: string;
   name: string;
   version: string;
   connectedAt: number;
-  /** The CLI's end of its event stream's connection. The MCP server of its model has connections of its own. */
+  /** The CLI's port of the connection of its event stream. */
   port?: number | undefined;
   /**
-   * Its session is that of a host before this one, and it noticed. Gemini CLI goes on reading it, so that no decision is
-   * lost, but says "Disconnected" and asks for nothing until the user types `/ide enable`, which begins another session.
+   * Whether the CLI has noticed the end of an earlier host. Gemini CLI continues to read its session, so that no
+   * decision is lost, but shows "Disconnected" and sends nothing until `/ide enable` starts a new session.
    */
   interrupted: boolean;
-  /** What its agent is doing, as far as its hooks tell. */
+  /** Activity of the agent, according to its hooks. */
   activity: Activity;
-  /** A hook of this CLI was received. Without hooks its edits are neither tracked nor gated. */
+  /** Whether a hook of this CLI was received. Without hooks, its edits are neither tracked nor gated. */
   hooks: boolean;
-  /** The name of the terminal of `:Gemini` that it runs in, as far as known. */
+  /** Name of the CLI's terminal of `:Gemini`, if known. */
   terminal: string | undefined;
 }
 
-/** What connected CLIs are told now, and what is kept from them. */
+/** What connected CLIs are told now, and what is withheld from them. */
 export interface Shared {
-  /** The user has paused sharing. */
+  /** Whether the user has paused sharing. */
   paused: boolean;
   /** Absolute paths of the open files, the last focused first. */
   files: string[];
-  /** The one of them that the user looks at. */
+  /** Path of the active file. */
   active: string | undefined;
-  /** Length of the selected text in UTF-16 units. */
+  /** Length of the selected text (UTF-16 units). */
   selected: number | undefined;
-  /** The file that the user looks at, when it is one that must not be shared. */
+  /** Path of the active file if it must not be shared. */
   excluded: string | undefined;
-  /** Ignore files that cannot be used, and why: all below their folders is kept back. The first few. */
+  /** The first ignore files that cannot be used, with reasons. Everything below their folders is excluded. */
   unusable: { file: string; reason: string }[];
 }
 
-/** What a CLI in another terminal finds in Neovim's directory. */
+/** The editors that a CLI in another terminal finds in Neovim's directory. */
 export interface Editors {
   count: number;
-  /** The process of the one that it takes. */
+  /** Process of the editor that the CLI chooses. */
   pid: number;
-  /** It takes this Neovim. */
+  /** Whether the CLI chooses this Neovim. */
   isOwn: boolean;
 }
 
-/** Pushed to Lua whenever it changes, so that `status()` needs no round trip. */
+/** The status, pushed on each change, so that `status()` needs no round trip. */
 export interface Status {
   state: "starting" | "running" | "stopping" | "stopped";
-  /** The plugin's own. */
+  /** Version of the plugin. */
   version?: string;
-  /** What the host was built from, so that one that outlives an update is known. */
+  /** Identifies the build of the host, to detect a host that predates an update. */
   build?: string;
   port?: number;
   /** Process id of the host. */
   pid?: number;
-  /** One for each CLI that may come. */
+  /** One for each kind of CLI. */
   discoveryFiles?: string[];
-  /** By CLI. Kept by Lua for the next host. */
+  /** Tokens by CLI, stored in Lua for the next host. */
   tokens?: Readonly<Record<string, string>>;
   workspace: string[];
   clients: ClientInfo[];
-  /** A hook of any CLI was received, connected or not. */
+  /** Whether a hook of any CLI was received, connected or not. */
   hooks?: boolean;
-  /** Why a CLI in a terminal of Neovim's does not connect without a question, where that is so. */
+  /** Reason why CLIs in Neovim's terminals ask before they connect, if they do. */
   connection?: string | undefined;
-  /** While a CLI is connected. */
+  /** Set while a CLI is connected. */
   shared?: Shared | undefined;
-  /** How many tools models have called. */
+  /** Number of tool calls by models. */
   calls?: number;
-  /** Whose models can ask it now: the names that the clients give themselves. */
+  /** Names of the clients whose models can call tools. */
   asking?: { name: string; version: string }[];
-  /** As of when the user asked last. */
+  /** Result of the last `editors_asked`. */
   editors?: Editors | undefined;
-  /** Why a start failed. */
+  /** The reason for a failed start. */
   error?: string;
 }

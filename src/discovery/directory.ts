@@ -19,7 +19,8 @@ const OTHERS_MAY_WRITE = 0o002;
 const STICKY = 0o1000;
 
 /**
- * Creates the directory of a profile's discovery files, private to the user. Refuses a directory that others can change.
+ * Creates the directory of a profile's discovery files, private to the user. Refuses a directory that others can
+ * change.
  * @throws {DiscoveryError}
  */
 export function prepareDirectory(profile: Profile): void {
@@ -58,7 +59,8 @@ export function prepareDirectory(profile: Profile): void {
 }
 
 /**
- * Creates a CLI's directory in the user's home if it is missing, and resolves links. Only the user can create links there.
+ * Creates a CLI's directory in the user's home if it is missing, and resolves links. Only the user can create links
+ * there.
  * @throws {DiscoveryError}
  */
 function ownDirectory(path: string): string {

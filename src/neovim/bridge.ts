@@ -45,7 +45,9 @@ export interface Bridge {
   handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
 }
 
-/** @param start number of this start of the bridge, sent with each call in the shared host, which serves several starts */
+/**
+ * @param start number of this start of the bridge, sent with each call in the shared host, which serves several starts
+ */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   const handlers: Partial<EventHandlers> = {};
   let waiting: [name: unknown, payload: unknown][] = [];

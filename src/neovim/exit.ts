@@ -28,7 +28,9 @@ export function exitOnFailure(log: () => Log | undefined): void {
   }
 }
 
-/** Ends the process at once. Node's own exit waits for its threads, and a thread that reads a dead network never ends. */
+/**
+ * Ends the process at once. Node's own exit waits for its threads, and a thread that reads a dead network never ends.
+ */
 export function exitNow(code = 0): never {
   if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
   process.exit(code);

@@ -1,5 +1,5 @@
 /**
- * Why a CLI does not connect, and what to do about it: `node dist/doctor.cjs [pid]`, in a shell as well as from
+ * Finds out why a CLI does not connect, and what to do: `node dist/doctor.cjs [pid]`, in a shell and for
  * `:GeminiDoctor`.
  */
 import "../interpreted.ts";
@@ -13,15 +13,15 @@ import { profilesOf } from "../profiles/profiles.ts";
 import { here } from "../system/here.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
-  pid       process id of a running CLI to look at
+  pid       process id of a running CLI to examine
   --list    only list the running CLIs: process id and command line
   --json    print the report as JSON
-  --neovim  a Neovim tells of itself, as JSON on standard input
+  --neovim  read facts about a Neovim as JSON from standard input
 `;
 
 const Positionals = z.union([z.tuple([z.coerce.number().int().positive()]), z.tuple([])]);
 
-/** @throws when the command line is another than {@link USAGE} says */
+/** @throws if the command line does not match {@link USAGE} */
 function readArguments() {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -30,7 +30,7 @@ function readArguments() {
   return { ...values, pid: Positionals.parse(positionals)[0] };
 }
 
-/** @returns the exit code: 1 when something is wrong */
+/** @returns the exit code: 1 if there is a problem */
 async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>): Promise<number> {
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
   const table = await here.processes();

@@ -1,7 +1,7 @@
 /**
- * The server `neovim` on standard input and output, for any MCP client: `node dist/neovim.cjs`. It passes on what is
- * asked to the Neovim that a CLI here would find, and answers itself while there is none. It starts with its client,
- * perhaps many times a day: nothing but Node's own modules is loaded before something needs an editor.
+ * Runs the MCP server `neovim` on standard input and output for any client: `node dist/neovim.cjs`. Forwards requests
+ * to the Neovim that a CLI in this directory would find, and answers by itself if there is none. Starts with each
+ * client, so that it loads only Node's own modules before a request needs an editor.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,4 @@
-/** What connected clients are doing, and what Lua is told of their turns. */
-
+/** Tracks the activity of connected clients, and reports their turns to Lua. */
 import type { Calls } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
 import type { Session } from "../http/sessions.ts";
@@ -7,27 +6,29 @@ import type { AgentClients } from "./agent-clients.ts";
 import type { AgentListener } from "./hook-route.ts";
 import { createTurns, type TurnChange } from "./turns.ts";
 
-/** So much of a prompt is told (UTF-16 units). */
-const MAX_PROMPT = 4096;
+/** Maximum length of a prompt in a report (UTF-16 units). */
+const MAX_PROMPT_LENGTH = 4096;
 
 export interface ClientActivity {
-  /** Takes what hooks tell. */
+  /** Receives hook events. */
   readonly listener: AgentListener;
-  /** What the client of this session is doing. */
+  /** Activity of the client of a session. */
   of(sessionId: string): Activity;
-  /** The user has decided on a proposal of this session's. */
+  /** Called when the user has decided on a proposal of a session. */
   decided(sessionId: string, accepted: boolean): void;
-  /** The client in the terminal of this name waits for a prompt: its turn is over, by Esc if no hook has said so. */
+  /**
+   * Called when the client in a terminal waits for a prompt. Its turn has ended, also by Esc, which no hook reports.
+   */
   ready(terminal: string): void;
-  /** The session is gone, and with it the agent's turn. */
+  /** Called when a session has ended, and with it the agent's turn. */
   gone(session: Session): void;
 }
 
 export interface ActivityOptions {
   clients: AgentClients;
-  /** The name of the terminal in which a session's client runs, as far as known. */
+  /** Name of the terminal in which a session's client runs, if known. */
   terminalOf(sessionId: string): string | undefined;
-  /** What `of` answers may have changed. */
+  /** Called when the result of `of` may have changed. */
   changed(): void;
   tell(turn: Calls["turn"]): void;
 }
@@ -35,7 +36,7 @@ export interface ActivityOptions {
 export function createActivity({ clients, terminalOf, changed, tell }: ActivityOptions): ClientActivity {
   const turns = createTurns((change) => {
     const known = clients.known(change.agent);
-    // One after the other: a search that takes long must not let an end come before its beginning.
+    // Reports run in sequence, so that a slow search cannot report an end before its start.
     last = last.then(() => report(change, known)).catch(() => {});
   });
   let last: Promise<void> = Promise.resolve();
@@ -46,7 +47,7 @@ export function createActivity({ clients, terminalOf, changed, tell }: ActivityO
     changed();
     const terminal = id === undefined ? undefined : terminalOf(id);
     const base = { cli: agent.cli, session: agent.session, cwd: agent.cwd, id, terminal };
-    if (kind === "started") tell({ ...base, kind, prompt: change.prompt?.slice(0, MAX_PROMPT) });
+    if (kind === "started") tell({ ...base, kind, prompt: change.prompt?.slice(0, MAX_PROMPT_LENGTH) });
     else if (kind === "waiting") tell({ ...base, kind, tool: change.tool });
     else tell({ ...base, kind });
   }

@@ -1,5 +1,4 @@
-/** The connected CLIs as the user sees them: which each is, where it runs, what its agent does. */
-
+/** Describes the connected CLIs for the user: name, terminal and activity. */
 import { CLI_NAME } from "../contract/companion.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
@@ -12,23 +11,23 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** A client that noticed nothing of a restart is back by then. */
+/** Timeout for clients to return after a restart that they did not notice. */
 const RETURN_TIMEOUT_MS = 3_000;
 
-/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 follow a host that is another, but ask for nothing and say so. */
-const LOST = 'A CLI that says "Disconnected" is connected again by /ide enable.';
+/** Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from a new host, but show "Disconnected" and send nothing. */
+const LOST = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
 
 export interface Clients {
   readonly terminals: Terminals;
   readonly agents: AgentClients;
   readonly activity: ClientActivity;
-  /** What the user knows a CLI as. */
+  /** Name of a CLI for the user. */
   labelOf(cli: string): string;
-  /** The name of the terminal in which an agent runs, as far as known. */
+  /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
-  /** What messages call the client of a session. */
+  /** Names of a session's client in messages. */
   nameOf(session: Pick<Session, "id" | "info">): { client: string; label: string };
-  /** Tells Lua of all that are connected. */
+  /** Reports all connected clients to Lua. */
   report(): void;
 }
 
@@ -36,9 +35,9 @@ export interface ClientsOptions {
   bridge: Bridge;
   sessions: Pick<Sessions, "connected">;
   profiles: readonly Profile[];
-  /** Sessions of a host before this one. */
+  /** Sessions of an earlier host. */
   earlier: readonly Pick<SessionInfo, "id">[];
-  /** Their clients have not noticed that it stopped. */
+  /** Whether their clients have not noticed the stop. */
   isSeamless: boolean;
   /** Agents that a crashed host has heard. */
   heard: readonly HeardAgent[];

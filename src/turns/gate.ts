@@ -1,11 +1,10 @@
-/** The gate: while it is on, a CLI asks before each edit, so that all of them come as reviews. */
-
+/** Decides whether the gate makes a CLI ask before an edit. */
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 
 /**
- * Whether a CLI is to ask before a tool. Only for edits of a CLI that is connected here with an open stream: any other
- * would wait for an answer that nobody can give.
+ * Whether a CLI must ask before a tool. Only for edits of a CLI with an open event stream: any other CLI would wait for
+ * an answer that nobody can give.
  */
 export async function asksBefore(
   event: AgentEvent,
@@ -16,7 +15,7 @@ export async function asksBefore(
   return isGated(event.agent.cli, setting) && isConnected();
 }
 
-/** Whether a CLI's edits are all to be reviewed. */
+/** Whether the gate is on for a CLI. */
 export function isGated(cli: string, { clis, all }: EventPayload<"gate">): boolean {
   return clis[cli] ?? all;
 }

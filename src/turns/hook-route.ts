@@ -1,4 +1,4 @@
-/** The route that hooks of the CLIs call: what they tell, and whether an edit is to be asked about. */
+/** Handles the requests of CLI hooks, and answers whether a CLI must ask before an edit. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
@@ -6,39 +6,39 @@ import type { Log } from "../base/log.ts";
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 
-/** The CLI, and with it the agent, waits no longer than this for those who take a look before a tool (milliseconds). */
-const PATIENCE = 500;
+/** Maximum time for which a CLI and its agent wait for listeners before a tool. */
+const MAX_WAIT_MS = 500;
 
-/** A CLI with the hooks from two places tells everything twice, at the same moment. */
+/** Number of remembered events. A CLI with hooks from two places sends each event twice. */
 const MAX_RECENT = 64;
 
-/** Has Gemini CLI ask the user, whatever its approval mode. */
+/** Makes Gemini CLI ask the user, whatever its approval mode. */
 const ASK = { decision: "ask" } as const;
 
 /**
- * Is told at once. For `tool_starting` the CLI waits until its promise is settled, for a while.
- * @param begun aborted when it waits no longer
+ * Receives each event at once. For `tool_starting`, the CLI waits for the promise, up to MAX_WAIT_MS.
+ * @param begun aborted when the CLI no longer waits
  */
 export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
 export interface HooksRouteOptions {
   listeners: readonly AgentListener[];
-  /** Whether the CLI is to ask before a tool that starts. */
+  /** Whether the CLI must ask before a tool. */
   asks(event: AgentEvent): Promise<boolean>;
   log: Log;
-  /** Milliseconds. */
+  /** Replaces MAX_WAIT_MS. */
   patience?: number;
 }
 
-/** `pid` is the CLI's; with `notice` it waits for no answer. */
+/** `pid` is the CLI's process id. With `notice`, the CLI does not wait for an answer. */
 const Query = z.object({
   pid: z.coerce.number().int().positive().optional().catch(undefined),
   notice: z.string().optional().catch(undefined),
 });
 
-/** `POST`, by the script extension/hooks/hook.sh: with the JSON that the CLI gave it. */
+/** Creates the route for the script extension/hooks/hook.sh, which posts the JSON that the CLI gave to the hook. */
 export function createHooksRoute(options: HooksRouteOptions): Route {
-  const { listeners, asks, log, patience = PATIENCE } = options;
+  const { listeners, asks, log, patience = MAX_WAIT_MS } = options;
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
@@ -51,7 +51,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
     return true;
   }
 
-  /** An error of a listener's is the log's: the agent goes on. */
+  /** Calls a listener. An error is logged, and the agent continues. */
   async function tell(listener: AgentListener, event: AgentEvent, begun: AbortSignal): Promise<void> {
     try {
       await listener(event, begun);
@@ -73,16 +73,16 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
       if (notice !== undefined) {
         answer(204);
-        // The agent goes on while megabytes are parsed; what it tells next is read after that.
+        // The agent continues while megabytes are parsed. Its next event is read afterwards.
         await setImmediate();
       }
-      // Not before a hook comes: a start need not make its schemas.
+      // Loaded with the first hook, so that a start does not build these schemas.
       const { parseHook } = await import("../contract/hooks.ts");
       let event: AgentEvent | undefined;
       try {
         event = parseHook(JSON.parse(String(body)), { cli, pid });
       } catch {
-        log.info(`${cli} sent a hook that is none of its own`);
+        log.info(`${cli} sent an invalid hook event`);
         return answer(400);
       }
       if (!event || !isNew(event)) return answer(204);
@@ -92,7 +92,8 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
       begin.abort();
-      if (!seen) log.warn(`${cli} was not held up any longer before ${event.tool.name}`);
+      if (!seen)
+        log.warn(`${cli} stopped waiting before ${event.tool.name}: reading its files took too long`);
       return ask && !reply.sent ? reply.send(ASK) : answer(204);
     },
   };

@@ -1,8 +1,7 @@
 /**
- * Which of Neovim's terminals each CLI runs in. All clients give themselves the same name, but the system knows whose
- * process is at the other end of a connection.
+ * Finds the terminal of Neovim in which each CLI runs. All clients report the same name, but the operating system knows
+ * the process at the other end of a connection.
  */
-
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
 import type { EventHandlers } from "../neovim/bridge.ts";
@@ -12,9 +11,9 @@ import { familyOf } from "../system/processes.ts";
 type Terminal = EventPayload<"terminals">["terminals"][number];
 
 export interface Terminals {
-  /** The name of the terminal in which a session's client runs, as far as known. */
+  /** Name of the terminal in which a session's client runs, if known. */
   nameOf(sessionId: string): string | undefined;
-  /** Looks for the terminal of a client whose event stream has opened. */
+  /** Searches for the terminal of a client whose event stream has opened. */
   find(session: Session): Promise<void>;
   forget(session: Session): void;
   readonly handlers: Pick<EventHandlers, "terminals">;
@@ -22,9 +21,9 @@ export interface Terminals {
 
 export interface TerminalsOptions {
   sessions: Pick<Sessions, "connected">;
-  /** The terminal of a client has been found. */
+  /** Called when the terminal of a client was found. */
   found: () => void;
-  /** The CLI in this terminal was connected to a host before this one. */
+  /** Called for a terminal whose CLI was connected to an earlier host. */
   lost: (terminal: string) => void;
 }
 

@@ -1,37 +1,37 @@
-/** What each agent is doing. An agent of which nothing is known here is idle. */
+/** Tracks the turns of agents. An unknown agent is idle. */
 import type { Agent, AgentEvent, Tool } from "../contract/hooks.ts";
 import type { Activity } from "../contract/status.ts";
 
-/** `prompt` is missing where the turn began unseen, as when the host has crashed meanwhile. */
+/** `prompt` is missing if the start of the turn was not seen, as after a crash of the host. */
 export type TurnChange = { agent: Agent } & (
   | { kind: "started"; prompt?: string | undefined }
-  /** The CLI's own prompt, or a review, waits for the user. */
+  /** The CLI's question or a review waits for the user. */
   | { kind: "waiting"; tool: Tool }
-  /** The user has let it go on. */
+  /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
   | { kind: "ended" }
 );
 
-/** More agents at once than a user has: those whose end nobody has told of go, the oldest first. */
+/** Maximum number of agents. Beyond it, the oldest are dropped, because their end may not have been reported. */
 const MAX_AGENTS = 256;
 
 export interface Turns {
-  /** Takes what a hook tells. */
+  /** Handles a hook event. */
   hear(event: AgentEvent): void;
-  /** The user has allowed what the agent waits for. */
+  /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
-  /** The turn is over without a hook that says so: the user has rejected a proposal, or the CLI is gone. */
+  /** Ends a turn without a hook: the user has rejected a proposal, or the CLI has ended. */
   over(agent: Agent): void;
-  /** Agents in the midst of a turn. */
+  /** Agents with a running turn. */
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
 }
 
-/** @param changed told at once, in the order in which it happens */
+/** @param changed called synchronously for each change, in order */
 export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting" }>();
 
   function begin(agent: Agent, prompt?: string): void {
-    // The turn before ended unseen, as by Esc: one prompt at a time is what a CLI has.
+    // A CLI has one turn at a time: an earlier one has ended unnoticed, as by Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_AGENTS) over(oldest.agent);
@@ -43,7 +43,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent });
   }
 
-  /** Its turn, which may have begun unseen. */
+  /** The agent's turn, whose start may have been missed. */
   function turnOf(agent: Agent) {
     if (!turns.has(keyOf(agent))) begin(agent);
     return turns.get(keyOf(agent));
@@ -73,7 +73,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
-          // Of a turn that is over it is the last word of a tool that was cut short.
+          // After the end of a turn, this is the last event of a cancelled tool.
           return work(agent);
         case "turn_ended":
         case "session_ended":

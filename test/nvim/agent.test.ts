@@ -208,12 +208,12 @@ t.test("a notification of the desktop while Neovim has no focus", async (t) => {
   await tells(bridge, 2);
   await nvim.command("doautocmd FocusLost");
   await turn("/a/pro\u009dj\u001b]0;x\u0007ect");
-  await nvim.waitFor(async () => /gemini is done/.test((await requests()).join()), "the notification");
+  await nvim.waitFor(async () => /gemini has finished/.test((await requests()).join()), "the notification");
   // A Neovim that has progress messages shows them as the terminal's own, too.
   const isProgress = (request: string) => request.startsWith("\u001b]9;4;");
   t.same(
     (await requests()).filter((request) => !isProgress(request)),
-    ["\u001b]9;gemini is done in pro<9d>j^[]0;x^Gect"],
+    ["\u001b]9;gemini has finished in pro<9d>j^[]0;x^Gect"],
   );
   const hasProgress = await nvim.lua("return vim.fn.has('nvim-0.12') == 1");
   t.equal((await requests()).some(isProgress), hasProgress);

@@ -14,9 +14,9 @@ t.test("each CLI is named by its own name and described by its own settings", as
   const told = async (text: RegExp) =>
     nvim.waitFor(async () => text.test(await nvim.messages()), String(text), 10_000);
   await nvim.command("Gemini cli=ola");
-  await told(/ola does not connect yet: answer Yes if it asks, then type \/ide enable in it, once\./);
+  await told(/ola does not connect yet: answer Yes if it asks, then type \/ide enable there, once\./);
   await nvim.command("Gemini cli=llxprt");
-  await told(/LLxprt Code does not connect yet: answer No if it asks, then type \/ide enable in it, once\./);
+  await told(/LLxprt Code does not connect yet: answer No if it asks, then type \/ide enable there, once\./);
   const above = () => readFileSync(join(nvim.dirs.home, "run"), "utf8");
   await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");
   t.match(

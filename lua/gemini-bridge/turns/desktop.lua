@@ -1,13 +1,12 @@
---- Notifications of the desktop, for a user who works elsewhere while an agent does: by the terminal that Neovim is in
---- (OSC 9), which also works over SSH.
+--- Shows desktop notifications while Neovim is not focused, through the terminal (OSC 9), which also works over SSH.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- More of a name than a notification shows (characters).
-local MAX_NAME = 60
+--- Maximum length of a name in a notification (characters).
+local MAX_NAME_LENGTH = 60
 
-local SENTENCES = { waiting = "%s waits for you in %s", ended = "%s is done in %s" }
+local SENTENCES = { waiting = "%s waits for you in %s", ended = "%s has finished in %s" }
 
 local has_focus = true
 
@@ -18,11 +17,11 @@ vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
   end,
 })
 
---- Without what a terminal would take for the end of the text, or for a command.
+--- Removes characters that a terminal would treat as the end of the text or as a command.
 ---@param name string
 ---@return string
 local function plain(name)
-  return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME):gsub("%c", "?"))
+  return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
 end
 
 ---@param sequence string
@@ -38,7 +37,7 @@ local function send(sequence)
   end
 end
 
---- Says that an agent waits or is done, if the user wants to be told and Neovim has not the focus.
+--- Notifies that an agent waits or has finished, if the option is set and Neovim is not focused.
 ---@param turn gemini_bridge.Turn
 function M.say(turn)
   if has_focus or not config.get().notify.desktop then

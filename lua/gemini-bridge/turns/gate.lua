@@ -1,4 +1,5 @@
---- The gate: while it is on, a CLI asks before each edit, in every approval mode. The host obeys what is set here.
+--- Holds the setting of the gate, which the host applies: while the gate is on, a CLI asks before each edit, in every
+--- approval mode.
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
@@ -11,10 +12,10 @@ local M = {}
 ---@field all boolean
 ---@field clis table<string, boolean> Settings of single CLIs, which override `all`.
 
---- Set by the user since Neovim's start, instead of the option.
+--- The setting by `:GeminiGate`, which replaces the option.
 local chosen ---@type gemini_bridge.Gate?
 
---- The current setting.
+--- Returns the current setting.
 ---@return gemini_bridge.Gate
 function M.get()
   if chosen then
@@ -25,7 +26,7 @@ function M.get()
   return { all = option == true, clis = is_table and vim.deepcopy(option) or vim.empty_dict() }
 end
 
----@param cli? string Without one: the setting for CLIs that are not named.
+---@param cli? string Default: the setting for CLIs that are not named.
 ---@return boolean
 function M.is_on(cli)
   local now = M.get()
@@ -36,9 +37,9 @@ function M.is_on(cli)
   return own
 end
 
---- Opens or closes the gate.
+--- Switches the gate on or off.
 ---@param on boolean
----@param cli? string Only for this one.
+---@param cli? string Only for this CLI.
 function M.set(on, cli)
   local now = vim.deepcopy(M.get())
   if cli then
@@ -51,10 +52,10 @@ function M.set(on, cli)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Why a connected CLI may not ask before its edits although the gate is on for it, and the remedy.
+--- Returns why a connected CLI does not obey the gate, and the remedy.
 ---@param client gemini_bridge.ClientInfo
 ---@return string? reason nil if it asks.
----@return boolean? may_ask Whether it may ask all the same: the first hook of a new CLI may still be on its way.
+---@return boolean? may_ask Whether it may ask nevertheless, because the first hook of a new CLI may still arrive.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or cli.like ~= "gemini" then
@@ -73,11 +74,11 @@ end
 
 ---@class gemini_bridge.GateReach
 ---@field asking string[] Names of the connected CLIs that ask while the gate is on.
----@field others string[] The other connected CLIs: each a name and the reason.
+---@field others string[] Names of the other connected CLIs, each with the reason.
 ---@field is_possible boolean Whether at least one of them asks or may ask.
 
---- The connected CLIs, by whether they obey the gate.
----@param cli? string Only these.
+--- Groups the connected CLIs by whether they obey the gate.
+---@param cli? string Only CLIs of this profile.
 ---@return gemini_bridge.GateReach
 function M.reach(cli)
   local reach = { asking = {}, others = {}, is_possible = false } ---@type gemini_bridge.GateReach
@@ -95,7 +96,7 @@ function M.reach(cli)
   return reach
 end
 
---- A few words for the status line: empty unless at least one connected CLI asks.
+--- Returns a short text for the status line; empty unless at least one connected CLI asks.
 ---@return string
 function M.text()
   local names = {}
@@ -111,7 +112,7 @@ function M.text()
   return M.get().all and "gate on" or "gate on for " .. table.concat(names, ", ")
 end
 
---- Lines for `:GeminiStatus`: whether the gate is on, and which CLIs ask.
+--- Returns lines for `:GeminiStatus`: whether the gate is on, and which CLIs do not ask.
 ---@return string[]
 function M.lines()
   local setting = M.get()

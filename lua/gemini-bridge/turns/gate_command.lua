@@ -1,4 +1,4 @@
---- `:GeminiGate [on|off] [cli={name}]`
+--- Implements `:GeminiGate [on|off] [cli={name}]`.
 local clis = require("gemini-bridge.config.clis")
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
@@ -6,7 +6,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Opens the gate, unless none of the connected CLIs would obey, and tells the user which CLIs ask.
+--- Switches the gate on, unless none of the connected CLIs would obey. Tells the user which CLIs ask.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)

@@ -1,5 +1,5 @@
-// V8's code cache of the bundle as a file. V8 believes what it is given: compiled code in which a single bit is wrong
-// can crash the process. So the file begins with a hash of what it was made for and of the code itself.
+// Stores V8's code cache of the bundle in a file. V8 does not validate the cache, and a single wrong bit can crash the
+// process. Therefore the file starts with a hash of the cache's name and the code.
 "use strict";
 
 const { createHash } = require("node:crypto");
@@ -18,18 +18,18 @@ const path = require("node:path");
 const HASH = "sha256";
 const LENGTH = 32;
 
-/** Nobody makes a cache for that long: who began has died (milliseconds). */
-const ABANDONED = 60_000;
+/** Age of a lock after which its process must have died. */
+const MAX_LOCK_AGE_MS = 60_000;
 
-/** The cache of this very build, Node and machine in a directory. */
+/** Creates the cache of a build for this Node and machine. */
 function createCache(directory, build) {
   const name = `${build}-${process.version}-${process.arch}`;
   const file = path.join(directory, `${name}.cache`);
   const lock = `${file}.lock`;
-  // The name is in the hash, too: a file of another version's may have been copied or linked to it.
+  // The hash includes the name, because the file of another version may have been copied or linked here.
   const hash = (code) => createHash(HASH).update(name).update("\0").update(code).digest();
   return {
-    /** The code, if it is all there and as it was made. */
+    /** Returns the code, if it is complete and unchanged. */
     read() {
       let content;
       try {
@@ -40,7 +40,7 @@ function createCache(directory, build) {
       const code = content.subarray(LENGTH);
       return hash(code).equals(content.subarray(0, LENGTH)) ? code : undefined;
     },
-    /** Whether this process may make the code, which one at a time does, until it calls `release`. */
+    /** Takes the lock for writing the cache. Returns false if another process has it. */
     claim() {
       for (;;) {
         try {
@@ -50,21 +50,21 @@ function createCache(directory, build) {
           if (error.code !== "EEXIST") throw error;
         }
         const { mtimeMs = 0 } = statSync(lock, { throwIfNoEntry: false }) ?? {};
-        if (Date.now() - mtimeMs < ABANDONED) return false;
+        if (Date.now() - mtimeMs < MAX_LOCK_AGE_MS) return false;
         rmSync(lock, { force: true });
       }
     },
     release() {
       rmSync(lock, { force: true });
     },
-    /** Puts the code there, whole at any moment, in place of other builds'. */
+    /** Writes the cache atomically, and deletes the caches of other builds. */
     write(code) {
       const draft = `${file}.${process.pid}`;
       try {
         writeFileSync(draft, Buffer.concat([hash(code), code]), { flag: "wx" });
         renameSync(draft, file);
         for (const other of readdirSync(directory)) {
-          // After an update nobody asks for those of the last build any more.
+          // Caches of earlier builds are no longer used.
           if (other.endsWith(".cache") && !other.startsWith(build))
             rmSync(path.join(directory, other), { force: true });
         }
@@ -73,7 +73,7 @@ function createCache(directory, build) {
         throw error;
       }
     },
-    /** Whether `write` can do anything. */
+    /** Whether the directory is writable. */
     isWritable() {
       try {
         accessSync(directory, constants.W_OK);

@@ -1,4 +1,4 @@
-// The remote plugin's entry: required by the standard Node host, run by `host = "private"`.
+// Entry of the remote plugin: the standard Node host requires this file, and `host = "private"` runs it.
 "use strict";
 
 const load = require("./load.js");

@@ -1,11 +1,11 @@
-// Keeps what V8 has compiled of the bundle, for the next start. This process does it, not another: only what has run is
-// in the cache compiled, and what a start runs, a start knows.
+// Stores V8's compiled code of the bundle for the next start. The host does this itself, because the cache contains
+// only functions that have run, which are exactly those of a start.
 "use strict";
 
-/** By then the start is over (milliseconds). */
-const AFTER_START = 3000;
+/** Delay after which the start is complete. */
+const DELAY_MS = 3000;
 
-/** Writes the cache now. What fails the next start tries again. */
+/** Writes the cache. After a failure, the next start tries again. */
 function keep({ script, cache }) {
   try {
     if (!cache.isWritable() || !cache.claim()) return;
@@ -15,13 +15,13 @@ function keep({ script, cache }) {
       cache.release();
     }
   } catch {
-    // The disk is full, say: the cache is worth no word to the user.
+    // For example, the disk is full. The cache is not important enough for a message.
   }
 }
 
-/** @returns does it at once, if it has not been done yet */
+/** Writes the cache after a delay. @returns a function that writes it at once, unless it was written */
 function keepAfterStart(loaded) {
-  let timer = setTimeout(keepNow, AFTER_START).unref();
+  let timer = setTimeout(keepNow, DELAY_MS).unref();
   function keepNow() {
     if (!timer) return;
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-// Loads the bundle with the code cache that an earlier start has kept, without which V8 compiles as it goes.
+// Loads the bundle with the code cache of an earlier start, so that V8 need not compile it.
 "use strict";
 
 const { readFileSync } = require("node:fs");
@@ -22,8 +22,8 @@ function readBundle() {
 }
 
 /**
- * As `require` does it, with the cache if there is one. V8 itself refuses one that was made with other flags.
- * The bundle's first line is `//<name of the build>`.
+ * Loads the bundle like `require`, with the cache if there is one. V8 refuses a cache that was made with other flags.
+ * The first line of the bundle is `//<name of the build>`.
  */
 function load() {
   const source = readBundle();

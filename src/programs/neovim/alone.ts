@@ -1,6 +1,6 @@
-/** What the program answers while no editor does. */
+/** Answers requests while there is no editor. */
 
-/** A JSON-RPC message, as far as it is looked at. */
+/** The inspected part of a JSON-RPC message. */
 export interface Message {
   jsonrpc?: unknown;
   id?: unknown;
@@ -15,13 +15,13 @@ export interface Request extends Message {
   method: string;
 }
 
-/** What the server says of itself: answers by method, made with the bundle. */
+/** Static answers of the server by method, generated with the bundle. */
 export type Offer = Record<string, object | undefined>;
 
-/** Versions of MCP that the server speaks; to others it answers with the first. */
+/** Supported versions of MCP. For other versions, the server answers with the first. */
 const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
 
-/** What the client, its model or its user is to do about it. */
+/** Tells the model what its user can do. */
 export function whatToDo(cwd: string): string {
   return (
     `No Neovim with gemini-bridge.nvim is open for ${cwd}. Ask the user to open Neovim in this directory and to run ` +

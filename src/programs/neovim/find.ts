@@ -1,4 +1,4 @@
-/** The Neovim that a CLI in this place would take. */
+/** Finds the Neovim that a CLI in this process tree and directory would choose. */
 import "../../interpreted.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../profiles/announced-editors.ts";
 import { type Profile, profilesOf } from "../../profiles/profiles.ts";
@@ -6,13 +6,13 @@ import { here } from "../../system/here.ts";
 import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 
-/** @returns nothing when none is above this process, nor open in its directory */
+/** @returns undefined if no Neovim is an ancestor of this process or open in its directory */
 export async function findNeovim(): Promise<Address | undefined> {
   const profiles = profilesOf();
   let table: Promise<ProcessTable> | undefined;
-  // To list all processes takes a while: once, and where no editor is announced not at all.
+  // Listing all processes takes a while: do it at most once, and only if there are discovery files.
   const processes = () => (table ??= here.processes());
-  // Gemini CLI's first; the user may have switched it off.
+  // First by Gemini CLI's files; the user may have disabled that CLI.
   for (const profile of profiles) {
     const found = await findBy(profile, processes);
     if (found) return found;
@@ -20,7 +20,7 @@ export async function findNeovim(): Promise<Address | undefined> {
   return handedDown(profiles, process.env, process.cwd());
 }
 
-/** What Neovim's terminal says of itself for a CLI that is known to its user alone; the directory of its files is not. */
+/** Finds Neovim by the environment of its terminal, for derived CLIs, whose discovery directories are unknown here. */
 function handedDown(profiles: readonly Profile[], env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
   const known = profiles.map((profile) => profile.env);
   for (const name of Object.keys(env)) {
@@ -39,7 +39,7 @@ async function findBy(
 ): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
-  // Another editor's companion has no such server, and must not get in the way.
+  // Ignore other editors, which do not have this server.
   const editors = announcedEditors(here.temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
@@ -48,7 +48,7 @@ async function findBy(
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
-  // A CLI would take any and complain; files of another project are nobody's business here.
+  // A CLI would choose an editor of another project and show an error. Its files must not be visible here.
   if (!found || !token || !contains(found.content?.workspacePath, cwd)) return undefined;
   return { port: found.port, token };
 }

@@ -1,4 +1,4 @@
-/** One request to the editor's endpoint. Node's own client: `fetch` takes longer to load than a call takes. */
+/** Sends requests to the editor's endpoint with `node:http`, because loading `fetch` takes longer than a call. */
 import { Agent, type IncomingMessage, request } from "node:http";
 import type { Message } from "./alone.ts";
 
@@ -10,8 +10,8 @@ export interface Address {
 const agent = new Agent({ keepAlive: true });
 
 /**
- * @param headers beside those that every request has
- * @throws when nobody answers
+ * @param headers additional headers
+ * @throws if the editor does not answer
  */
 export function exchange(
   { port, token }: Address,
@@ -37,7 +37,7 @@ export function exchange(
   });
 }
 
-/** The messages of an answer, which is JSON or a stream of events. */
+/** Parses the messages of an answer, which is JSON or an event stream. */
 export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Message> {
   response.setEncoding("utf8");
   let text = "";
@@ -47,7 +47,7 @@ export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Mes
     for (let end = text.indexOf("\n\n"); isStream && end >= 0; end = text.indexOf("\n\n")) {
       const data = /^data:(.*)$/m.exec(text.slice(0, end))?.[1]?.trim();
       text = text.slice(end + 2);
-      // The first event of a stream has an id only, to resume from.
+      // The first event of a stream has only an id.
       if (data) yield JSON.parse(data);
     }
   }

@@ -1,16 +1,16 @@
-/** The way to the editor: found when it is needed, and again when it has gone. */
+/** Connects to the editor on demand, and again after the editor has gone. */
 import type { Message, Request } from "./alone.ts";
 import { type Address, exchange, messagesOf } from "./http.ts";
 
-/** An editor that has gone is looked for this often (milliseconds). */
-const PAUSE = 1_000;
+/** Interval for searching the editor again. */
+const SEARCH_INTERVAL_MS = 1_000;
 
 export interface Upstream {
-  /** Keeps how the client has introduced itself: so it is introduced to each editor. */
+  /** Stores the client's `initialize` request, which is sent to each editor. */
   introduce(request: Request): void;
-  /** @returns the editor's answer; nothing when there is no editor */
+  /** @returns the editor's answer; undefined without an editor */
   ask(request: Request): Promise<Message | undefined>;
-  /** Passes on what needs no answer, to an editor that is known. */
+  /** Forwards a message without an answer, if an editor is connected. */
   tell(message: Message): Promise<void>;
 }
 
@@ -19,13 +19,13 @@ interface Session {
   headers: Record<string, string>;
 }
 
-/** @param receive takes what the editor says unasked */
+/** @param receive called with notifications and requests of the editor */
 export function createUpstream(receive: (message: Message) => void): Upstream {
   let introduction: Request | undefined;
   let session: Promise<Session | undefined> | undefined;
   let sessions = 0;
   let due: NodeJS.Timeout | undefined;
-  /** What the client has subscribed to, by its URI: asked anew of each editor. */
+  /** The client's subscriptions by URI, which are repeated for each editor. */
   const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
@@ -43,7 +43,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     for (const request of subscriptions.values()) await drain(opened, request);
     sessions += 1;
     if (sessions > 1) {
-      // Another editor, or the same one anew, may offer something else.
+      // Another or restarted editor may offer other tools.
       for (const what of ["tools", "resources", "prompts"])
         receive({ jsonrpc: "2.0", method: `notifications/${what}/list_changed` });
     }
@@ -54,25 +54,25 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     (await exchange(address, headers, message)).resume();
   }
 
-  /** Passes on the standing stream, for as long as it lasts. */
+  /** Forwards the standalone event stream until it ends. */
   async function listen({ address, headers }: Session): Promise<void> {
     const here = session;
     try {
       for await (const message of messagesOf(await exchange(address, headers))) receive(message);
     } catch {
-      // It broke: the next question finds out whether the editor is still there.
+      // The stream broke. The next request finds out whether the editor is still running.
     }
     if (session === here) session = undefined;
     comeBack();
   }
 
-  /** Whoever has subscribed waits for news, and asks nothing that would find the editor again. */
+  /** Searches the editor again for subscriptions, even if the client sends no requests. */
   function comeBack(): void {
     clearTimeout(due);
-    if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), PAUSE);
+    if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), SEARCH_INTERVAL_MS);
   }
 
-  /** @returns the session; one that cannot be begun is tried again by the next question */
+  /** @returns the session. After a failure, the next request tries again. */
   async function current(): Promise<Session | undefined> {
     session ??= connect().catch(() => undefined);
     const asked = session;
@@ -84,7 +84,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     return found;
   }
 
-  /** Keeps what the editor has agreed to. */
+  /** Stores a confirmed subscription. */
   function remember(request: Request, { error }: Message): void {
     const uri = uriOf(request.params);
     if (uri === undefined || error !== undefined) return;
@@ -92,7 +92,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
-  /** @returns the answer, or why there is none: `gone` when the editor has not taken the question */
+  /** @returns the answer or an error; "gone" if the editor did not receive the request */
   async function pass({ address, headers }: Session, request: Request): Promise<Message | "gone"> {
     const response = await exchange(address, headers, request).catch(() => undefined);
     if (!response || response.statusCode === 404 || response.statusCode === 401) {
@@ -105,9 +105,9 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
         receive(message);
       }
     } catch {
-      // What it has begun to do is not asked for twice.
+      // Do not repeat a request that the editor may have started.
     }
-    const error = { code: -32603, message: "Neovim went away before it had answered" };
+    const error = { code: -32603, message: "Neovim ended before it answered" };
     return { jsonrpc: "2.0", id: request.id, error };
   }
 
