@@ -86,8 +86,15 @@ const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
 
-/** No path. */
+/** Keys that are no paths. */
 const AWAITED = "awaited";
+const turnKey = (session: string) => `turn ${session}`;
+
+/** Whether a file may be kept is looked up this seldom (ms). */
+const VERDICT_MS = 1_000;
+
+/** A turn is saved this long after it was changed first: it grows with each file (ms). */
+const TURN_DELAY_MS = 200;
 
 export interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
@@ -105,12 +112,25 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const kept = createKeptFiles(own, log);
   const files = createFiles();
   /** Files that are gone are what they were. */
-  const verdicts = new Map<string, boolean>();
+  const verdicts = new Map<string, { at: number; mayKeep: boolean }>();
+  /** The turns that are still to be saved, and when. */
+  const turns = new Map<string, Turn>();
+  let turnsDue: NodeJS.Timeout | undefined;
 
   function mayKeep(path: string): boolean {
+    const known = verdicts.get(path);
+    if (known && performance.now() - known.at < VERDICT_MS) return known.mayKeep;
     const verdict = files.look(exclude)(path);
-    if (verdict !== "absent") verdicts.set(path, verdict === "shared");
-    return verdicts.get(path) ?? false;
+    if (verdict !== "absent") verdicts.set(path, { at: performance.now(), mayKeep: verdict === "shared" });
+    return verdicts.get(path)?.mayKeep ?? false;
+  }
+
+  function saveTurns(): void {
+    clearTimeout(turnsDue);
+    turnsDue = undefined;
+    for (const [session, { files, ...turn }] of turns)
+      kept.save(turnKey(session), { session, ...turn, files: [...files].filter(mayKeep) });
+    turns.clear();
   }
 
   return {
@@ -127,9 +147,12 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       else kept.remove(AWAITED);
     },
     saveTurn(session, turn) {
-      const key = `turn ${session}`; // no path
-      if (turn) kept.save(key, { session, ...turn, files: [...turn.files].filter(mayKeep) });
-      else kept.remove(key);
+      if (turn) turns.set(session, turn);
+      else {
+        turns.delete(session);
+        kept.remove(turnKey(session));
+      }
+      if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
     },
     async load() {
       await touch(own);
@@ -147,6 +170,9 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       };
     },
     mayKeep,
-    close: files.close,
+    close() {
+      saveTurns();
+      files.close();
+    },
   };
 }

@@ -2,6 +2,7 @@
 import { basename } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
+import { createPauses } from "../base/pauses.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
@@ -72,14 +73,16 @@ export function createChanges(options: ChangesOptions): Changes {
     openPlaces,
   });
   let last: Promise<void> = Promise.resolve();
+  const pause = createPauses();
 
   /** One after the other: each says what it means that a file is as it is, before the next one does. */
   function inTurn(run: () => void | Promise<void>): Promise<void> {
-    last = last.then(run).catch((error: unknown) => {
+    const done = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
       else log.error("changes:", error);
     });
-    return last;
+    last = done.then(pause);
+    return done;
   }
 
   async function openPlaces(): Promise<OpenPlaces | undefined> {

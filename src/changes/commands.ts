@@ -1,4 +1,5 @@
 /** The shell commands that agents run: what each did to files is found by a look before it and one after it. */
+import { createPauses } from "../base/pauses.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { type Sighting, see, unknown } from "../system/sighting.ts";
 import { compare, type Touched } from "./comparison.ts";
@@ -69,7 +70,9 @@ export function createCommands(except: string): Commands {
     const { touched, gaps } = await compare({ snapshot, settled, scope, readIndex });
     const written: Written[] = [];
     let size = 0;
+    const pause = createPauses();
     for (const { path, before } of touched) {
+      await pause();
       const after = seen.get(path) ?? (await see(path));
       size += after.kind === "known" ? after.text.length : 0;
       const fits = size <= MAX_TEXT ? after : { ...after, ...unknown(FULL), version: after.version };

@@ -5,6 +5,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "n
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
+import { createPauses } from "../base/pauses.ts";
 import { disk } from "../system/disk.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
 
@@ -24,6 +25,8 @@ export interface KeptFiles {
 export function createKeptFiles(directory: string, log: Log): KeptFiles {
   /** Serialized as late as that, so that what changes again at once costs nothing. Nothing: to be removed. */
   const due = new Map<string, unknown>();
+  /** The directory has been made. */
+  let isMade = false;
   /** Until nothing is due. */
   let writing: Promise<void> | undefined;
 
@@ -36,7 +39,7 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
     const draft = `${path}.tmp`;
     const text = JSON.stringify(value);
     if (text.length <= MAX_SMALL && !disk.moment().isOnNetwork(directory)) {
-      mkdirSync(directory, FOLDER);
+      if (!isMade) mkdirSync(directory, FOLDER);
       writeFileSync(draft, text, FILE);
       renameSync(draft, path);
     } else {
@@ -44,13 +47,21 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
       await writeFile(draft, text, FILE);
       await rename(draft, path);
     }
+    isMade = true;
   }
 
   async function write(): Promise<void> {
     await setImmediate(); // an agent may wait for whoever saves
+    const pause = createPauses();
     for (const [key, value] of due) {
+      await pause();
       due.delete(key); // what is saved from now on is due again, which this loop sees
-      await put(key, value).catch((error: unknown) => log.warn("not kept for a later host:", error));
+      try {
+        await put(key, value);
+      } catch (error) {
+        isMade = false;
+        log.warn("not kept for a later host:", error);
+      }
     }
     writing = undefined;
   }

@@ -12,46 +12,147 @@ export interface Edit {
 }
 
 /**
- * Texts that differ in more lines are not held against each other line by line: all between the first and the last
- * difference counts as one. What it costs grows with the square of it, and the host does nothing else meanwhile.
+ * Texts that differ in few lines are compared line by line, which finds the fewest. The cost grows with the product of
+ * differences and lines, so that longer texts may differ in fewer.
  */
-const MAX_EDITS = 2_000;
+const MAX_EDITS = 200;
+const MAX_COST = 2_000_000;
+
+/** More lines than these of both texts are not compared in another way: the host does nothing else meanwhile. */
+const MAX_LINES = 100_000;
+
+/** A text with more levels of parts within parts is not one that somebody has written. */
+const MAX_DEPTH = 100;
 
 /** Joined, the lines are the text again; an empty text has none. */
 export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
 
-/** @returns disjoint edits in order, their lines counted in `before`; between two of them stands at least one line */
+/** Lines `from` to `to` (exclusive) of each text. */
+interface Part {
+  readonly a: readonly [from: number, to: number];
+  readonly b: readonly [from: number, to: number];
+}
+
+/**
+ * Compares two texts line by line, and where they differ in many lines by those that stand in both exactly once, then
+ * what is between these in the same way ("patience diff").
+ * @returns disjoint edits in order, their lines counted in `before`; between two of them stands at least one line
+ */
 export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
-  const shorter = Math.min(before.length, after.length);
-  let head = 0;
-  while (head < shorter && before[head] === after[head]) head += 1;
-  let tail = 0;
-  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
-  const middle = before.slice(head, before.length - tail);
-  const replacement = after.slice(head, after.length - tail);
-  if (middle.length === 0 && replacement.length === 0) return [];
-  const parts = diffArrays(middle, replacement, { maxEditLength: MAX_EDITS });
-  if (!parts) return [{ at: head, removed: middle.length, inserted: replacement }];
-  const edits: Edit[] = [];
-  let at = head;
-  let open: Edit | undefined;
-  for (const { added, removed, value } of parts) {
-    if (!added && !removed) {
-      at += value.length;
-      open = undefined;
-      continue;
-    }
-    if (!open) {
-      open = { at, removed: 0, inserted: [] };
-      edits.push(open);
-    }
-    if (added) open.inserted.push(...value);
-    else {
-      open.removed += value.length;
-      at += value.length;
-    }
+  const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
+  const joined: Part[] = [];
+  for (const part of differing(before, after, whole)) {
+    const last = joined.at(-1);
+    if (last?.a[1] !== part.a[0]) joined.push(part);
+    else joined[joined.length - 1] = { a: [last.a[0], part.a[1]], b: [last.b[0], part.b[1]] };
   }
-  return edits;
+  return joined.map(({ a, b }) => ({ at: a[0], removed: a[1] - a[0], inserted: after.slice(...b) }));
+}
+
+function differing(before: readonly string[], after: readonly string[], { a, b }: Part): Part[] {
+  if (a[0] === a[1] && b[0] === b[1]) return [];
+  const numbers = new Map<string, number>();
+  const numberOf = (line: string) => {
+    const known = numbers.get(line) ?? numbers.size;
+    numbers.set(line, known);
+    return known;
+  };
+  const [ours, theirs] = [before.slice(...a).map(numberOf), after.slice(...b).map(numberOf)];
+  const whole: Part = { a: [0, ours.length], b: [0, theirs.length] };
+  const isLong = ours.length + theirs.length > MAX_LINES;
+  const parts = lineByLine(ours, theirs, whole) ?? (isLong ? [whole] : differences(ours, theirs, whole, 0));
+  const moved = ([from, to]: Part["a"], by: number) => [from + by, to + by] as const;
+  return parts.map((part) => ({ a: moved(part.a, a[0]), b: moved(part.b, b[0]) }));
+}
+
+type Lines = readonly number[];
+
+function differences(a: Lines, b: Lines, whole: Part, depth: number): Part[] {
+  const part = trimmed(a, b, whole);
+  if (part.a[0] === part.a[1] && part.b[0] === part.b[1]) return [];
+  if (part.a[0] === part.a[1] || part.b[0] === part.b[1] || depth > MAX_DEPTH) return [part];
+  const anchors = uniqueInBoth(a, b, part);
+  if (anchors.length === 0) return lineByLine(a, b, part) ?? [part];
+  const found: Part[] = [];
+  let [fromA, fromB] = [part.a[0], part.b[0]];
+  for (const [atA, atB] of [...anchors, [part.a[1], part.b[1]] as const]) {
+    for (const one of differences(a, b, { a: [fromA, atA], b: [fromB, atB] }, depth + 1)) found.push(one);
+    [fromA, fromB] = [atA + 1, atB + 1];
+  }
+  return found;
+}
+
+/** Without what is the same at the beginning and at the end. */
+function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
+  let [[fromA, toA], [fromB, toB]] = [part.a, part.b];
+  for (; fromA < toA && fromB < toB && a[fromA] === b[fromB]; fromA += 1) fromB += 1;
+  for (; fromA < toA && fromB < toB && a[toA - 1] === b[toB - 1]; toA -= 1) toB -= 1;
+  return { a: [fromA, toA], b: [fromB, toB] };
+}
+
+type Pair = readonly [atA: number, atB: number];
+
+/** The longest list of lines that stand in both exactly once, in the same order in both. */
+function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
+  const [inA, inB] = [uniques(a, part.a), uniques(b, part.b)];
+  const pairs: Pair[] = [];
+  for (const [line, atA] of inA) {
+    const atB = inB.get(line);
+    if (atA !== undefined && atB !== undefined) pairs.push([atA, atB]);
+  }
+  return longestRise(pairs.sort(([first], [second]) => first - second));
+}
+
+/** @returns by line its place, nothing for one that stands there more than once */
+function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | undefined> {
+  const places = new Map<number, number | undefined>();
+  for (let at = from; at < to; at += 1) {
+    const line = lines[at] ?? 0;
+    places.set(line, places.has(line) ? undefined : at);
+  }
+  return places;
+}
+
+/** The longest part of the pairs whose second numbers rise, too. */
+function longestRise(pairs: readonly Pair[]): Pair[] {
+  /** By length: the pair with which the best list of that length ends, and what comes before it. */
+  const ends: { pair: Pair; before: number }[] = [];
+  const piles: number[] = [];
+  for (const pair of pairs) {
+    let [low, high] = [0, piles.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[piles[middle] ?? 0]?.pair[1] ?? 0) < pair[1]) low = middle + 1;
+      else high = middle;
+    }
+    ends.push({ pair, before: piles[low - 1] ?? -1 });
+    piles[low] = ends.length - 1;
+  }
+  const rise: Pair[] = [];
+  for (let at = piles.at(-1) ?? -1; at >= 0; ) {
+    const { pair, before } = ends[at] ?? { pair: [0, 0] as const, before: -1 };
+    rise.push(pair);
+    at = before;
+  }
+  return rise.reverse();
+}
+
+/** @returns nothing when there are too many differences */
+function lineByLine(a: Lines, b: Lines, part: Part): Part[] | undefined {
+  const [ours, theirs] = [a.slice(...part.a), b.slice(...part.b)];
+  const known = new Set(ours);
+  if (!theirs.some((line) => known.has(line))) return [part];
+  const maxEditLength = Math.min(MAX_EDITS, Math.ceil(MAX_COST / (ours.length + theirs.length)));
+  const changes = diffArrays(ours, theirs, { maxEditLength });
+  if (!changes) return undefined;
+  const parts: Part[] = [];
+  let [atA, atB] = [part.a[0], part.b[0]];
+  for (const { added, removed, value } of changes) {
+    const [toA, toB] = [added ? atA : atA + value.length, removed ? atB : atB + value.length];
+    if (added || removed) parts.push({ a: [atA, toA], b: [atB, toB] });
+    [atA, atB] = [toA, toB];
+  }
+  return parts;
 }

@@ -9,7 +9,7 @@ const MAX_PROMPT = 200;
 const MAX_AGENTS = 64;
 
 export interface Turn extends Author {
-  readonly files: ReadonlySet<string>;
+  readonly files: Set<string>;
 }
 
 export interface Prompts {
@@ -57,10 +57,9 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
       return { cli, turn, prompt };
     },
     changed(agent, path) {
-      const { files, ...turn } = turnOf(agent);
-      const next = { ...turn, files: new Set(files).add(path) };
-      turns.set(agent.session, next);
-      save(agent.session, next);
+      const turn = turnOf(agent);
+      turn.files.add(path);
+      save(agent.session, turn);
     },
     end(agent) {
       const turn = turnOf(agent);

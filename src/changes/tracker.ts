@@ -1,4 +1,5 @@
 /** Finds what agents do to files: around each edit and each command, beside what the user and others do to them. */
+import { createPauses } from "../base/pauses.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { hashOfPlain } from "../system/disk-text.ts";
@@ -154,10 +155,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
   }
 
-  function commandEnds(agent: Agent, result: CommandResult | undefined): void {
+  async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
     if (!result) return;
+    const pause = createPauses();
     for (const gap of result.gaps) note(agent, gap);
     for (const { path, before, after } of result.written) {
+      await pause();
       if (files.isAwaited(path)) continue;
       const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
       if (isAgreed(path, after)) files.set(follow(change, after));
@@ -190,7 +193,8 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   /** @param isGone its process has ended, perhaps in the midst of an edit; else what it did not tell it has not done */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
-    for (const command of commands.ofAgent(agent)) commandEnds(agent, await commands.end(agent, command));
+    for (const command of commands.ofAgent(agent))
+      await commandEnds(agent, await commands.end(agent, command));
     for (const path of files.awaitedBy(agent)) {
       const change = files.get(path);
       const now = await see(path);

@@ -2,15 +2,12 @@
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setImmediate } from "node:timers/promises";
+import { createPauses } from "../base/pauses.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
 import { isAbsent, realPath, versionAt } from "../system/sighting.ts";
 import { type Git, openGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
-
-/** The host does nothing else for no longer than this (ms). */
-const SLICE_MS = 5;
 
 export interface WorkTree {
   /** Its directory, without links. */
@@ -116,11 +113,11 @@ export async function lookAt<T>(
 ): Promise<void> {
   const [first] = all;
   const isLocal = first === undefined || !disk.moment().isOnNetwork(pathOf(first));
-  let end = performance.now() + SLICE_MS;
+  const pause = createPauses();
   for (const one of all) {
-    if (performance.now() >= end) {
-      await setImmediate();
-      end = performance.now() + SLICE_MS;
+    const pausing = pause();
+    if (pausing) {
+      await pausing;
       if (isOver()) return;
     }
     const path = pathOf(one);
