@@ -193,7 +193,12 @@ export function createChanges(options: ChangesOptions): Changes {
         });
       },
       changes_keep: (chosen) =>
-        inTurn(() => decide("Kept", chosen, async (change, ids) => files.set(kept(change, ids)))),
+        inTurn(() =>
+          decide("Kept", chosen, async (change, ids) => {
+            history.kept(change.path);
+            files.set(kept(change, ids));
+          }),
+        ),
       changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undoIn)),
       change_lines_asked: ({ path }) =>
         inTurn(() => {

@@ -12,6 +12,10 @@ import { createKeptFiles, prune } from "./kept-files.ts";
 
 const MAX_AGE = 24 * 60 * 60 * 1_000; // milliseconds
 const MAX_SIZE = 32 * 1024 * 1024; // bytes
+
+/** Characters of entries that may still grow; of more the oldest are as they are. */
+const MAX_HELD = 16 * 1024 * 1024;
+
 /** What is too much is removed so long after the last thing came (milliseconds): a turn may bring a lot. */
 const PRUNE_AFTER = 5_000;
 
@@ -54,7 +58,9 @@ interface Proposal {
 export interface History {
   /** An agent has written a file without a review. What one turn makes of a file is one entry. */
   wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
-  turnStarted(agent: Agent): void;
+  turnEnded(agent: Agent): void;
+  /** What has been written to the file until now is the user's: what comes is another entry. */
+  kept(path: string): void;
   /** A review of this number shows a proposal. @param original what was on disk then */
   proposed(
     review: number,
@@ -87,6 +93,7 @@ export interface HistoryOptions {
 export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOptions): History {
   const all = join(directory, "history");
   const kept = createKeptFiles(all, log);
+  /** The entries that may still grow: by session and path, the oldest first. */
   const ofTurns = new Map<string, Entry>();
   const ofReviews = new Map<number, Proposal>();
   /** Without its texts, which may be long: the file's are known when they are wanted. */
@@ -127,20 +134,23 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     wrote(agent, author, path, texts) {
       const key = `${agent.session} ${path}`;
       const entry = ofTurns.get(key);
+      ofTurns.delete(key);
       const goesOn = entry?.texts && entry.texts.after === texts.before;
-      ofTurns.set(
-        key,
-        goesOn
-          ? save({
-              ...entry,
-              at: Date.now(),
-              texts: { before: entry.texts?.before ?? null, after: texts.after },
-            })
-          : save({ ...begin("written", author, path), texts }),
-      );
+      const next = goesOn
+        ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
+        : { ...begin("written", author, path), texts };
+      ofTurns.set(key, save(next));
+      let held = 0;
+      for (const [key, { texts }] of [...ofTurns].reverse()) {
+        held += (texts?.before?.length ?? 0) + (texts?.after?.length ?? 0);
+        if (held > MAX_HELD) ofTurns.delete(key);
+      }
     },
-    turnStarted(agent) {
-      for (const key of ofTurns.keys()) if (key.startsWith(`${agent.session} `)) ofTurns.delete(key);
+    turnEnded({ session }) {
+      for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) ofTurns.delete(key);
+    },
+    kept(path) {
+      for (const key of ofTurns.keys()) if (key.endsWith(` ${path}`)) ofTurns.delete(key);
     },
     async proposed(review, cli, filePath, newContent, original) {
       const [path, found] = await Promise.all([realPath(filePath), original]);

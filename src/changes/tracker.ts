@@ -205,6 +205,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.abandon(agent);
     for (const key of places.keys()) if (key.startsWith(`${agent.session} `)) places.delete(key);
     if (!agents.areAtWork) commands.forget();
+    history.turnEnded(agent);
     report(agent);
   }
 
@@ -239,7 +240,6 @@ export function createTracker(options: TrackerOptions): Tracker {
         case "turn_started":
           return inTurn(async () => {
             await turnEnds(agent, false);
-            history.turnStarted(agent);
             prompts.begin(agent, event.prompt);
           });
         case "tool_starting":

@@ -116,6 +116,37 @@ t.test("a review of a file whose bytes are not known is not taken back", async (
   await accept(2, true);
 });
 
+t.test("what is kept within a turn is not taken back with what comes after it", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "1\n");
+  await host.edit("a.txt", "1\n2\n");
+  await host.keep("a.txt");
+  await host.edit("a.txt", "1\n2\n3\n");
+  await host.edit("a.txt", "1\n2\n3\n4\n");
+  t.equal((await host.history.list()).length, 2);
+  await takeBack(host, "a.txt");
+  t.equal(String(host.read("a.txt")), "1\n2\n");
+});
+
+t.test("each call of a tool is an entry, and of none is the text held", async (t) => {
+  const host = new ChangesHost(t);
+  const text = "a line of some length\n".repeat(15_000);
+  const call = async (number: number) => {
+    const agent = { cli: "gemini", session: `neovim 1 ${number}`, cwd: "/" };
+    const tool = { kind: "edit", name: "neovim", filePath: host.path("a.txt") };
+    await host.tell({ kind: "tool_starting", tool }, agent);
+    host.write("a.txt", `${number}${text}`);
+    await host.tell({ kind: "tool_ended", tool, failed: false }, agent);
+    await host.tell({ kind: "turn_ended" }, agent);
+  };
+  for (let number = 0; number < 3; number += 1) await call(number);
+  await host.history.list(); // when all is on disk
+  const before = heldMemory();
+  for (let number = 3; number < 33; number += 1) await call(number);
+  t.equal((await host.history.list()).length, 33);
+  await waitFor(() => heldMemory() - before < 10 * text.length, "of 30 texts not even ten to be held");
+});
+
 t.test("a day, and a size", async (t) => {
   const directory = temporary(t);
   const kept = createKeptFiles(directory, createLog());

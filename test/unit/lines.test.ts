@@ -26,7 +26,8 @@ t.test("the edits make one text of the other, and between two of them stands a l
   );
 });
 
-const lines = (count: number, text: (i: number) => string) => Array.from({ length: count }, (_, i) => text(i));
+const lines = (count: number, text: (i: number) => string) =>
+  Array.from({ length: count }, (_, i) => text(i));
 
 t.test("many differences are as many edits, and cost no more than their number", async (t) => {
   const before = lines(6_000, (i) => (i % 7 === 0 ? "}" : `line ${i}`));
