@@ -1,7 +1,7 @@
 /** The real CLI in modes in which it asks nobody: what the bridge knows of its turns, and the gate. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { type Cli, startCliInNvim } from "../support/cli.ts";
@@ -9,6 +9,14 @@ import { linkExtension } from "../support/extension.ts";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
+
+const FILES = { "a.txt": "one\n", "c.txt": "one\n", "crlf.txt": "one\r\ntwo\r\n" };
+
+const Paths = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(z.object({ filePath: z.string() })),
+);
+const Turns = z.array(z.object({ prompt: z.string(), entries: z.array(z.object({ kind: z.string() })) }));
 
 const EVENTS = `
 _G.told = {}
@@ -39,7 +47,7 @@ async function told(nvim: Nvim, count: number): Promise<string[]> {
 async function start(t: Test, args: string): Promise<{ nvim: Nvim; model: Model; cli: Cli }> {
   const below = join(homedir(), ".cache");
   mkdirSync(below, { recursive: true });
-  const nvim = await startNvim(t, { below, files: { "a.txt": "one\n" }, init: EVENTS });
+  const nvim = await startNvim(t, { below, files: FILES, init: EVENTS });
   const model = await startModel(t);
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
@@ -85,6 +93,54 @@ t.test("YOLO", async (t) => {
     t.same(await told(nvim, 3), ["TurnStarted: Write three.", "Waiting", "TurnEnded"]);
   });
 
+  await t.test("with the gate, each edit of an answer is a review of its own", async (t) => {
+    const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+    const call = (name: string, file: string, args: object) => ({
+      functionCall: { name, args: { file_path: nvim.path(file), ...args } },
+    });
+    const replace = (file: string, old_string: string, new_string: string) =>
+      call("replace", file, { instruction: "Do it.", old_string, new_string });
+    model.say(
+      [
+        replace("crlf.txt", "one", "1"),
+        call("write_file", "c.txt", { content: "1\n" }),
+        replace("crlf.txt", "two", "2"),
+      ],
+      [{ text: "All is done." }],
+    );
+    await cli.type("Digits.");
+    const diffs = async () => Paths.parse(await nvim.lua("return require('gemini-bridge').diffs()"));
+    const reviewed: string[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      await nvim.waitFor(async () => (await diffs()).length === 1, `review ${i + 1}`, 20_000);
+      reviewed.push(...(await diffs()).map(({ filePath }) => basename(filePath)));
+      await nvim.command("GeminiAccept");
+      await nvim.waitFor(async () => (await diffs()).length === 0, "it to be decided", 10_000);
+    }
+    await cli.waitForScreen(/All is done\./, 20_000);
+    t.same(reviewed.sort(), ["c.txt", "crlf.txt", "crlf.txt"]);
+    t.equal(read("crlf.txt"), "1\r\n2\r\n");
+    t.equal(read("c.txt"), "1\n");
+    t.same(await nvim.lua("return require('gemini-bridge').changes()"), [], "what is reviewed is no change");
+    await isDoing(nvim, "idle");
+    await nvim.lua("_G.told = {}");
+    const [turn] = Turns.parse(await nvim.lua("return require('gemini-bridge').history()"));
+    t.match(turn, {
+      prompt: "Digits.",
+      entries: [{ kind: "accepted" }, { kind: "accepted" }, { kind: "accepted" }],
+    });
+
+    await nvim.lua(`vim.ui.select = function(items, _, choose)
+      choose(vim.iter(items):find(function(item) return item.path:find('crlf.txt', 1, true) end))
+    end`);
+    await nvim.command("GeminiHistory");
+    await nvim.waitFor("vim.b.gemini_history ~= nil", "the diff", 10_000);
+    await nvim.command("GeminiUndo");
+    await nvim.waitFor(() => read("crlf.txt") !== "1\r\n2\r\n", "it to be taken back");
+    t.equal(read("crlf.txt"), "1\r\ntwo\r\n", "the last of the two");
+    await nvim.command("tabonly | only");
+  });
+
   await t.test("a command of the shell is not asked about", async (t) => {
     const command = { name: "run_shell_command", args: { command: "echo done > b.txt" } };
     model.say([{ functionCall: command }], [{ text: "It is run." }]);
@@ -113,18 +169,6 @@ t.test("YOLO", async (t) => {
     t.equal(onDisk(), "five\n");
     t.notMatch(await shown(nvim, cli), /Hook\(s\)|failed|F12|warning/i);
   });
-});
-
-t.test("auto-edit", async (t) => {
-  const { nvim, model, cli } = await start(t, "--approval-mode auto_edit");
-  await nvim.command("GeminiGate on cli=gemini");
-  model.say(write(nvim, "two\n"), [{ text: "It is two." }]);
-  await cli.type("Write two.");
-  await hasReview(nvim);
-  await nvim.command("GeminiAccept");
-  await cli.waitForScreen(/It is two\./);
-  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "two\n");
-  t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
 });
 
 t.test("Esc in the terminal of :Gemini", async (t) => {

@@ -94,7 +94,7 @@ t.test("YOLO: a turn of many edits", async (t) => {
 t.test("auto-edit: what is reviewed is no change, what is not is one", async (t) => {
   const { nvim, model, cli, write, changes } = await start(t, "--approval-mode auto_edit");
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
-  await nvim.command("GeminiGate on");
+  await nvim.command("GeminiGate on cli=gemini");
   model.say(write("crlf.txt", "one\ntwo\n"), [{ text: "It is two." }]);
   await cli.type("Write two.");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 20_000);
