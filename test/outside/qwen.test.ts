@@ -1,10 +1,11 @@
-/** The real Qwen Code beside the real Gemini CLI, in terminals of one Neovim, where neither has seen an editor. */
+/** The real Qwen Code: its reviews beside the real Gemini CLI in one Neovim, its turns and its changes. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiIn } from "../support/gemini.ts";
 import type { Turn } from "../support/model.ts";
+import { type Nvim, root } from "../support/nvim.ts";
 import { startWithQwen } from "../support/qwen.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\nconsole.log(greeting);\n";
@@ -15,8 +16,40 @@ const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
 end)`;
 
+/** With the extension Qwen Code has hooks twice, since it also has those of its settings, and sends each event twice. */
+const EXTENSION = {
+  "../home/.qwen/extensions/gemini-bridge/.qwen-extension-install.json": JSON.stringify({
+    source: join(root, "extension"),
+    type: "link",
+  }),
+};
+
+const EVENTS = `
+_G.told = {}
+vim.api.nvim_create_autocmd('User', {
+  pattern = { 'GeminiTurnStarted', 'GeminiTurnEnded', 'GeminiWaiting' },
+  callback = function(event)
+    local what = event.data.prompt or (event.data.tool or {}).filePath
+    local who = event.data.terminal and event.data.cli
+    table.insert(_G.told, event.match:sub(#'Gemini' + 1) .. ' ' .. who .. (what and ': ' .. what or ''))
+  end,
+})`;
+
+/** Waits until these events were sent, and checks that there were no others. */
+async function tells(t: Test, nvim: Nvim, expected: string[]): Promise<void> {
+  await nvim.waitFor(`#_G.told >= ${expected.length}`, expected.join(), 20_000);
+  const isWorking = `vim.iter(require('gemini-bridge').status().clients):any(function(client)
+    return client.activity ~= 'idle'
+  end)`;
+  await nvim.waitFor(`not ${isWorking}`, "the end of the turn", 20_000);
+  t.same(await nvim.lua("local told = _G.told; _G.told = {}; return told"), expected);
+}
+
 t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
-  const { nvim, model, gemini } = await startWithQwen(t, { files: { "greet.js": ORIGINAL, "b.js": "1;\n" } });
+  const { nvim, model, gemini } = await startWithQwen(t, {
+    files: { "greet.js": ORIGINAL, "b.js": "1;\n" },
+    init: EVENTS,
+  });
   const path = nvim.path("greet.js");
   const onDisk = (file = path) => readFileSync(file, "utf8");
   const diffs = (count: number) =>
@@ -61,6 +94,7 @@ t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
     await nvim.command("GeminiAccept");
     await says("It is first");
     t.equal(onDisk(), "first();\n// mine\n");
+    await tells(t, nvim, ["TurnStarted qwen: Change it.", `Waiting qwen: ${path}`, "TurnEnded qwen"]);
   });
 
   await t.test("a rejected one is not", async (t) => {
@@ -71,6 +105,7 @@ t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
     await diffs(0);
     await cli.waitForScreen(/Type your message/, 20_000);
     t.equal(onDisk(), "first();\n// mine\n");
+    await tells(t, nvim, ["TurnStarted qwen: Again.", `Waiting qwen: ${path}`, "TurnEnded qwen"]);
   });
 
   await t.test("edits that its own yes drops come back as a review", async (t) => {
@@ -126,5 +161,123 @@ t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
       return /Disconnected/.test((await cli.screen()).join("\n"));
     };
     await t.resolves(nvim.waitFor(isDisconnected, "the CLI to notice", 60_000));
+  });
+});
+
+const FILES = {
+  "notes.md": "# Notes\n",
+  "crlf.txt": Buffer.from("one\r\ntwo\r\nthree\r\nfour\r\nfive\r\nsix\r\n"),
+  "bom.txt": Buffer.from("\uFEFFone\ntwo"),
+  "long.txt": Buffer.from(`first\n${"a line of some length\n".repeat(95_000)}last\n`),
+  "gone.txt": Buffer.from("going\n"),
+};
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int(), cli: z.string() })),
+);
+
+t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
+  const { nvim, model } = await startWithQwen(t, {
+    files: { ...FILES, ...EXTENSION },
+    args: ["crlf.txt", "gone.txt", "notes.md"],
+    init: EVENTS,
+  });
+  const read = (name: string) => readFileSync(nvim.path(name));
+  const call = (name: string, file: string, args: object = {}): Turn => [
+    { functionCall: { name, args: { file_path: nvim.path(file), ...args } } },
+  ];
+  const edit = (file: string, old_string: string, new_string: string) =>
+    call("edit", file, { old_string, new_string });
+  const changes = async () =>
+    Changes.parse(await nvim.lua("return require('gemini-bridge').changes()")).map(
+      ({ path, status, hunks, cli }) => `${cli} ${basename(path)} ${status} ${hunks}`,
+    );
+  await nvim.command("argument 3");
+  await nvim.input("Gounsaved<Esc>");
+  await nvim.command("set hidden | argument 2 | argument 1");
+  await nvim.command("GeminiStart");
+  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
+  await nvim.command("GeminiGate on");
+  await nvim.command("Gemini cli=qwen name=auto --approval-mode auto");
+  await nvim.waitFor(`#${CLIS} == 1`, "Qwen Code", 30_000);
+  const cli = await geminiIn(nvim);
+
+  await t.test("a tool of Neovim's answers with unsaved text", async (t) => {
+    model.say(
+      [{ functionCall: { name: "mcp__neovim__read_buffer", args: { path: "notes.md" } } }],
+      [{ text: "I have read it." }],
+    );
+    await nvim.command("GeminiSend! --text Read it.");
+    // No model judges tools here, so that the user is asked about this one.
+    await cli.waitForScreen(/Allow execution of MCP tool/, 30_000);
+    await cli.press("\r");
+    await cli.waitForScreen(/I have read it\./, 30_000);
+    t.match(model.promptText(), "notes.md has unsaved changes; lines 1 to 2 of 2");
+    t.match(model.promptText(), /# Notes\\+nunsaved/, "the embedded resource");
+    await tells(t, nvim, ["TurnStarted qwen: Read it.", "Waiting qwen", "TurnEnded qwen"]);
+  });
+
+  await t.test("its changes are found by its hooks, and undone byte for byte", async (t) => {
+    model.say(
+      call("read_file", "crlf.txt"),
+      edit("crlf.txt", "two", "zwei"),
+      edit("crlf.txt", "five", "fünf"),
+      call("read_file", "bom.txt"),
+      call("write_file", "bom.txt", { content: "one\ntwo\nthree\n" }),
+      call("read_file", "long.txt"),
+      edit("long.txt", "last\n", "the last\n"),
+      call("write_file", "new.txt", { content: "new\n" }),
+      [
+        {
+          functionCall: { name: "run_shell_command", args: { command: "rm gone.txt", is_background: false } },
+        },
+      ],
+      [{ text: "All is done." }],
+    );
+    await nvim.command("GeminiSend! Change everything.");
+    // The user is asked about the command alone.
+    await cli.waitForScreen(/Allow execution of: 'rm'/, 40_000);
+    await cli.press("\r");
+    await cli.waitForScreen(/All is done\./, 20_000);
+    await nvim.waitFor(async () => (await changes()).length === 5, "five changes").catch(() => {});
+    t.same(await changes(), [
+      "qwen crlf.txt modified 2",
+      "qwen bom.txt modified 1",
+      "qwen long.txt modified 1",
+      "qwen new.txt added 1",
+      "qwen gone.txt deleted 1",
+    ]);
+    await nvim.waitFor(
+      async () => /auto changed 5 files .*see :GeminiChanges/.test(await nvim.messages()),
+      "the line at the end of the turn",
+    );
+    await tells(t, nvim, ["TurnStarted qwen: Change everything.", "Waiting qwen", "TurnEnded qwen"]);
+    await nvim.lua(`vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('crlf.txt'))[1])`);
+    await nvim.command("5GeminiUndo");
+    await nvim.waitFor(() => read("crlf.txt").includes("five"), "the hunk to be undone");
+    t.equal(String(read("crlf.txt")), "one\r\nzwei\r\nthree\r\nfour\r\nfive\r\nsix\r\n");
+    await nvim.command(`GeminiUndo ${nvim.path("new.txt")}`);
+    await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
+    await nvim.command("GeminiUndo all");
+    await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
+    for (const [name, bytes] of Object.entries(FILES)) t.ok(read(name).equals(Buffer.from(bytes)), name);
+  });
+
+  await t.test("with the host gone, its screen stays clean", async (t) => {
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
+    model.say(call("read_file", "bom.txt"), call("write_file", "bom.txt", { content: "gone\n" }), [
+      { text: "Nobody saw it." },
+    ]);
+    await nvim.lua("vim.fn.chansend(..., 'Once more.')", cli.place.job);
+    await cli.waitForScreen(/Once more\./);
+    await cli.press("\x1b[F\r");
+    await cli.waitForScreen(/Nobody saw it\./, 20_000);
+    t.match(String(read("bom.txt")), /gone/);
+    const shown = await nvim.lua(
+      "return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')",
+      cli.place.buf,
+    );
+    t.notMatch(shown, /hook|ECONN|failed/i);
   });
 });
