@@ -73,7 +73,7 @@ function M.status()
 end
 
 function M.build()
-  require("gemini-bridge.host.rebuild")()
+  require("gemini-bridge.host.build_offer").rebuild()
 end
 
 --- `:GeminiDoctor [pid]`

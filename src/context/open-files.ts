@@ -1,7 +1,9 @@
 /** Converts buffers to the list of open files for CLIs. */
-import type { File } from "../contract/companion.ts";
+import { type File, MAX_SELECTED_TEXT } from "../contract/companion.ts";
 import type { Active, OpenBuffer } from "./open-buffers.ts";
-import { cutSelection } from "./selection.ts";
+
+/** Maximum length of one character as users see it, a grapheme cluster (UTF-16 units). */
+const MAX_CHARACTER_LENGTH = 256;
 
 /**
  * Converts buffers to files, newest first. CLIs sort by timestamp, so that each timestamp must be different.
@@ -26,4 +28,24 @@ export function openFiles(
       ...(selectedText ? { selectedText } : {}),
     };
   });
+}
+
+/** Cuts a selection to the CLI's limit, never within a character. */
+function cutSelection(selection: string): string {
+  // Invalid UTF-8 may arrive as lone surrogates, which UTF-8 cannot encode.
+  return limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");
+}
+
+function limit(text: string, units: number): string {
+  if (text.length <= units) return text;
+  // A line break always ends a character, so that segmenting can start there.
+  const from = Math.max(text.lastIndexOf("\n", units - 1) + 1, units - MAX_CHARACTER_LENGTH);
+  let end = from;
+  for (const { segment, index } of new Intl.Segmenter().segment(
+    text.slice(from, units + MAX_CHARACTER_LENGTH),
+  )) {
+    if (from + index + segment.length > units) break;
+    end = from + index + segment.length;
+  }
+  return text.slice(0, end);
 }

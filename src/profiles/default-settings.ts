@@ -1,8 +1,7 @@
 /** Builds the default settings for CLIs in Neovim's terminals. The user's own settings win over these. */
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { findProgram } from "../system/program.ts";
 import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
-import { editorSettings } from "./model-settings.ts";
 import type { Profile } from "./profiles.ts";
 import type { RawSettings } from "./system-defaults.ts";
 
@@ -23,4 +22,22 @@ export function defaultSettings(
   // CLIs run hooks in bash, and show an error for each hook that fails.
   const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
+}
+
+/**
+ * The settings by which a CLI finds the MCP server `neovim`. The CLI expands the variables, so that the token is not written to a file.
+ * @param extension the path of the folder extension/
+ * @param trust whether the model may call read-only tools without asking
+ */
+function editorSettings(
+  { like, env }: Pick<Profile, "like" | "env">,
+  extension: string,
+  trust: boolean,
+): RawSettings {
+  const neovim = {
+    httpUrl: `http://127.0.0.1:$${env}SERVER_PORT/neovim`,
+    headers: { Authorization: `Bearer $${env}AUTH_TOKEN` },
+  };
+  const policies = trust && like === "gemini" ? { policyPaths: [join(extension, "read-only.toml")] } : {};
+  return { mcpServers: { neovim }, ...policies };
 }

@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { INSTRUCTIONS } from "../../src/model/instructions.ts";
+import { INSTRUCTIONS } from "../../src/model/register.ts";
 import { startBridge } from "../support/bridge.ts";
 import { startCliInNvim } from "../support/cli.ts";
 import { languageServer } from "../support/editor-client.ts";

@@ -1,11 +1,41 @@
 --- Declares all options: defaults, validation, and the reference in the help.
 local checks = require("gemini-bridge.config.checks")
 local cli_option = require("gemini-bridge.config.cli_option")
-local declare = require("gemini-bridge.config.option")
 
 local a, any, integer, one_of = checks.a, checks.any, checks.integer, checks.one_of
 
-local stable, experimental = declare.stable, declare.experimental
+---@class gemini_bridge.Option
+---@field [1] string Dotted name.
+---@field default any
+---@field check fun(value: any): boolean
+---@field expects string Description of valid values, for messages and the help.
+---@field doc string
+---@field sort_out? fun(value: any): any, string[] Returns the usable part of a value, and the problems with the rest.
+---@field experimental? true Whether the option may change in any release: see |gemini-bridge-stability|.
+
+---@param name string
+---@param default any
+---@param doc string
+---@param check fun(value: any): boolean
+---@param expects string
+---@param sort_out? fun(value: any): any, string[]
+---@return gemini_bridge.Option
+local function stable(name, default, doc, check, expects, sort_out)
+  return { name, default = default, check = check, expects = expects, doc = doc, sort_out = sort_out }
+end
+
+---@param name string
+---@param default any
+---@param doc string
+---@param check fun(value: any): boolean
+---@param expects string
+---@param sort_out? fun(value: any): any, string[]
+---@return gemini_bridge.Option
+local function experimental(name, default, doc, check, expects, sort_out)
+  local option = stable(name, default, doc, check, expects, sort_out)
+  option.experimental = true
+  return option
+end
 
 local KEY = "a key as in mappings, or false for none"
 

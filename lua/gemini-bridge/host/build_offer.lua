@@ -1,4 +1,4 @@
---- Offers to build the Node part, or to restart the bridge after a build, when the user wants to use the bridge.
+--- Builds the Node part for the user (`:GeminiBuild`), and offers that, or a restart, when the user wants the bridge.
 local M = {}
 
 local QUESTIONS = {
@@ -11,6 +11,30 @@ local RESTART = { "Restart and continue", "Not now" }
 --- The build for which the user was offered a restart.
 local declined ---@type string?
 
+--- Builds in the background, and reports its steps and its failure to the user.
+---@param done? fun() Called after the build. Default: restarts a running bridge, and starts a bridge whose start failed
+---because it was not built.
+function M.rebuild(done)
+  local build = require("gemini-bridge.host.build")
+  local notify = require("gemini-bridge.notify")
+  local status = require("gemini-bridge.bridge.status")
+  local was_missed = status.get().error ~= nil
+    and status.get().error == require("gemini-bridge.host.bundle").problem()
+  build.run(notify, function(problem)
+    if problem then
+      return notify("The build failed: " .. problem, "error")
+    elseif done then
+      return done()
+    end
+    local host = require("gemini-bridge.host")
+    if status.get().state == "running" then
+      host.restart()
+    elseif was_missed then
+      host.start()
+    end
+  end, require("gemini-bridge.config").get().node)
+end
+
 ---@param state "missing"|"stale"
 ---@param go fun() Called after the build.
 local function offer_build(state, go)
@@ -21,7 +45,7 @@ local function offer_build(state, go)
   end
   vim.ui.select(BUILD, { prompt = QUESTIONS[state] }, function(_, index)
     if index == 1 then
-      require("gemini-bridge.host.rebuild")(go)
+      M.rebuild(go)
     end
   end)
 end

@@ -1,5 +1,6 @@
---- What agents are doing, as the host tells it: `User` events, and a progress message where Neovim has such.
-local desktop = require("gemini-bridge.turns.desktop")
+--- What agents are doing, as the host tells it: `User` events, a progress message and desktop
+--- notifications.
+local config = require("gemini-bridge.config")
 local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
 
@@ -38,6 +39,51 @@ local function show_progress(turn)
   })
 end
 
+--- Maximum length of a name in a desktop notification (characters).
+local MAX_NAME_LENGTH = 60
+
+local SENTENCES = { waiting = "%s waits for you in %s", ended = "%s has finished in %s" }
+
+local has_focus = true
+
+vim.api.nvim_create_autocmd({ "FocusGained", "FocusLost" }, {
+  group = vim.api.nvim_create_augroup("gemini-bridge.desktop", {}),
+  callback = function(event)
+    has_focus = event.event == "FocusGained"
+  end,
+})
+
+--- Removes characters that a terminal would treat as the end of the text or as a command.
+---@param name string
+---@return string
+local function plain(name)
+  return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
+end
+
+--- Sends a sequence to the terminal that Neovim is in, which also works over SSH.
+---@param sequence string
+local function send(sequence)
+  if vim.api.nvim_ui_send then
+    return vim.api.nvim_ui_send(sequence)
+  end
+  local is_terminal = vim.iter(vim.api.nvim_list_uis()):any(function(ui)
+    return ui.stdout_tty
+  end)
+  if is_terminal then
+    vim.api.nvim_chan_send(vim.v.stderr, sequence)
+  end
+end
+
+--- Notifies the desktop (OSC 9) that an agent waits or has finished, if the option is set and Neovim is not focused.
+---@param turn gemini_bridge.Turn
+local function notify_desktop(turn)
+  if has_focus or not config.get().notify.desktop then
+    return
+  end
+  local name, project = plain(turn.terminal or turn.cli), plain(vim.fs.basename(turn.cwd))
+  send("\27]9;" .. SENTENCES[turn.kind]:format(name, project) .. "\7")
+end
+
 --- Takes a change of an agent's turn.
 ---@param turn gemini_bridge.Turn
 function M.changed(turn)
@@ -51,7 +97,7 @@ function M.changed(turn)
   data.kind = nil
   status.emit(EVENTS[turn.kind], data)
   if turn.kind ~= "started" then
-    desktop.say(turn)
+    notify_desktop(turn)
   end
 end
 
