@@ -1,0 +1,135 @@
+/** The real CLI in a pane of tmux that Neovim knows nothing of: the extension's hooks find Neovim by themselves. */
+import { readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
+import { linkExtension } from "../support/extension.ts";
+import { geminiEnv, startWithGemini } from "../support/gemini.ts";
+import type { Model } from "../support/model.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { startTmux, type Tmux } from "../support/tmux.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** The CLI in the only pane of a tmux of its own. */
+class PaneCli {
+  constructor(
+    readonly tmux: Tmux,
+    readonly nvim: Nvim,
+    readonly model: Model,
+  ) {}
+
+  async shows(pattern: RegExp): Promise<void> {
+    const screen = () => this.tmux("capture-pane", "-p");
+    await waitFor(() => pattern.test(screen()), `${pattern}`, 40_000).catch((cause: unknown) => {
+      throw new Error(`${pattern} did not appear:\n${screen()}`, { cause });
+    });
+  }
+
+  /** Types into the empty prompt, and presses Enter when the screen shows this. */
+  async type(text: string, shown = text): Promise<void> {
+    await this.shows(/Type your message/);
+    this.tmux("send-keys", "-l", text);
+    await this.shows(new RegExp(`[>*] +${shown}`));
+    this.tmux("send-keys", "End", "Enter");
+  }
+
+  /** Has the model write a file, and then say this. */
+  async write(name: string, content: string, ...says: string[]): Promise<void> {
+    const args = { file_path: this.nvim.path(name), content: `${content}\n` };
+    this.model.say([{ functionCall: { name: "write_file", args } }], ...says.map((text) => [{ text }]));
+    await this.type(`Write ${content}`);
+  }
+
+  async enable(): Promise<void> {
+    await this.type("/ide enable", "/ide enable[^]*enable"); // the CLI lists the commands that match
+  }
+}
+
+async function start(t: Test) {
+  const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n", "b.txt": "one\n" } });
+  linkExtension(nvim.dirs.home);
+  const bridge = new RunningBridge(t, nvim);
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
+  await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
+  const cli = new PaneCli(tmux, nvim, model);
+  const env = {
+    ...geminiEnv(model),
+    no_proxy: "127.0.0.1",
+    TMPDIR: nvim.dirs.tmp,
+    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // else the CLI in a container connects to host.docker.internal
+  };
+  const words = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
+  tmux("send-keys", "-l", `exec env ${words.join(" ")} gemini --yolo`);
+  tmux("send-keys", "Enter");
+  await cli.shows(/YOLO/);
+  await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "a hook", 40_000);
+  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+
+  /** An edit is listed with the CLI's name, and undone. */
+  async function isTracked(name: string, content: string): Promise<void> {
+    await cli.write(name, content, `Done with ${content}.`);
+    await cli.shows(new RegExp(`Done with ${content}`));
+    const changes = "return require('gemini-bridge').changes()";
+    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
+    t.match(await nvim.lua(changes), [{ path: nvim.path(name), status: "modified", cli: "gemini" }]);
+    t.equal(read(name), `${content}\n`);
+    await nvim.command("GeminiUndo all");
+    await nvim.waitFor(() => read(name) === "one\n", "the undo");
+  }
+
+  /** An edit in YOLO mode is a review while the gate is on. */
+  async function isGated(name: string, content: string): Promise<void> {
+    await nvim.command("GeminiGate on");
+    await cli.write(name, content);
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review", 30_000);
+    t.equal(read(name), "one\n", "nothing is written before the decision");
+    await nvim.command("GeminiReject");
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
+    t.equal(read(name), "one\n");
+    await nvim.command("GeminiGate off");
+  }
+  return { nvim, bridge, cli, isTracked, isGated };
+}
+
+t.test("edits are tracked, undone and gated, also after :GeminiRestart", async (t) => {
+  const { nvim, bridge, cli, isTracked, isGated } = await start(t);
+  await isTracked("a.txt", "first");
+  await isGated("b.txt", "second");
+
+  const host = await bridge.host();
+  await nvim.command("GeminiRestart");
+  await bridge.nextHost(host);
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to be back", 20_000);
+  await isTracked("a.txt", "third");
+  const interrupted = await nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
+  if (interrupted) await cli.enable(); // the machine was too busy for the CLI to notice nothing
+  await nvim.waitFor("not require('gemini-bridge').status().clients[1].interrupted", "the CLI", 20_000);
+  await isGated("b.txt", "fourth");
+});
+
+t.test("edits are tracked and undone when the port has changed, and gated when connected", async (t) => {
+  const { nvim, bridge, cli, isTracked, isGated } = await start(t);
+  const { port } = bridge.file();
+  const stopped = performance.now();
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  let last = 0;
+  const thief = createServer((socket) => {
+    last = performance.now();
+    socket.destroy();
+  }).listen(port, "127.0.0.1");
+  t.teardown(() => thief.close());
+  await waitFor(() => thief.listening, "the port to be taken");
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  t.not(bridge.file().port, port);
+  await isTracked("a.txt", "first");
+
+  // The CLI takes the failure of its last try, after 2.5 s, for one of its next connection.
+  await waitFor(() => last - stopped > 2_200, "the CLI to give up", 20_000);
+  await cli.enable();
+  await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);
+  await isGated("b.txt", "second");
+});
