@@ -37,7 +37,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   const stopping = new AbortController();
   const { signal } = stopping;
   let status: Status = { state: "starting", version, build: BUILD, workspace: [], clients: [] };
-  let memory: Memory = { sessions: [], editorSessions: [], agents: [], diffs: [] };
+  let memory: Memory = { sessions: [], interrupted: [], editorSessions: [], agents: [], diffs: [] };
 
   function report(change: Partial<Status>): void {
     if (signal.aborted) return;
@@ -64,13 +64,15 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     memory = earlier;
     const { sessions, diffs } = memory;
     if (boot.memory) log.info(`follows a host: ${sessions.length} sessions, ${diffs.length} reviews`);
-    if (stoppedAt !== undefined) remember({}); // stoppedAt must not be used after a crash of this host
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
     const presence = await createPresence({ bridge, log, boot, report, signal, undoWith });
     const { profiles, endpoint, handlers } = presence;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
+    // Also forgets `stoppedAt`, which must not be used after a crash of this host.
+    if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
+    else if (boot.memory) remember({});
 
     async function serve(): Promise<void> {
       const { createServices } = await import("./services.ts");

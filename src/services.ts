@@ -54,7 +54,7 @@ export function createServices(options: ServicesOptions): Services {
     bridge,
     sessions,
     profiles,
-    earlier: memory.sessions,
+    interrupted: memory.interrupted,
     isSeamless,
     heard: memory.agents,
     remember: (agents) => remember({ agents }),

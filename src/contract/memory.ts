@@ -21,6 +21,8 @@ export type HeardAgent = z.infer<typeof HeardAgent>;
 export const Memory = z.object({
   /** Sessions whose clients may return with their session id. */
   sessions: list(Session),
+  /** Ids of those whose clients have noticed the end of a host. */
+  interrupted: list(z.string()),
   /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),
   agents: list(HeardAgent),

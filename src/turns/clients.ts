@@ -3,7 +3,6 @@ import { CLI_NAME } from "../contract/companion.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
-import type { SessionInfo } from "../http/session.ts";
 import type { Session, Sessions } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
@@ -35,9 +34,9 @@ export interface ClientsOptions {
   bridge: Bridge;
   sessions: Pick<Sessions, "connected">;
   profiles: readonly Profile[];
-  /** Sessions of an earlier host. */
-  earlier: readonly Pick<SessionInfo, "id">[];
-  /** Whether their clients have not noticed the stop. */
+  /** Ids of sessions whose clients have noticed the end of an earlier host. */
+  interrupted: readonly string[];
+  /** Whether the clients have not noticed the stop of the earlier host. */
   isSeamless: boolean;
   /** Agents that a crashed host has heard. */
   heard: readonly HeardAgent[];
@@ -56,7 +55,7 @@ export function createClients({
   ...options
 }: ClientsOptions): Clients {
   const { isSeamless } = options;
-  const interrupted = new Set(isSeamless ? [] : options.earlier.map(({ id }) => id));
+  const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
   const report = () =>
     options.report({
@@ -70,7 +69,8 @@ export function createClients({
       const tell = () =>
         bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST });
       const tellIfGone = () => {
-        if (!sessions.connected().some(({ id }) => terminals.nameOf(id) === terminal)) tell();
+        const connected = sessions.connected().filter(({ id }) => !interrupted.has(id));
+        if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();
       };
       if (isSeamless) setTimeout(tellIfGone, RETURN_TIMEOUT_MS).unref();
       else tell();

@@ -103,6 +103,12 @@ t.test("a client counts as interrupted if it noticed the restart, and only then"
   t.equal(await isInterrupted(), client.errors.length > 0);
   t.same(await client.openDiff(nvim.path("new.txt"), "new\n"), { content: [] });
 
+  process.kill(await bridge.host(), "SIGKILL");
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "the crash to be seen");
+  t.equal(await isInterrupted(), true);
+  await restart(bridge);
+  t.equal(await isInterrupted(), true, "a restart does not make up for a crash");
+
   client.errors.length = 0;
   await nvim.command("GeminiStop");
   await nvim.waitFor(() => client.errors.length > 0, "its first try to fail", 10_000);

@@ -36,9 +36,9 @@ async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promi
 }
 const kill = (pid: number) => process.kill(pid, "SIGKILL");
 
-t.test("by itself after each crash", async (t) => {
+t.test("by itself after each crash, and after a restart between them", async (t) => {
   const { nvim, gemini } = await start(t);
-  for (const replace of [kill, kill]) {
+  for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
     await replaceHost(nvim, replace);
     await nvim.waitFor(`#${CLIENTS} == 1`, "a new session", 40_000);
     t.match(await gemini.slash("/ide status"), /Connected to Neovim/);
