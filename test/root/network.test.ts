@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { workspacePaths } from "../../src/discovery/workspace.ts";
 import { createFiles } from "../../src/sharing/files.ts";
-import { createDisk } from "../../src/system/disk.ts";
+import { createDisk, fileSystem } from "../../src/system/disk.ts";
 import { startBridge } from "../support/bridge.ts";
 import { mountNetworkFolder } from "../support/network.ts";
 import { isAlive } from "../support/processes.ts";
@@ -79,12 +79,15 @@ t.test(
     writeFileSync(join(base, "local.txt"), "");
     symlinkSync(network.path, join(base, "link"));
     const disk = createDisk();
-    const size = (path: string) => disk.moment().ask((now) => now.stat(path).value?.size);
+    const size = (path: string) =>
+      disk.moment().ask(function* () {
+        return (yield* fileSystem.stat(path)).value?.size;
+      });
 
     t.equal(size(join(base, "local.txt")), 0, "what is local is answered at once");
     t.equal(await size(network.file), 5);
     t.equal(
-      await disk.moment().ask((now) => now.read(join(base, "link/remote.txt")).value?.toString()),
+      (await disk.moment().ask(() => fileSystem.read(join(base, "link/remote.txt")))).value?.toString(),
       "text\n",
     );
     t.equal(await size(join(network.path, "none")), undefined);
