@@ -193,7 +193,7 @@ export interface Calls extends ChangeCalls {
    * Closes a review without an outcome and returns the text of the proposal. `written`: the file already contains the
    * proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
    */
-  diff_close: { id: number; reason: "cli" | "disconnected" | "stopped" | "written" };
+  diff_close: { id: number; reason: "cancelled" | "cli" | "disconnected" | "stopped" | "written" };
   /** Reloads the buffer of a file that an agent has changed on disk. */
   file_changed: { path: string };
 }

@@ -1,6 +1,6 @@
 /** Determines the workspace directories that CLIs are told. */
 import { delimiter, dirname, join } from "node:path";
-import { disk, fileSystem, type Question } from "../system/disk.ts";
+import { type Disk, disk } from "../system/disk.ts";
 import { NoAnswer } from "../system/queue.ts";
 
 export interface WorkspacePaths {
@@ -30,13 +30,12 @@ export function canBeJoined(directory: string): boolean {
  * Undefined without a repository, and for a network drive that does not answer.
  */
 async function gitRoot(directory: string): Promise<string | undefined> {
-  function* find(): Question<string | undefined> {
+  const find = (disk: Disk) => {
     for (let folder = directory; ; folder = dirname(folder)) {
-      const { value } = yield* fileSystem.stat(join(folder, ".git"));
-      if (value) return folder;
+      if (disk.stat(join(folder, ".git")).value) return folder;
       if (folder === dirname(folder)) return undefined;
     }
-  }
+  };
   try {
     return await disk.moment().ask(find);
   } catch (error) {

@@ -1,19 +1,19 @@
 /**
- * Defines the JSON between Lua and the doctor: Lua writes facts about Neovim to the doctor's standard input, and reads
- * the report from its standard output. The other side is lua/gemini-bridge/report/doctor.lua.
+ * What the doctor and Lua tell each other: Lua writes what it knows of Neovim to the doctor's standard input, the
+ * doctor a report to its standard output, both as JSON. The other side is lua/gemini-bridge/report/doctor.lua.
  */
 import * as z from "zod";
 import { Clis } from "../contract/clis.ts";
 
-/** The bridge. Lua leaves out empty lists, because it cannot tell them from empty objects. */
+/** Of the bridge; an empty list is left out, since Lua cannot tell it from an empty table. */
 const Bridge = z.object({
   state: z.enum(["starting", "running", "stopping", "stopped"]),
-  /** The reason, if the bridge failed. */
+  /** Why it is stopped. */
   error: z.string().optional(),
   port: z.int().default(0),
-  /** Process id of the host. */
+  /** The host's process. */
   pid: z.int().default(0),
-  /** The first one is for Gemini CLI, if that is enabled. */
+  /** The first is Gemini CLI's, unless that is switched off. */
   discoveryFiles: z.array(z.string()).default([]),
   workspace: z.array(z.string()).default([]),
   clients: z
@@ -28,60 +28,60 @@ const Bridge = z.object({
       }),
     )
     .default([]),
-  /** Clients whose models have the tools, as they name themselves. */
+  /** Whose models have the tools, as they name themselves. */
   asking: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
-  /** Identifies the build of the running host. */
+  /** What the running host was built from. */
   build: z.string().optional(),
-  /** The reason why a CLI in a terminal of this Neovim asks before it connects. */
+  /** Why a CLI in a terminal here does not connect without a question. */
   connection: z.string().optional(),
 });
 export type Bridge = z.infer<typeof Bridge>;
 
 /** The remote plugin of `host = "shared"`. */
 const RemotePlugin = z.object({
-  /** Whether it is registered in this Neovim. */
+  /** It is registered in this Neovim. */
   isRegistered: z.boolean(),
-  /** Whether it is in the manifest that Neovim reads at its start. */
+  /** It is in the manifest that Neovim reads when it starts. */
   isInManifest: z.boolean(),
-  /** Whether the user has disabled the standard Node host. */
+  /** The user has turned the standard Node host off. */
   isDisabled: z.boolean(),
-  /** Path of that host: in the npm package `neovim`, or `g:node_host_prog`. */
+  /** Where that host is: in the npm package `neovim`, or where `g:node_host_prog` says. */
   host: z.string().optional(),
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
-/** The gate of a CLI. */
+/** The gate of a CLI that can have one. */
 const Gate = z.object({
-  /** Name of the profile. */
+  /** The name of its profile. */
   cli: z.string(),
   isOn: z.boolean(),
-  /** Whether every connected CLI of the profile obeys the gate. */
+  /** Every connected CLI of that profile asks while the gate is on. */
   isObeyed: z.boolean(),
-  /** Whether `:GeminiGate on` would refuse, because no connected CLI would ask. */
+  /** `:GeminiGate on` would refuse, since no connected CLI would ask. */
   isRefused: z.boolean(),
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** Facts about the Neovim that runs the doctor. The doctor has inherited its environment. */
+/** The Neovim that asks. Its environment is the doctor's own. */
 export const Facts = z.object({
   version: z.string(),
   pid: z.int().positive(),
-  /** Current directory. */
+  /** Its current directory. */
   cwd: z.string(),
-  /** The option `clis`, each with the command line of `:Gemini cli=…`. */
+  /** Those of the option `clis`, each with the command line of `:Gemini cli=…`. */
   clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
-  /** Last lines of its terminals, each with the process id of the program. */
+  /** The end of what its terminals show, each with the program's process. */
   terminals: z.array(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: z.array(Gate).default([]),
-  /** Only with `host = "shared"`. */
+  /** With `host = "shared"` only. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,
 });
 export type Facts = z.infer<typeof Facts>;
 
-/** A finding in one line, with advice. */
+/** A finding in one line, with what to do about it. */
 export interface Item {
   level: "ok" | "info" | "warn" | "error";
   text: string;

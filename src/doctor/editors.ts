@@ -1,16 +1,16 @@
-/** Checks the editors that are announced on this machine. */
+/** The editors that announce themselves on this machine. */
 import type { AnnouncedEditor } from "../profiles/announced-editors.ts";
 import { isLeftover } from "../profiles/leftover.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Section } from "./contract.ts";
 import { type Findings, section } from "./section.ts";
 
-/** Describes an editor to the user. */
+/** The name and the place of an editor, for a user. */
 export function describeEditor({ content, pid, port }: AnnouncedEditor): string {
   return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
 }
 
-/** Checks all announced editors, for a doctor in a shell. */
+/** What lies in the directory, where no Neovim tells which editor is its own. */
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
@@ -25,18 +25,18 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
     if (isBridge(answer)) findings.ok(`${who}: it answers`);
     else if (editor.isAlive)
       findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
-    else findings.info(`${who}: it cannot be seen from here, perhaps because it is in another container`);
+    else findings.info(`${who}: it cannot be seen from here, as in another container`);
   }
   return findings;
 }
 
-/** Lists the announced editors other than this Neovim. */
+/** What lies in the directory beside an editor's own file. */
 export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
   for (const { pid, port } of await withoutLeftovers(findings, others))
     findings.info(`Another editor is announced: process ${pid}, port ${port}`);
 }
 
-/** Reports the files of dead editors. @returns the living editors */
+/** Tells of what dead editors have left. @returns the others */
 async function withoutLeftovers(
   findings: Findings,
   editors: readonly AnnouncedEditor[],

@@ -1,4 +1,4 @@
-/** Checks the release of Gemini CLI. */
+/** What is known of a CLI's release. */
 import { judge, NEWEST } from "../profiles/release.ts";
 import type { Findings } from "./section.ts";
 

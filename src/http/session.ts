@@ -1,7 +1,11 @@
 /** The session of one CLI: MCP server, transport, event stream and expiry. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
-import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
+import {
+  isJSONRPCRequest,
+  type RequestId,
+  SUPPORTED_PROTOCOL_VERSIONS,
+} from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
 import { BoundedEventStore } from "./event-store.ts";
@@ -55,6 +59,9 @@ export interface ConnectionOptions {
   ended(): void;
 }
 
+/** JSON-RPC error code for a cancelled request, as in the language server protocol. */
+const REQUEST_CANCELLED = -32_800;
+
 export async function createConnection(options: ConnectionOptions): Promise<Connection> {
   const { info, server, grace, log } = options;
   const store = new BoundedEventStore();
@@ -63,6 +70,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
+  /** For each request, all requests of its POST, while the response is open. More than one only in a batch. */
+  const posted = new Map<RequestId, readonly RequestId[]>();
 
   // Without its event store: an answer that has event ids makes the client's SDK fetch a stream once more after it.
   const transport = new WebStandardStreamableHTTPServerTransport({
@@ -98,13 +107,34 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
 
   /** Lets the SDK answer. The session stays alive until the response closes, which may itself be a stream. */
   async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
+    const ids = [body].flat().flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
+    for (const id of ids) posted.set(id, ids);
     requests += 1;
     touch();
-    onceClosed(reply.raw, () => {
-      requests -= 1;
-      touch();
-    });
-    return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
+    try {
+      return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
+    } finally {
+      // After the SDK has the requests: the client may have gone before.
+      onceClosed(reply.raw, () => {
+        requests -= 1;
+        touch();
+        if (!reply.raw.writableFinished) ids.forEach(cancel);
+        for (const id of ids) posted.delete(id);
+      });
+    }
+  }
+
+  /** Cancels a request whose answer the client cannot receive any more. */
+  function cancel(requestId: RequestId): void {
+    transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  }
+
+  /** Ends the response of a cancelled request, which the SDK neither answers nor ends. */
+  function endCancelled(id: RequestId): void {
+    if (posted.get(id)?.length === 1) transport.closeSSEStream(id);
+    // Makes the SDK forget the request. Sends something only in a batch, whose other answers may be due.
+    const error = { code: REQUEST_CANCELLED, message: "Request cancelled" };
+    transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});
   }
 
   async function openStream(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
@@ -155,6 +185,13 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   };
   options.register(connection);
   await server.connect(transport);
+  const receive = transport.onmessage;
+  transport.onmessage = (message, extra) => {
+    receive?.(message, extra);
+    if (!("method" in message) || message.method !== "notifications/cancelled") return;
+    const id = message.params?.["requestId"];
+    if (typeof id === "string" || typeof id === "number") endCancelled(id);
+  };
   touch();
   return connection;
 }

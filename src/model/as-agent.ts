@@ -11,8 +11,8 @@ export interface Following {
   listener(event: AgentEvent): Promise<void>;
   /** Whether the user reviews every edit of this CLI's. */
   isGated(cli: string): boolean;
-  /** Shows what this CLI would make of a file, and writes what the user accepts. */
-  propose(cli: string, path: string, content: string): Promise<ReviewOutcome>;
+  /** Shows what this CLI would make of a file, and writes what the user accepts. The signal closes the review. */
+  propose(cli: string, path: string, content: string, signal: AbortSignal): Promise<ReviewOutcome>;
   readonly userFiles: UserFiles;
 }
 
@@ -30,7 +30,7 @@ export interface Editing {
 let calls = 0;
 
 /** Each call is an agent of its own: what one ends, another one may just have begun. */
-export function editsAs({ credential, id }: SessionInfo, following: Following): Editing {
+export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
   const { listener, isGated, propose, userFiles } = following;
   calls += 1;
   const agent: Agent = { cli: credential, session: `neovim ${id} ${calls}`, cwd: "/" };
@@ -38,7 +38,7 @@ export function editsAs({ credential, id }: SessionInfo, following: Following): 
     get isGated() {
       return isGated(credential);
     },
-    propose: (path, content) => propose(credential, path, content),
+    propose: (path, content) => propose(credential, path, content, signal),
     async write(path, before, after) {
       const expected = { kind: "known" as const, text: before.toString("latin1"), version: "in its buffer" };
       await userFiles.replace(await realPath(path), expected, { text: after.toString("latin1") });

@@ -1,4 +1,4 @@
-/** Questions to Neovim: a call with an id, and the event that answers it. */
+/** Asks Neovim: each question is a call with an id, and an event with the same id brings the answer. */
 
 import { Refusal } from "../base/refusal.ts";
 import type { EventPayload } from "../contract/neovim.ts";
@@ -6,62 +6,81 @@ import { type AnswerTo, answers, type QuestionName, type Questions } from "../co
 import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
-/** Neovim keeps the time that a question names; this much later it is taken for one that waits itself (milliseconds). */
-const MARGIN = 1_000;
+/** Neovim keeps the timeout of a question. If it is this late, it is waiting itself, for instance at a prompt. */
+const MARGIN_MS = 1_000;
+
+/** These questions change a buffer and its file: their answers are awaited also after a cancellation. */
+const WRITING: readonly QuestionName[] = ["apply_edit", "finish_edit", "tell_written"];
 
 export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) => Promise<AnswerTo<N>>;
 
 export interface Asking {
-  /** @throws {Refusal} with the reason why there is no answer */
-  ask: Ask;
+  /**
+   * @param signal ends the question, unless it writes
+   * @throws {Refusal} with the reason why there is no answer
+   */
+  ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
   /** What the user lets the model see now. @throws {Refusal} like `ask` */
-  consent(): Promise<Consent>;
+  consent(signal: AbortSignal): Promise<Consent>;
   answered(answer: EventPayload<"answered">): void;
-  /** Whoever still waits is told. May run twice. */
+  /** Ends all questions. May run twice. */
   close(): void;
+}
+
+/** When to stop waiting for an answer. */
+interface Limits {
+  /** Milliseconds. */
+  timeout: number;
+  signal: AbortSignal;
 }
 
 /** @param timeout of questions that name none (milliseconds) */
 export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
-  const waiting = new Map<number, (answer: Omit<EventPayload<"answered">, "id">) => void>();
+  const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
   let last = 0;
 
-  /** @param begin sends what is answered under the id, or answers by itself */
-  function wait(limit: number, begin: (id: number) => Promise<unknown>): Promise<unknown> {
+  /**
+   * @param begin asks under this id, or settles it
+   * @param limits absent if the answer must be awaited
+   */
+  function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {
     const id = ++last;
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => {
-        waiting.get(id)?.({ error: "Neovim does not answer: it may be waiting for the user at a prompt" });
-      }, limit + MARGIN);
-      waiting.set(id, ({ result, error }) => {
-        clearTimeout(late);
+      limits?.signal.throwIfAborted();
+      const cancel = () => waiting.get(id)?.(limits?.signal.reason);
+      const late = () =>
+        waiting.get(id)?.(new Refusal("Neovim does not answer: it may be waiting for the user at a prompt"));
+      const timer = limits && setTimeout(late, limits.timeout + MARGIN_MS);
+      limits?.signal.addEventListener("abort", cancel);
+      waiting.set(id, (problem, result) => {
+        clearTimeout(timer);
+        limits?.signal.removeEventListener("abort", cancel);
         waiting.delete(id);
-        if (error === undefined) resolve(result);
-        else reject(new Refusal(error));
+        if (problem === undefined) resolve(result);
+        else reject(problem);
       });
       begin(id).catch((error: unknown) => {
-        waiting.get(id)?.({
-          error: error instanceof Refusal ? error.message : "Neovim is not there any more",
-        });
+        waiting.get(id)?.(error instanceof Refusal ? error : new Refusal("Neovim is not running any more"));
       });
     });
   }
 
   return {
-    async ask(question, params) {
-      const limit = "timeout" in params ? params.timeout : timeout;
-      const answer = await wait(limit, (id) => bridge.call("ask", { id, question, params }));
+    async ask(question, params, signal) {
+      const limits = { timeout: "timeout" in params ? params.timeout : timeout, signal };
+      const begin = (id: number) => bridge.call("ask", { id, question, params });
+      const answer = await wait(begin, WRITING.includes(question) ? undefined : limits);
       return answers[question].parse(answer) as AnswerTo<typeof question>;
     },
-    async consent() {
-      const begin = async (id: number) => waiting.get(id)?.({ result: await bridge.call("consent", {}) });
-      return Consent.parse(await wait(timeout, begin));
+    async consent(signal) {
+      const begin = async (id: number) => waiting.get(id)?.(undefined, await bridge.call("consent", {}));
+      return Consent.parse(await wait(begin, { timeout, signal }));
     },
-    answered({ id, ...answer }) {
-      waiting.get(id)?.(answer);
+    answered({ id, result, error }) {
+      waiting.get(id)?.(error === undefined ? undefined : new Refusal(error), result);
     },
     close() {
-      for (const settle of [...waiting.values()]) settle({ error: "the bridge was stopped" });
+      for (const settle of [...waiting.values()]) settle(new Refusal("the bridge was stopped"));
     },
   };
 }

@@ -64,8 +64,8 @@ export function registerPrompts(server: McpServer, own: Boot["prompts"], read: R
   const prompts: Record<string, Prompt> = { ...OWN, ...own };
   for (const [name, prompt] of Object.entries(prompts)) {
     const { description } = prompt;
-    server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }) =>
-      read(`prompt ${name}`, async (scene) => ({
+    server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }, caller) =>
+      read(`prompt ${name}`, caller, async (scene) => ({
         // Of several messages CLIs take the first only.
         messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, scene) } }],
       })),

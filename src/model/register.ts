@@ -53,8 +53,10 @@ export function register(
   subscribed = () => {},
 ): ReadonlySet<string> {
   for (const tool of TOOLS.filter(({ name }) => choice.offered?.includes(name) ?? true)) {
-    tool.register(server, (act) =>
-      orReason(callTool(`tool ${tool.name}`, async (scene) => resultOf(await act(scene), scene.workspace))),
+    tool.register(server, (caller, act) =>
+      orReason(
+        callTool(`tool ${tool.name}`, caller, async (scene) => resultOf(await act(scene), scene.workspace)),
+      ),
     );
   }
   registerPrompts(server, choice.prompts, read);

@@ -3,6 +3,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
 import { count } from "./format.ts";
+import type { Caller } from "./progress.ts";
 import type { Answer, Scene } from "./tool.ts";
 import { describeSelection, listBuffers, readBuffer } from "./tools/buffers.ts";
 import { describe, everywhere, openPaths } from "./tools/diagnostics.ts";
@@ -59,7 +60,7 @@ const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
 /** Runs in a scene, and fails as MCP wants it. */
-export type Read = <T>(name: string, run: (scene: Scene) => Promise<T>) => Promise<T>;
+export type Read = <T>(name: string, caller: Caller, run: (scene: Scene) => Promise<T>) => Promise<T>;
 
 /** @returns the URIs to which a client has subscribed, as they change, which is told to `subscribed` */
 export function registerResources(
@@ -71,14 +72,14 @@ export function registerResources(
   const mimeType = "text/plain";
   for (const { name, title, description, read: describe } of RESOURCES) {
     const uri = SCHEME + name;
-    server.registerResource(name, uri, { title, description, mimeType }, async () => {
-      const { text } = await read(uri, describe);
+    server.registerResource(name, uri, { title, description, mimeType }, async (_, caller) => {
+      const { text } = await read(uri, caller, describe);
       return { contents: [{ uri, mimeType, text }] };
     });
   }
   const template = new sdk.ResourceTemplate(`${BUFFER}{+path}`, {
-    list: () =>
-      read("resources/list", async (scene) => ({
+    list: (caller) =>
+      read("resources/list", caller, async (scene) => ({
         resources: (await openPaths(scene)).map((path) => {
           const name = scene.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
@@ -87,8 +88,8 @@ export function registerResources(
       })).catch(() => ({ resources: [] })),
   });
   const title = { title: "An open file", description: "Its text as it is in the editor", mimeType };
-  server.registerResource("buffer", template, title, async ({ href }) => {
-    const answer = await read(href, (scene) => readBuffer({ path: pathOf(href) }, scene));
+  server.registerResource("buffer", template, title, async ({ href }, _, caller) => {
+    const answer = await read(href, caller, (scene) => readBuffer({ path: pathOf(href) }, scene));
     return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
   });
   return followSubscriptions(server, sdk, subscribed);

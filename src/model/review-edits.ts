@@ -25,10 +25,11 @@ const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcom
 export async function reviewEdits(
   files: readonly FileEdits[],
   encoding: string,
-  { ask, editing, workspace }: Pick<Scene, "ask" | "editing" | "workspace">,
+  { ask, editing, waitsFor, workspace }: Pick<Scene, "ask" | "editing" | "waitsFor" | "workspace">,
   patience = PATIENCE,
 ): Promise<Answer> {
   const { texts } = await ask("preview_edits", { files, encoding, isReview: true });
+  waitsFor("the user's decision");
   const late = new AbortController();
   const end = delay(patience, "open" as const, { signal: late.signal, ref: false }).catch(
     () => "open" as const,

@@ -10,6 +10,7 @@ import { createFiles } from "../sharing/files.ts";
 import { editsAs, type Following } from "./as-agent.ts";
 import { createAsking } from "./ask.ts";
 import { createNews } from "./news.ts";
+import { type Caller, type Progress, startProgress } from "./progress.ts";
 import { register } from "./register.ts";
 import type { Read } from "./resources.ts";
 import type { Scene } from "./tool.ts";
@@ -49,35 +50,61 @@ export function createEditorServer({
   });
   let calls = 0;
 
+  async function sceneOf(info: SessionInfo, { signal }: Caller, { waitsFor }: Progress): Promise<Scene> {
+    waitsFor("Neovim");
+    return {
+      signal,
+      limits,
+      workspace: openWorkspace(await asking.consent(signal), files),
+      editing: editsAs(info, following, signal),
+      waitsFor,
+      ask(question, params) {
+        waitsFor("timeout" in params ? "language servers" : "Neovim");
+        return asking.ask(question, params, signal);
+      },
+    };
+  }
+
   /**
-   * Runs what a client has asked for.
-   * @throws {Refusal} and nothing else: what went wrong inside is the log's, not the model's
+   * Answers a request of a client.
+   * @throws {Refusal} and nothing else: internal errors are only logged
    */
-  async function run<T>(what: string, info: SessionInfo, act: (scene: Scene) => Promise<T>): Promise<T> {
+  async function run<T>(
+    what: string,
+    info: SessionInfo,
+    caller: Caller,
+    act: (scene: Scene) => Promise<T>,
+  ): Promise<T> {
     const from = `${info.credential} ${info.id.slice(0, 8)}`;
     const started = performance.now();
+    const progress = startProgress(caller);
     try {
-      const workspace = openWorkspace(await asking.consent(), files);
-      const result = await act({ ask: asking.ask, limits, workspace, editing: editsAs(info, following) });
+      const result = await act(await sceneOf(info, caller, progress));
       log.info(`${what} for ${from}: ${Math.round(performance.now() - started)} ms`);
       return result;
     } catch (error) {
+      if (caller.signal.aborted) {
+        log.info(`${what} for ${from} was cancelled`);
+        throw new Refusal("cancelled");
+      }
       if (error instanceof Refusal) {
         log.info(`${what} for ${from} was refused:`, error.message);
         throw error;
       }
       log.error(`${what} for ${from} failed:`, error);
       throw new Refusal("Neovim failed to answer; :GeminiLog in it has why");
+    } finally {
+      progress.end();
     }
   }
 
   function created(server: McpServer, session: Session, sdk: Sdk): void {
     const choice = { offered: boot.tools.offered, prompts: boot.prompts };
-    const read: Read = (what, act) => run(what, session.info, act);
-    const callTool: Read = (what, act) => {
+    const read: Read = (what, caller, act) => run(what, session.info, caller, act);
+    const callTool: Read = (what, caller, act) => {
       calls += 1;
       called(calls);
-      return read(what, act);
+      return read(what, caller, act);
     };
     news.follow(session, register(server, sdk, choice, { read, callTool }, news.listeners));
   }

@@ -4,6 +4,7 @@ import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/
 import * as z from "zod";
 import type { Editing } from "./as-agent.ts";
 import type { Ask } from "./ask.ts";
+import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
 /** How much of what there is goes into an answer. */
@@ -22,6 +23,10 @@ export interface Scene {
   workspace: Workspace;
   limits: Limits;
   editing: Editing;
+  /** Aborted when the client cancels the call or is gone. */
+  signal: AbortSignal;
+  /** Notes what the client is told if the call takes long. */
+  waitsFor(what: string): void;
 }
 
 export interface Answer {
@@ -45,7 +50,7 @@ export interface Definition<S extends z.ZodRawShape> {
 }
 
 /** Runs a tool in a scene. @returns what goes to the client, also when it fails */
-export type Perform = (run: (scene: Scene) => Promise<Answer>) => Promise<CallToolResult>;
+export type Perform = (caller: Caller, run: (scene: Scene) => Promise<Answer>) => Promise<CallToolResult>;
 
 export interface Tool {
   readonly name: string;
@@ -67,7 +72,7 @@ export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): 
       server.registerTool(
         name,
         { title, description, inputSchema, annotations: { openWorldHint: false, ...annotations } },
-        (args: unknown) => perform((scene) => run(input.parse(args), scene)),
+        (args: unknown, caller) => perform(caller, (scene) => run(input.parse(args), scene)),
       );
     },
   };

@@ -62,7 +62,7 @@ export async function applyEdits(
   { encoding }: Pick<Server, "encoding">,
   scene: Scene,
 ): Promise<Answer> {
-  const { ask, workspace, editing } = scene;
+  const { ask, workspace, editing, signal } = scene;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
   if (editing.isGated) return reviewEdits(files, encoding, scene);
   // All files are looked at before the first is changed.
@@ -72,7 +72,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        await applyTo(file, encoding, scene);
+        // Once a file is written, the others follow: half of the edits would be worse than all of them.
+        await applyTo(file, encoding, scene, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
         if (error instanceof Refusal) return error.message;
@@ -95,12 +96,24 @@ export async function applyEdits(
   };
 }
 
-/** Edits the buffer and writes the file, or neither. @throws {Refusal} */
-async function applyTo(file: FileEdits, encoding: string, { ask, editing }: Scene): Promise<void> {
+/**
+ * Edits the buffer and writes the file, or neither.
+ * @param signal prevents both
+ * @throws {Refusal}
+ */
+async function applyTo(
+  file: FileEdits,
+  encoding: string,
+  { ask, editing }: Scene,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   const { path } = file;
+  signal?.throwIfAborted();
   const { tick, before, after } = await ask("apply_edit", { file, encoding });
   let written = false;
   try {
+    // Neovim may have waited long until it could edit the buffer.
+    signal?.throwIfAborted();
     await editing.write(path, Buffer.from(before, "base64"), Buffer.from(after, "base64"));
     written = true;
   } finally {

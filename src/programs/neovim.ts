@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { answerAlone, type Message, type Offer, type Request } from "./neovim/alone.ts";
+import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/alone.ts";
 import { createUpstream } from "./neovim/upstream.ts";
 
 function readOffer(): Offer {
@@ -18,6 +18,8 @@ function send(message: Message): void {
 }
 
 let offer: Offer | undefined;
+/** Ids of the requests whose answers are awaited. Clients treat the answer to a cancelled request as an error. */
+const awaited = new Set<unknown>();
 const upstream = createUpstream(send);
 
 async function answer(request: Request): Promise<void> {
@@ -28,7 +30,10 @@ async function answer(request: Request): Promise<void> {
     return send(answerAlone(request, offer));
   }
   if (method === "ping") return send({ jsonrpc: "2.0", id: request.id, result: {} });
-  send((await upstream.ask(request)) ?? answerAlone(request, offer));
+  awaited.add(request.id);
+  const isAwaited = () => awaited.has(request.id);
+  const message = (await upstream.ask(request, isAwaited)) ?? answerAlone(request, offer);
+  if (awaited.delete(request.id)) send(message);
 }
 
 function receive(line: string): void {
@@ -38,7 +43,10 @@ function receive(line: string): void {
     send({ jsonrpc: "2.0", id: null, error: { code: -32700, message: "Parse error" } });
   else if (typeof method === "string" && (typeof id === "string" || typeof id === "number"))
     void answer({ ...message, id, method });
-  else void upstream.tell(message);
+  else {
+    if (method === "notifications/cancelled") awaited.delete(property(message.params, "requestId"));
+    void upstream.tell(message);
+  }
 }
 
 function parse(line: string): Message | undefined {

@@ -1,4 +1,4 @@
-/** Takes each review from `openDiff` to its outcome. Only this file changes the state of a review. */
+/** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
@@ -28,37 +28,38 @@ import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import type { DiffTools } from "./tools.ts";
 
-/** Session id of reviews that the bridge opens itself. */
+/** The session of reviews that this bridge opens by itself. */
 const OWN = "";
 
-/** Timeout for reading the file before `openDiff` is answered (milliseconds). */
-const READ_TIMEOUT_MS = 1_000;
+/** So long an answer waits for what the disk holds; a disk that hangs must not hold it up (milliseconds). */
+const DISK_PATIENCE = 1_000;
 
 export interface Reviews {
-  /** Returns the tools of a session. */
+  /** What the tools do for this session. */
   tools(session: Session): DiffTools;
   /**
-   * Opens a review without a waiting CLI. The host writes the accepted text.
-   * @returns the outcome, when the user has decided
-   * @throws {Refusal} if the review cannot be shown
+   * Opens a review of an edit that the bridge makes: what the user accepts is written here.
+   * @param signal closes the review, unless another proposal has replaced this one
+   * @returns the outcome of the review
+   * @throws {Refusal} if it cannot be shown
    */
-  propose(cli: string, filePath: string, newContent: string): Promise<ReviewOutcome>;
-  /** Closes the reviews of an ended session. */
+  propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
+  /** Closes the reviews of a session that is gone. */
   abandon(session: Session): void;
-  /** Continues the reviews of an earlier host, after Lua has sent their decisions. */
+  /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
   resume(): void;
-  /** Stops watching files. May run twice. */
+  /** Stops looking at the disk. May run twice. */
   close(): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
-/** Names of a client and its CLI in messages. */
+/** What messages call a client, and its CLI. */
 interface Names {
   client: string;
   label: string;
 }
 
-/** Records reviews in the history. */
+/** What the history keeps of a review. */
 export interface ReviewHistory {
   /** A review shows a proposal. @param original the file on disk at that moment */
   proposed(
@@ -74,8 +75,8 @@ export interface ReviewHistory {
   closed(id: number): void;
 }
 
-/** Wraps the promise, because `await` on a function that returns it would wait for the outcome, too. */
-type Shown = { outcome: Promise<ReviewOutcome> };
+/** A review that is shown. The outcome is in an object, so that nobody awaits it together with `show`. */
+type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
 export interface ReviewsOptions {
   bridge: Bridge;
@@ -86,17 +87,17 @@ export interface ReviewsOptions {
     /** @param cli the name of a profile */
     labelOf(cli: string): string;
   };
-  /** Highest review id in use. */
+  /** The highest review id that is taken. */
   lastId: number;
-  /** Reviews of an earlier host. */
+  /** Reviews of a host before this one. */
   earlier: readonly ReviewInfo[];
-  /** Called when the user has decided on a review of this session. */
+  /** The user has decided on a review of this session's. */
   decided: (sessionId: string, accepted: boolean) => void;
-  /** Stores the open reviews for a later host. Called when they have changed. */
+  /** Told of the reviews that have not ended, for a later host, whenever they are others. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called with the text that the user has accepted, here or in the CLI's prompt, in the tick in which the CLI is told:
-   * hashes of plain texts.
+   * Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain
+   * texts.
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -116,7 +117,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   });
 
   let remembered = table.infos();
-  /** Avoids a message to the editor if nothing has changed. */
+  /** Each time costs the editor a message. */
   function remember(): void {
     const all = table.infos();
     if (!isDeepStrictEqual(all, remembered)) options.remember(all);
@@ -131,7 +132,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Sends the user's decision to the session, or writes the file. @param event undefined for a rejection */
+  /** Takes the user's decision to the session that asked, or carries it out. @param event nothing for a rejection */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
     const review = table.get(id);
     if (!review) {
@@ -146,7 +147,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isOwn = sessionId === OWN;
     const delivery = isOwn ? undefined : session?.deliver(encodeDecision(filePath, content));
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
-    // Before the CLI can react to the decision.
+    // While it leaves, and before anything can come that it leads to.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
@@ -158,18 +159,18 @@ export function createReviews(options: ReviewsOptions): Reviews {
     settle(id, delivered, filePath, problem);
   }
 
-  /** Returns the accepted text. Neovim sends the id of an unedited text instead of the text. */
+  /** The accepted text. An unedited one stays in the host: Neovim names it by its id instead of sending it back. */
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // The text was just being replaced, or an earlier host has it.
+    // Another text was about to replace it, or it is known to a host before this one.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
   /**
-   * Writes the accepted text of a review without a waiting CLI.
+   * Writes what the user accepted of a review for which no CLI waits.
    * @param version of the file when the user accepted
-   * @returns the reason if the text was not written
+   * @returns why the text was not written
    */
   async function write(
     filePath: string,
@@ -190,7 +191,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Shows the user's edits as a new review if the CLI has written the proposal without them. */
+  /** Shows the user's edits as a change of their own when the CLI has written the proposal without them. */
   async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
     if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
       return;
@@ -207,10 +208,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Closes a review without an outcome. If the user has just decided, Lua refuses to close it, and the decision, which
-   * arrives before the refusal, continues.
+   * Closes a review without an outcome. A decision of the user's that is on its way comes before Lua's refusal to close,
+   * and takes the review over.
    */
-  async function close(review: Review, reason: "cli" | "disconnected" | "written"): Promise<string> {
+  async function close(
+    review: Review,
+    reason: "cancelled" | "cli" | "disconnected" | "written",
+  ): Promise<string> {
     move(review, "closing");
     try {
       const { content } = await bridge.call("diff_close", { id: review.id, reason });
@@ -219,37 +223,44 @@ export function createReviews(options: ReviewsOptions): Reviews {
       review.tell?.(reason === "written" ? "accepted" : "closed");
       return content;
     } catch (error) {
-      if (review.state === "closing") move(review, reason === "disconnected" ? "closed" : "open");
+      const isAbandoned = reason === "cancelled" || reason === "disconnected";
+      if (review.state === "closing") move(review, isAbandoned ? "closed" : "open");
       throw error;
     }
+  }
+
+  /** Closes a review that nobody waits for any more, if the user has not decided. */
+  function abandon(review: Review, reason: "cancelled" | "disconnected"): void {
+    if (review.state !== "open") return;
+    close(review, reason).catch((error: unknown) => log.info(`review ${review.id} was not closed:`, error));
   }
 
   async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
     const earlier = table.find(sessionId, filePath);
     const review = earlier ?? table.add(sessionId, filePath, names.label);
     const outcome = setText(review, newContent);
-    // Store the review before it is shown, so that after a crash the next host knows it.
+    // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
     if (!earlier) move(review, "open");
     const textId = review.text?.id ?? "";
     const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
-    const original = setImmediate(filePath).then(readDiskText); // while Neovim shows the review
+    const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
     try {
       await shown;
-      // The file must be read before the client is answered and can change it.
-      await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
+      // What the client does to the file after its answer is a change.
+      await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
     } catch (error) {
-      // Meanwhile, the user has decided on the earlier text.
+      // The user was quicker, and decided on the earlier text.
       if (earlier && review.state !== "open" && (sessionId === OWN || sessions.get(sessionId)))
         return show(sessionId, filePath, newContent, names);
-      // If the text could not be replaced, the earlier review stays.
+      // A text that could not be replaced leaves the review as it was.
       if (!earlier) move(review, "closed");
       review.tell?.("closed");
       throw error;
     }
     if (review.state === "open") void staleness.begin(review, original, newContent);
-    return { outcome };
+    return { review, outcome };
   }
 
   return {
@@ -261,24 +272,26 @@ export function createReviews(options: ReviewsOptions): Reviews {
         const review = table.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
         const content = await close(review, "cli");
-        // The CLI writes either text, or none: it may drop the edits.
+        // Or dropped, when nobody writes it. A CLI may pass over the edits.
         const proposed = review.baseline ? [review.baseline.proposed] : [];
         options.agreed(filePath, [hashOfPlain(content), ...proposed]);
         void recover(review, content);
         return content;
       },
     }),
-    async propose(cli, filePath, newContent) {
+    async propose(cli, filePath, newContent, signal) {
       const label = options.clients.labelOf(cli);
-      return (await show(OWN, filePath, newContent, { client: label, label })).outcome;
+      const { review, outcome } = await show(OWN, filePath, newContent, { client: label, label });
+      const { text } = review;
+      const cancel = () => {
+        if (review.text === text) abandon(review, "cancelled");
+      };
+      if (signal.aborted) cancel();
+      else signal.addEventListener("abort", cancel);
+      return outcome;
     },
     abandon(session) {
-      for (const review of table.all()) {
-        if (review.sessionId !== session.id || review.state !== "open") continue;
-        close(review, "disconnected").catch((error: unknown) =>
-          log.info(`review ${review.id} was not closed:`, error),
-        );
-      }
+      for (const review of table.all()) if (review.sessionId === session.id) abandon(review, "disconnected");
     },
     resume() {
       for (const review of table.all()) if (review.state === "open") staleness.resume(review);

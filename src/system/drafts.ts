@@ -1,7 +1,4 @@
-/**
- * Tracks drafts: files with new content, beside the file that they will replace. A note of each draft lets a later host
- * remove the drafts that a crash has left.
- */
+/** Drafts of files: they lie beside a file until they take its place, and a later host removes those of a crash. */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
@@ -11,25 +8,25 @@ import { isAlive } from "./processes.ts";
 
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
-/** Maximum length of the file's name in the draft's name, which may have 255 bytes (UTF-16 units). */
+/** So much of a file's name is in its draft's: a name has 255 bytes at most (UTF-16 units). */
 const MAX_NAME = 50;
 
 export interface Drafts {
-  /** Must be called before the draft is created. */
+  /** To be called before a draft is made. */
   begin(draft: string): void;
-  /** Must be called when the draft is gone. */
+  /** The draft is not there any more. */
   end(draft: string): void;
-  /** Removes the drafts of processes that have ended. */
+  /** Removes the drafts of processes that are gone. */
   removeLeft(): Promise<void>;
 }
 
-/** Returns a new path for a draft of a file. */
+/** A new name beside a file. */
 export function draftOf(path: string): string {
   const name = basename(path).slice(0, MAX_NAME);
   return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);
 }
 
-/** @param directory for the notes; only the user may write to it */
+/** @param directory where the drafts are noted: one that only the user may change */
 export function createDrafts(directory: string): Drafts {
   const noteOf = (draft: string) =>
     join(directory, `${process.pid}${/\.[0-9a-f]{12}(?=\.gemini-bridge$)/.exec(draft)?.[0]}`);

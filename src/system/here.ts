@@ -1,9 +1,9 @@
-/** Selects the implementation for this operating system. */
+/** The system that this runs on. */
 import { linux } from "./linux.ts";
 import { macos } from "./macos.ts";
 import type { System } from "./system.ts";
 
-/** @returns the implementation of macOS for any other Unix */
+/** @returns for a system that is none of these, the one that asks programs of every Unix */
 export function systemOf(platform: NodeJS.Platform): System {
   return platform === "linux" ? linux : macos;
 }

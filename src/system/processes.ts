@@ -1,11 +1,11 @@
-/** Finds processes in the process table. */
+/** The processes of this machine. */
 import { basename } from "node:path";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
- * Finds the processes that run a program, directly or as a script in Node. If a process has started itself again, as
- * Gemini CLI does, only the first one is returned.
- * @param program its command line, and the npm package that contains its scripts
+ * The processes that run a program, themselves or as a script of Node's. Of one that started itself anew, as Gemini
+ * CLI does, only the first.
+ * @param program its command line, and the npm package whose scripts run it
  */
 export function processesOf(
   table: ProcessTable,
@@ -27,19 +27,19 @@ function isNode(program: string): boolean {
   return /^node(js)?$/.test(basename(program));
 }
 
-/** Whether a file belongs to an npm package itself, not to one of its dependencies. */
+/** Whether a file belongs to an npm package itself, and not to one that it depends on. */
 function isIn(name: string, file: string): boolean {
   const [, rest] = `/${file}`.split(`/node_modules/${name}/`);
   return rest !== undefined && !rest.includes("node_modules/");
 }
 
-/** Returns a process and all its descendants. */
+/** A process and all below it. */
 export function familyOf(table: ProcessTable, pid: number): number[] {
   const children = [...table.values()].filter(({ parent }) => parent === pid);
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process exists, of any user. */
+/** Whether a process exists, of whichever user. */
 export function isAlive(pid: number): boolean {
   if (pid <= 0) return false;
   try {

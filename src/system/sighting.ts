@@ -1,4 +1,4 @@
-/** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
+/** What a path holds at one moment: nothing, exact bytes, or something that is not known. */
 import {
   closeSync,
   constants,
@@ -16,16 +16,16 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./version.ts";
 
-/** Maximum size of a file that is read (bytes). */
+/** The bytes of a longer file are not read. */
 export const MAX_FILE = 8 * 1024 * 1024;
 
-/** Maximum size of a file that is read synchronously (bytes). */
-const MAX_SYNC_SIZE = 1024 * 1024;
+/** Other threads read a longer file, so that the host is there for others (bytes). */
+const MAX_AT_ONCE = 1024 * 1024;
 
-/** Resolution of the clock for file times (milliseconds). */
+/** The clock by which files get their times may be this much behind (ms). */
 export const CLOCK_TICK_MS = 20;
 
-/** Mode and owner of a file. */
+/** What a file has beside its bytes. */
 export interface Metadata {
   /** Permission bits. */
   readonly mode: number;
@@ -37,40 +37,40 @@ export interface Metadata {
 export type Content =
   | { readonly kind: "absent" }
   | { readonly kind: "known"; readonly text: string }
-  /** The bytes are unknown for this reason, the end of a sentence. */
+  /** There is something, and the end of a sentence says why its bytes are not known. */
   | { readonly kind: "unknown"; readonly reason: string };
 
 export type Sighting = Content & {
   readonly metadata?: Metadata | undefined;
-  /** Equal as long as the file does not change. */
+  /** As long as it is the same, so is the file. */
   readonly version: string;
-  /** Time of the last change (Unix milliseconds). */
+  /** When that began (Unix milliseconds). */
   readonly since?: number | undefined;
 };
 
 export const ABSENT: Sighting = { kind: "absent", version: "ENOENT" };
 
-/** Whether a system error means that the file does not exist. */
+/** Whether an error of the system's says that there is nothing. */
 export function isAbsent(code: string): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
 export const TOO_LONG = "the file is too long";
-export const NOT_REGULAR = "it is not a regular file that can be read";
+export const NOT_REGULAR = "it is no regular file that can be read";
 
 export function unknown(reason: string, version = "unknown"): Sighting {
   return { kind: "unknown", reason, version };
 }
 
-/** Time without changes after which a write counts as complete (milliseconds). Many writers truncate the file first. */
+/** Whoever writes a file empties it before, or takes it away: it must be as it is for so long (ms). */
 const STILL_MS = 30;
 const MAX_WAITS = 10;
 
-/** Opens a FIFO without waiting. Refuses a symbolic link, because the path is a real one. */
+/** A FIFO is not waited for, a link not followed: the path is a real one. */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * Resolves the symbolic links of a path, also if the file does not exist.
+ * The path without links, also of what is not there (yet).
  * @param path absolute
  */
 export async function realPath(path: string): Promise<string> {
@@ -93,20 +93,20 @@ function realNow(path: string): string | undefined {
 }
 
 /**
- * Reads the state of a path. A small local file is read synchronously, before an agent can continue.
+ * Sees what is at a path: in the tick in which it is asked, if it is local and short, as an agent may go on meanwhile.
  * @param path a {@link realPath}
  */
 export async function see(path: string): Promise<Sighting> {
   return (disk.moment().isOnNetwork(path) ? undefined : seeNow(path)) ?? disk.run(path, () => seeLater(path));
 }
 
-/** @returns undefined for a large file */
+/** @returns nothing for what takes too long */
 function seeNow(path: string): Sighting | undefined {
   try {
     const file = openSync(path, READ_FLAGS);
     try {
       const found = fstatSync(file);
-      return unread(found) ?? (found.size > MAX_SYNC_SIZE ? undefined : knownOf(readFileSync(file), found));
+      return unread(found) ?? (found.size > MAX_AT_ONCE ? undefined : knownOf(readFileSync(file), found));
     } finally {
       closeSync(file);
     }
@@ -129,7 +129,7 @@ async function seeLater(path: string): Promise<Sighting> {
   }
 }
 
-/** Returns the state of a path that cannot be opened, such as a symbolic link. */
+/** Of what cannot be opened the path itself may tell its version, such as of a link. */
 function unreadable(path: string, code: string): Sighting {
   if (isAbsent(code)) return ABSENT;
   try {
@@ -150,7 +150,7 @@ function knownOf(bytes: Buffer, found: Stats): Sighting {
 }
 
 /**
- * Reads the state of a path that may be being written, when the write is complete.
+ * Sees what somebody may be about to write, when they have written it.
  * @param path a {@link realPath}
  */
 export async function seeStill(path: string): Promise<Sighting> {
@@ -158,13 +158,13 @@ export async function seeStill(path: string): Promise<Sighting> {
   for (let waits = 0; ; waits += 1) {
     const found = await see(path);
     const age = Date.now() - (found.since ?? start);
-    // The clock of another machine may be ahead.
+    // A clock that is ahead is that of another machine.
     if (age >= STILL_MS || age < 0 || waits === MAX_WAITS) return found;
     await delay(STILL_MS - age);
   }
 }
 
-/** Reads the {@link Sighting.version} of a path without following links. Never rejects. */
+/** The {@link Sighting.version} of what is at a path, links not followed. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
   try {
     const found = disk.moment().isOnNetwork(path)
@@ -180,13 +180,13 @@ export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid
   return { mode: mode & 0o7777, uid, gid };
 }
 
-/** Returns the low 32 bits of a file's inode, which stays the same when the file is renamed. */
+/** The low 32 bits of a file's number, which it keeps when it gets another name. */
 export function inodeOf(found: Pick<Stats, "ino"> | Sighting): number {
   const inode = "ino" in found ? found.ino : Number.parseInt(found.version, 10);
   return inode % 2 ** 32;
 }
 
-/** Returns the version, metadata and time of a file. */
+/** What is known of a file without its bytes. */
 export function factsOf(found: Stats): Pick<Sighting, "version" | "metadata" | "since"> {
   return { version: versionOf(found), metadata: metadataOf(found), since: found.ctimeMs };
 }

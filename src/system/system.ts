@@ -1,68 +1,68 @@
-/** Interface of the differences between operating systems. Other code uses `here`. */
+/** What differs between operating systems. The rest of src asks `here` and knows none of them. */
 
-/** Environment variables of a process. An empty one counts as not set. */
+/** Of a process's environment; what is empty counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** Seconds since its start. */
+  /** How long it has been running. */
   readonly seconds: number;
-  /** Command line, with the arguments separated by blanks. */
+  /** Its command line, the arguments separated by blanks. */
   readonly command: string;
 }
 
-/** All processes at one moment, by id. */
+/** All processes of one moment, by their ids. */
 export type ProcessTable = ReadonlyMap<number, Process>;
 
-/** The ports of a TCP connection, seen from its process. */
+/** The ports at both ends of a TCP connection, seen from the process whose it is. */
 export interface Connection {
   own: number;
   remote: number;
 }
 
-/** Mount points (absolute paths), with whether they are network drives. */
+/** Whether what is mounted is a network, by its absolute path. */
 export type MountTable = ReadonlyMap<string, boolean>;
 
 export interface System {
-  /** As in `process.platform`. */
+  /** As Node calls it. */
   readonly name: "linux" | "darwin";
 
-  /** Returns Node's `os.tmpdir()` for a process with these variables. */
+  /** Node's `os.tmpdir()` for a process with these variables. */
   temporaryDirectory(env: Variables): string;
-  /** Returns the usual settings directory of a program (npm's `env-paths`). */
+  /** Where a program keeps its settings that follows the habits of each system (npm's `env-paths`). */
   settingsDirectory(program: string, env: Variables, home: string): string;
 
-  /** Whether a CLI takes the inner directory for the outer one or one below it; both absolute. */
+  /** Whether a CLI takes one directory for the other or one below it; both absolute. */
   isWithin(outer: string, inner: string): boolean;
-  /** Whether this owner is the current user. */
+  /** Whether a file with this owner is the user's own. */
   isOwn(uid: number): boolean;
-  /** Whether a file with this mode is only for its owner. */
+  /** Whether nobody else can read a file with these permissions. */
   isPrivate(mode: number): boolean;
-  /** Whether this is the id for unknown users, such as root of the machine in a rootless container. */
+  /** Whether a user is one that this system does not know: root of the machine, too, in a rootless container. */
   isUnknownUser(uid: number): boolean;
-  /** Arguments with which `cp` copies the metadata of a file. */
+  /** Arguments with which `cp` copies all that a file has beside its bytes. */
   readonly attributeCopy: readonly string[];
-  /** Reads the mount points. */
+  /** What is mounted where. */
   mounts(): MountTable;
 
-  /** @returns an empty table if the processes cannot be read; a CLI then finds none either */
+  /** @returns an empty table where the system tells nothing; a CLI then finds as little */
   processes(): Promise<ProcessTable>;
-  /** Returns the process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
+  /** The process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
   editorProcess(table: ProcessTable, cli: number): number;
-  /** Returns the same for a CLI in a shell that was started by `pid`. */
+  /** The same for a CLI in a shell that `pid` has started. */
   editorAboveShell(table: ProcessTable, pid: number): number;
   /**
-   * Returns the start of a process, because process ids are reused.
-   * @returns Unix milliseconds, exact to about a second; undefined if it is unknown
+   * When a process began: its number alone does not tell it from one that had it before.
+   * @returns Unix milliseconds, exact to about a second; nothing when there is no such process, or nobody tells
    */
   startOf(pid: number): Promise<number | undefined>;
-  /** Returns the variables that a process was started with; undefined if they cannot be read. */
+  /** The variables that a process was started with; nothing where the system does not tell. */
   environment(pid: number): Promise<Record<string, string> | undefined>;
-  /** Returns the working directory of a process; undefined if it cannot be read. */
+  /** The directory that it is in; nothing where the system does not tell. */
   directory(pid: number): Promise<string | undefined>;
-  /** Returns the arguments of a process. On macOS, the command line is split at blanks. */
+  /** Its command line; where the system does not keep the arguments apart, split at blanks. */
   words(pid: number): Promise<string[]>;
-  /** Returns the connections of these processes to these remote ports. */
+  /** The connections of these processes to one of these ports, of any machine. */
   connections(pids: readonly number[], ports: readonly number[]): Promise<Connection[]>;
 }

@@ -72,22 +72,20 @@ t.test("the gate", async (t) => {
     t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
   });
 
-  await t.test("a client that goes, and a host that crashes, lose nothing", async () => {
+  await t.test("a host that crashes leaves the review, and what is accepted is written", async () => {
     await text("diagnostics", { path: "main.js", settle: true });
     const listed = await text("code_actions", { path: "main.js", line: 2 });
-    const leaving = await connectEditorClient(t, bridge);
-    const call = leaving
+    const interrupted = client
       .call("apply_code_action", { id: Number(/^(\d+):/m.exec(listed)?.[1]) })
       .catch(() => {});
     await waitForReviews(1);
-    await leaving.mcp.close();
-    await call;
     const host = await bridge.host();
     process.kill(host, "SIGKILL");
     await bridge.nextHost(host);
     await waitForReviews(1);
     await nvim.command("GeminiAccept");
     await written("main.js", files["main.js"].replace("BAD", "GOOD"));
+    void interrupted;
   });
 
   await t.test("a file that has changed since it was accepted is not overwritten", async (t) => {

@@ -2,13 +2,14 @@ import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
+  CallToolResultSchema,
   ResourceUpdatedNotificationSchema,
   ToolListChangedNotificationSchema,
 } from "@modelcontextprotocol/sdk/types.js";
 import t from "tap";
 import * as z from "zod";
 import { startBridge } from "../support/bridge.ts";
-import { type EditorClient, editorClient } from "../support/editor-client.ts";
+import { type EditorClient, editorClient, languageServer } from "../support/editor-client.ts";
 import { root } from "../support/nvim.ts";
 import type { Scope } from "../support/scope.ts";
 import { temporary } from "../support/temporary.ts";
@@ -90,6 +91,31 @@ t.test("the program for any MCP client", async (t) => {
     const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
     t.match(await elsewhere.refusal("buffers"), NONE);
   });
+});
+
+t.test("a cancelled call closes its review and gets no answer", async (t) => {
+  const { nvim } = await startBridge(t, {
+    files: { "a.js": "const a = 1;   \n" },
+    args: ["a.js"],
+    init: languageServer(),
+  });
+  await nvim.command("GeminiGate on");
+  const { mcp, text } = await startProgram(t, nvim.path(""), nvim.dirs.tmp);
+  const errors: Error[] = [];
+  mcp.onerror = (error) => void errors.push(error);
+  const reviews = (count: number) =>
+    nvim.waitFor(`#require('gemini-bridge').status().diffs == ${count}`, `${count} reviews`);
+  const cancelling = new AbortController();
+  const params = { name: "format", arguments: { path: "a.js" } };
+  const call = mcp
+    .request({ method: "tools/call", params }, CallToolResultSchema, { signal: cancelling.signal })
+    .catch(() => "cancelled");
+  await reviews(1);
+  cancelling.abort();
+  t.equal(await call, "cancelled");
+  await reviews(0);
+  t.match(await text("buffers"), "1 file open");
+  t.same(errors, [], "clients take the answer to a cancelled request for an error of the connection");
 });
 
 t.test("a CLI that only the user knows leads to the editor by what its terminal says", async (t) => {

@@ -15,7 +15,7 @@ const files = [{ path: "/w/a.js", edits: [] }];
 function review(propose: () => Promise<"accepted">, patience?: number) {
   const never = () => Promise.reject(new Error("nothing is written"));
   const editing = { isGated: true, propose, follow: never, write: never };
-  return reviewEdits(files, "utf-16", { ask, editing, workspace }, patience);
+  return reviewEdits(files, "utf-16", { ask, editing, waitsFor: () => {}, workspace }, patience);
 }
 
 t.test("a user who takes longer than the client waits", async (t) => {

@@ -77,8 +77,14 @@ function M.update(params)
   stale.update(open_review(params.id), params.stale)
 end
 
+--- Messages of reviews that close without the user.
+local TEXTS = {
+  cancelled = "%s has cancelled its edit: the review of %s was closed.",
+  disconnected = "%s is gone: the review of %s was closed.",
+}
+
 --- Closes a review without an outcome.
----@param params { id: integer, reason: "cli"|"disconnected"|"stopped"|"written" }
+---@param params { id: integer, reason: "cancelled"|"cli"|"disconnected"|"stopped"|"written" }
 ---@return { content: string } # What the proposal held.
 function M.close(params)
   local review = open_review(params.id)
@@ -86,8 +92,8 @@ function M.close(params)
   -- A CLI that closes the review is given the text. Of one that the CLI has written, the host knows what became of it.
   local is_told = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_told and content or nil)
-  if params.reason == "disconnected" then
-    local text = "%s is gone: the review of %s was closed."
+  local text = TEXTS[params.reason]
+  if text then
     notify(text:format(review.label, path.display(review.filePath, 18)))
   end
   return { content = content }

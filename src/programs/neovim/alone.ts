@@ -48,7 +48,11 @@ export function answerAlone({ id, method, params }: Request, offer: Offer): Mess
 }
 
 function versionFor(params: unknown): string | undefined {
-  const asked =
-    typeof params === "object" && params !== null && "protocolVersion" in params && params.protocolVersion;
+  const asked = property(params, "protocolVersion");
   return VERSIONS.find((version) => version === asked) ?? VERSIONS[0];
+}
+
+/** A property of an unchecked value. */
+export function property(value: unknown, name: string): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, name) : undefined;
 }

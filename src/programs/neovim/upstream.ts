@@ -1,5 +1,5 @@
 /** Connects to the editor on demand, and again after the editor has gone. */
-import type { Message, Request } from "./alone.ts";
+import { type Message, property, type Request } from "./alone.ts";
 import { type Address, exchange, messagesOf } from "./http.ts";
 
 /** Interval for searching the editor again. */
@@ -8,8 +8,11 @@ const SEARCH_INTERVAL_MS = 1_000;
 export interface Upstream {
   /** Stores the client's `initialize` request, which is sent to each editor. */
   introduce(request: Request): void;
-  /** @returns the editor's answer; undefined without an editor */
-  ask(request: Request): Promise<Message | undefined>;
+  /**
+   * @param isAwaited asked before the request is sent
+   * @returns the editor's answer; undefined without an editor
+   */
+  ask(request: Request, isAwaited: () => boolean): Promise<Message | undefined>;
   /** Forwards a message without an answer, if an editor is connected. */
   tell(message: Message): Promise<void>;
 }
@@ -35,7 +38,8 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     const response = await exchange(address, {}, introduction);
     const id = response.headers["mcp-session-id"];
     let version = "";
-    for await (const { result } of messagesOf(response)) version = versionOf(result);
+    for await (const { result } of messagesOf(response))
+      version = String(property(result, "protocolVersion"));
     if (response.statusCode !== 200 || typeof id !== "string") return undefined;
     const opened = { address, headers: { "mcp-session-id": id, "mcp-protocol-version": version } };
     await drain(opened, { jsonrpc: "2.0", method: "notifications/initialized" });
@@ -86,8 +90,8 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
 
   /** Stores a confirmed subscription. */
   function remember(request: Request, { error }: Message): void {
-    const uri = uriOf(request.params);
-    if (uri === undefined || error !== undefined) return;
+    const uri = property(request.params, "uri");
+    if (typeof uri !== "string" || error !== undefined) return;
     if (request.method === "resources/subscribe") subscriptions.set(uri, request);
     if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
@@ -115,10 +119,11 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     introduce(request) {
       introduction = request;
     },
-    async ask(request) {
+    async ask(request, isAwaited) {
       for (let tries = 0; tries < 2; tries++) {
         const open = await current();
         const asked = session;
+        if (!isAwaited()) return undefined;
         const answer = open && (await pass(open, request));
         if (answer && answer !== "gone") remember(request, answer);
         if (answer !== "gone") return answer;
@@ -131,14 +136,4 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
       if (open && message.method !== "notifications/initialized") await drain(open, message).catch(() => {});
     },
   };
-}
-
-function uriOf(params: unknown): string | undefined {
-  return typeof params === "object" && params !== null && "uri" in params ? String(params.uri) : undefined;
-}
-
-function versionOf(result: unknown): string {
-  return typeof result === "object" && result !== null && "protocolVersion" in result
-    ? String(result.protocolVersion)
-    : "";
 }

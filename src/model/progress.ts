@@ -1,0 +1,38 @@
+/** Tells a client during a long call that it still runs. */
+import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
+import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
+
+const PROGRESS_INTERVAL_MS = 5_000;
+
+/** The request of a client: whether it is cancelled, and how to tell the client something before the answer. */
+export type Caller = Pick<
+  RequestHandlerExtra<ServerRequest, ServerNotification>,
+  "signal" | "_meta" | "sendNotification"
+>;
+
+export interface Progress {
+  /** Notes the reason for the delay. */
+  waitsFor(what: string): void;
+  end(): void;
+}
+
+/** Sends a notification every five seconds, if the client has sent a token for it. */
+export function startProgress({ _meta, sendNotification }: Caller): Progress {
+  const progressToken = _meta?.progressToken;
+  let message = "";
+  let progress = 0;
+  const tell = (token: string | number) => {
+    progress += 1;
+    const params = { progressToken: token, progress, message };
+    // Fails if the client has gone. Then the call is cancelled, too.
+    sendNotification({ method: "notifications/progress", params }).catch(() => {});
+  };
+  const timer =
+    progressToken === undefined ? undefined : setInterval(tell, PROGRESS_INTERVAL_MS, progressToken);
+  return {
+    waitsFor(what) {
+      message = `Waiting for ${what}`;
+    },
+    end: () => clearInterval(timer),
+  };
+}
