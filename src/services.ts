@@ -11,6 +11,7 @@ import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
 import type { Profile } from "./profiles/profiles.ts";
+import { createPrompts } from "./prompt/prompts.ts";
 import { createReviews } from "./review/reviews.ts";
 import { registerTools } from "./review/tools.ts";
 import { createSurroundings } from "./surroundings.ts";
@@ -60,6 +61,7 @@ export function createServices(options: ServicesOptions): Services {
     remember: (agents) => remember({ agents }),
     reconnect: boot.reconnect,
     report,
+    lost: (cli) => prompts.connect(cli),
   });
   const { terminals, agents, activity } = clients;
   const rest = createRest();
@@ -85,6 +87,14 @@ export function createServices(options: ServicesOptions): Services {
     agreed: changes.agreed,
     history,
     userFiles,
+  });
+  const prompts = createPrompts({
+    bridge,
+    log,
+    clis: boot.clis,
+    packageOf: (cli) => profiles.find(({ name }) => name === cli)?.package,
+    isReviewing: reviews.isPending,
+    connected: clients.connected,
   });
   const context = createContextPublisher({ bridge, log, sessions, shared: (shared) => report({ shared }) });
   sessions.events
@@ -127,9 +137,19 @@ export function createServices(options: ServicesOptions): Services {
     handlers: {
       ...reviews.handlers,
       ...changes.handlers,
-      ...terminals.handlers,
+      ...prompts.handlers,
       ...editor.handlers,
-      ...createSurroundings({ bridge, report, profiles, port, connect: boot.connect }),
+      ...createSurroundings({
+        unconnected: prompts.connect,
+        report,
+        profiles,
+        port,
+        connect: boot.connect,
+      }),
+      async terminals(event) {
+        prompts.terminals(event);
+        await terminals.handlers.terminals(event);
+      },
       context: context.snapshot,
       terminal_ready: ({ terminal }) => activity.ready(terminal),
       gate: (setting) => {
@@ -148,6 +168,7 @@ export function createServices(options: ServicesOptions): Services {
     },
     close() {
       editor.close();
+      prompts.close();
       reviews.close();
       changes.close();
       rest.close();

@@ -2,7 +2,7 @@
 import { basename } from "node:path";
 import * as z from "zod";
 import type { Editors, Status } from "./contract/neovim.ts";
-import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import type { EventHandlers } from "./neovim/bridge.ts";
 import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
@@ -10,7 +10,8 @@ import { here } from "./system/here.ts";
 import type { Variables } from "./system/system.ts";
 
 export interface SurroundingsOptions {
-  bridge: Bridge;
+  /** Called for a CLI in a terminal of Neovim that will not connect by itself. */
+  unconnected: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
   report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];
   /** Port of this bridge. */
@@ -24,7 +25,7 @@ const hint = ({ label, answer }: Profile) =>
   `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable there, once.`;
 
 export function createSurroundings({
-  bridge,
+  unconnected,
   report,
   profiles,
   port,
@@ -40,7 +41,7 @@ export function createSurroundings({
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       if (isDecided) return;
       done.add(cli);
-      bridge.tell("cli_unconnected", { terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
+      unconnected({ terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
     },
     editors_asked({ cwd }) {
       report({ editors: editorsFor(cwd, port) });

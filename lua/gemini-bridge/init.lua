@@ -154,15 +154,13 @@ end
 --- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
-  require("gemini-bridge.prompt.enable")
   require("gemini-bridge.terminal.open").toggle(opts)
 end
 
 --- Types a prompt into the CLI's terminal.
 ---@param opts? gemini_bridge.SendOptions
 function M.send(opts)
-  require("gemini-bridge.prompt.enable")
-  require("gemini-bridge.prompt.send").send(opts or {})
+  require("gemini-bridge.prompt.outbox").send(opts or {})
 end
 
 --- A few words for a status line; empty while stopped.

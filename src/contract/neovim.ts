@@ -11,6 +11,7 @@ import { type ChangeCalls, changeEvents } from "./changes.ts";
 import type { Tool } from "./hooks.ts";
 import { list } from "./list.ts";
 import { DiffId, type Memory } from "./memory.ts";
+import { type PromptCalls, promptEvents, promptResults } from "./prompts.ts";
 import type { QuestionName, Questions } from "./questions.ts";
 import { Changed, Consent } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
@@ -42,14 +43,21 @@ export const events = {
   diff_rejected: z.object({ id: DiffId }),
   /** Whether the user's buffer of the file differs from when the review opened. Debounced. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
-  /** The terminals of `:Gemini` with a running program, sent on each change. */
+  /** The terminals of `:Gemini`, sent on each change. */
   terminals: z.object({
     terminals: list(
       z.object({
         name: z.string(),
-        pid: z.number().int().positive(),
+        /** Absent until the program has started. */
+        pid: z.number().int().positive().optional(),
+        /** The terminal's buffer or its pane of tmux; absent until the program has started. */
+        buf: z.number().int().optional(),
+        pane: z.string().optional(),
         /** Name of the CLI's profile. */
         cli: z.string(),
+        /** Program and arguments. */
+        cmd: list(z.string()),
+        cwd: z.string(),
         /** Whether the CLI was connected to an earlier host. Sent once. */
         lost: z.boolean(),
       }),
@@ -80,6 +88,7 @@ export const events = {
   /** The status view needs the editors that a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
   ...changeEvents,
+  ...promptEvents,
 } as const;
 
 export type EventName = keyof typeof events;
@@ -93,7 +102,6 @@ export const results = {
   status: Nothing,
   set_environment: Nothing,
   message: Nothing,
-  cli_unconnected: Nothing,
   turn: Nothing,
   context_subscribe: Nothing,
   context_unsubscribe: Nothing,
@@ -116,10 +124,11 @@ export const results = {
   history_show: Nothing,
   history_diff: Nothing,
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
+  ...promptResults,
 } as const;
 
 /** Calls from Node to Lua, with their parameters. Lua rejects a call with a message for the user. */
-export interface Calls extends ChangeCalls {
+export interface Calls extends ChangeCalls, PromptCalls {
   /** Registers the host. `channel` is only needed for the shared host; `pid` is the process id of the host. */
   attach: { channel?: number; pid: number };
   status: Status;
@@ -133,12 +142,6 @@ export interface Calls extends ChangeCalls {
     clis: Record<string, string>;
   };
   message: { level: "info" | "warn" | "error"; text: string };
-  /**
-   * The CLI in this terminal will not connect by itself, although the user has not forbidden it. If `types` is set, Lua
-   * types `/ide enable`, after closing the CLI's question if `isAsked`. Otherwise, or if that fails, Lua shows the
-   * hint.
-   */
-  cli_unconnected: { terminal: string; types: boolean; isAsked: boolean; hint: string };
   /**
    * The turn of an agent has started, waits for the user, continues, or has ended. `id` is the session id of a
    * connected client; `session` is the CLI's own.

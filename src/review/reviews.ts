@@ -44,6 +44,8 @@ export interface Reviews {
    * @throws {Refusal} if it cannot be shown
    */
   propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
+  /** Whether a review waits for the user. */
+  isPending(): boolean;
   /** Closes the reviews of a session that is gone. */
   abandon(session: Session): void;
   /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
@@ -290,6 +292,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       else signal.addEventListener("abort", cancel);
       return outcome;
     },
+    isPending: () => table.all().some(({ state }) => state === "open"),
     abandon(session) {
       for (const review of table.all()) if (review.sessionId === session.id) abandon(review, "disconnected");
     },

@@ -3,8 +3,8 @@ import { basename } from "node:path";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
- * The processes that run a program, themselves or as a script of Node's. Of one that started itself anew, as Gemini
- * CLI does, only the first.
+ * Finds the processes that run a program, directly or as a script. Of a program that started itself anew, as Gemini CLI
+ * does, only the first process counts.
  * @param program its command line, and the npm package whose scripts run it
  */
 export function processesOf(
@@ -16,15 +16,18 @@ export function processesOf(
     names.includes(basename(word)) || (name !== undefined && isIn(name, word));
   const runs = (process: Process) => {
     const [first = "", ...others] = process.command.split(" ");
-    return basename(first) === basename(program) || (isNode(first) && others.some(isScript));
+    return basename(first) === basename(program) || scriptsOf(first, others).some(isScript);
   };
   const found = [...table.values()].filter(runs);
   const isFound = (pid: number) => found.some((process) => process.pid === pid);
   return found.filter(({ parent }) => !isFound(parent)).sort((a, b) => a.pid - b.pid);
 }
 
-function isNode(program: string): boolean {
-  return /^node(js)?$/.test(basename(program));
+/** The words of a command line that may name a script. Other programs, such as an editor, may just have it open. */
+function scriptsOf(program: string, words: readonly string[]): readonly string[] {
+  if (/^node(js)?$/.test(basename(program))) return words;
+  if (!/^(bun|sh|bash|python3?)$/.test(basename(program))) return [];
+  return words.filter((word) => !word.startsWith("-")).slice(0, 1);
 }
 
 /** Whether a file belongs to an npm package itself, and not to one that it depends on. */

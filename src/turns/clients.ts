@@ -26,6 +26,8 @@ export interface Clients {
   terminalOf(agent: Agent): string | undefined;
   /** Names of a session's client in messages. */
   nameOf(session: Pick<Session, "id" | "info">): { client: string; label: string };
+  /** Counts the connected CLIs of a profile that do not show "Disconnected". */
+  connected(cli: string): number;
   /** Reports all connected clients to Lua. */
   report(): void;
 }
@@ -45,15 +47,11 @@ export interface ClientsOptions {
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
+  /** Called for a CLI in a terminal of Neovim that was connected to an earlier host and has not returned. */
+  lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
 
-export function createClients({
-  bridge,
-  sessions,
-  profiles,
-  reconnect,
-  ...options
-}: ClientsOptions): Clients {
+export function createClients({ bridge, sessions, profiles, ...options }: ClientsOptions): Clients {
   const { isSeamless } = options;
   const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
@@ -66,8 +64,7 @@ export function createClients({
     sessions,
     found: report,
     lost(terminal) {
-      const tell = () =>
-        bridge.tell("cli_unconnected", { terminal, types: reconnect, isAsked: false, hint: LOST });
+      const tell = () => options.lost({ terminal, types: options.reconnect, isAsked: false, hint: LOST });
       const tellIfGone = () => {
         const connected = sessions.connected().filter(({ id }) => !interrupted.has(id));
         if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();
@@ -115,6 +112,11 @@ export function createClients({
       client: terminals.nameOf(id) ?? info.name,
       label: labelOf(info.credential),
     }),
+    connected: (cli) =>
+      sessions
+        .connected()
+        .map(describe)
+        .filter((client) => client.cli === cli && !client.interrupted).length,
     report,
   };
 }

@@ -35,6 +35,7 @@ export function createTerminals({ sessions, found, lost }: TerminalsOptions): Te
     if (!ports || names.has(id) || terminals.length === 0) return;
     const table = await here.processes();
     for (const { name, pid } of terminals) {
+      if (pid === undefined) continue;
       const connections = await here.connections(familyOf(table, pid), [ports.own]);
       if (!connections.some(({ own }) => own === ports.client)) continue;
       names.set(id, name);

@@ -90,9 +90,13 @@ t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) =
   });
   await nvim.command("Gemini");
   await shows(nvim, /Type your message/);
-  const unconnected = `vim.api.nvim_exec_autocmds('User', { pattern = 'gemini-bridge.unconnected',
-    data = { terminal = 'gemini', types = true, isAsked = false, hint = 'type it' } })`;
-  await nvim.lua(`for _ = 1, 3 do ${unconnected} end`);
+  // As after a crash of the host, of which the CLI has noticed.
+  await nvim.lua(`
+    local terminal = require('gemini-bridge.terminal.terminals').last()
+    local lost = { name = 'gemini', cli = 'gemini', lost = true, cwd = terminal.cwd }
+    lost.cmd, lost.pid, lost.buf = terminal.cmd, terminal.pid, terminal.buf
+    local channel = require('gemini-bridge.bridge.channel')
+    for _ = 1, 3 do channel.notify('terminals', { terminals = { lost } }) end`);
   const sent = () => (existsSync(nvim.path("sent")) ? readFileSync(nvim.path("sent"), "utf8") : "");
   await nvim.waitFor(() => sent() !== "", "the command", 15_000);
   t.equal(sent(), "/ide enable\n");

@@ -60,11 +60,21 @@ local function remove_discovery_files()
   end
 end
 
+--- Keeps the texts of the prompts that a host was to deliver. May run twice.
+local function abandon_prompts()
+  -- Do not load the module only to find no prompts.
+  local outbox = package.loaded["gemini-bridge.prompt.outbox"]
+  if outbox then
+    outbox.abandon()
+  end
+end
+
 --- Removes everything that must not outlive a host. May run twice.
 local function clean_up()
   remove_discovery_files()
   require("gemini-bridge.host.environment").restore()
   require("gemini-bridge.context.subscription").unsubscribe()
+  abandon_prompts()
 end
 
 --- Cleans up after the bridge has stopped for good.
@@ -72,6 +82,7 @@ end
 local function stopped(problem)
   require("gemini-bridge.review.reviews").close_all("stopped")
   require("gemini-bridge.review.lost").abandon()
+  abandon_prompts()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.changes.changes").clear()

@@ -11,17 +11,17 @@ local past = require("gemini-bridge.changes.past")
 local reload = require("gemini-bridge.disk.reload")
 local reviews = require("gemini-bridge.review.reviews")
 local safely = require("gemini-bridge.editor.safely")
-local status = require("gemini-bridge.bridge.status")
 local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
 
---- Lazy-loads a function of the model room.
+--- Lazy-loads a function.
+---@param module string
 ---@param name string Name of the function.
 ---@return fun(params: table): any
-local function model(name)
+local function room(module, name)
   return function(params)
-    return require("gemini-bridge.model")[name](params)
+    return require("gemini-bridge." .. module)[name](params)
   end
 end
 
@@ -40,12 +40,6 @@ local calls = {
       notify(params.text, params.level)
     end,
   },
-  cli_unconnected = {
-    params = { terminal = "string", types = "boolean", isAsked = "boolean", hint = "string" },
-    run = function(params)
-      status.emit("gemini-bridge.unconnected", params)
-    end,
-  },
   turn = {
     params = { kind = "string", cli = "string", session = "string", cwd = "string" },
     run = turns.changed,
@@ -61,9 +55,9 @@ local calls = {
     run = lost.settled,
   },
   decision_read = { params = { id = "number" }, run = decisions.read },
-  consent = { params = {}, run = model("consent") },
-  ask = { params = { id = "number", question = "string", params = "table" }, run = model("ask") },
-  model_watch = { params = { on = "boolean", selection = "boolean" }, run = model("watch") },
+  consent = { params = {}, run = room("model", "consent") },
+  ask = { params = { id = "number", question = "string", params = "table" }, run = room("model", "ask") },
+  model_watch = { params = { on = "boolean", selection = "boolean" }, run = room("model", "watch") },
   diff_open = {
     params = {
       id = "number",
@@ -83,9 +77,7 @@ local calls = {
   change_lines = { params = { path = "string", hunks = "table" }, run = look.show_old },
   deleted_text = {
     params = { path = "string", lines = "table" },
-    run = function(params)
-      require("gemini-bridge.changes.deleted").show(params)
-    end,
+    run = room("changes.deleted", "show"),
   },
   turn_changes = {
     params = { cli = "string", files = "number", added = "number", removed = "number" },
@@ -94,6 +86,19 @@ local calls = {
   history_show = { params = { id = "number", entries = "table" }, run = past.answered },
   history_diff = { params = { entry = "table", before = "table", after = "table" }, run = past.show },
   files_open = { params = {}, run = changes.open_files },
+  prompt_places = { params = {}, run = room("prompt.outbox", "places") },
+  prompt_found = {
+    params = { id = "number", name = "string", cwd = "string" },
+    run = room("prompt.outbox", "found"),
+  },
+  prompt_open = { params = { id = "number" }, run = room("prompt.outbox", "open") },
+  prompt_waits = {
+    params = { id = "number", reason = "string", say = "boolean" },
+    run = room("prompt.outbox", "waits"),
+  },
+  prompt_done = { params = { id = "number", typed = "boolean" }, run = room("prompt.outbox", "done") },
+  screen_watch = { params = { buf = "number", on = "boolean" }, run = room("prompt.screen", "watch") },
+  screen_type = { params = { buf = "number", tick = "number" }, run = room("prompt.screen", "type") },
 }
 
 --- Removes nulls, which stand for undefined values in Node. In Lua, `vim.NIL` is true.

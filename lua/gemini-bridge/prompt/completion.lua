@@ -64,14 +64,14 @@ function M.omnifunc(findstart, base)
     return words(base)
   end
   local lead = base:sub(2):gsub("\\(.)", "%1")
-  local directory = require("gemini-bridge.prompt.destination").directory()
+  local reference = require("gemini-bridge.prompt.reference")
+  local directory = reference.directory()
   local found = files(directory, lead)
   if lead ~= "" then
     found = vim.fn.matchfuzzy(found, lead, { limit = MAX_MATCHES })
   end
-  local spelled = require("gemini-bridge.prompt.reference").spelled
   return vim.tbl_map(function(path)
-    return "@" .. spelled(path)
+    return "@" .. reference.spelled(path)
   end, vim.list_slice(found, 1, MAX_MATCHES))
 end
 

@@ -39,7 +39,7 @@ local function send(buf)
     return notify("There is nothing to send.", "warn")
   end
   history.add(text)
-  require("gemini-bridge.prompt.send").send({ source = "nothing", text = vim.trim(text), submit = true })
+  require("gemini-bridge.prompt.outbox").send({ source = "nothing", text = vim.trim(text), submit = true })
   fill(buf, "")
 end
 
@@ -126,7 +126,7 @@ function M.open(opts)
     if not items or #items == 0 then
       return notify(problem or "There is nothing to refer to.", "warn")
     end
-    local cwd = require("gemini-bridge.prompt.destination").directory()
+    local cwd = require("gemini-bridge.prompt.reference").directory()
     parts[1] = require("gemini-bridge.prompt.reference").prompt(items, cwd, "")
   end
   parts[#parts + 1] = opts.text

@@ -1,142 +1,219 @@
---- Queues prompts for CLIs and delivers them in order. The text of an undelivered prompt goes to the prompt history.
-local delivery = require("gemini-bridge.prompt.delivery")
-local destination = require("gemini-bridge.prompt.destination")
+--- Sends prompts with references to files, diagnostics or text of this Neovim. Keeps each prompt until the host has
+--- typed it into a CLI. The text of an undelivered prompt goes to the prompt history.
+local channel = require("gemini-bridge.bridge.channel")
+local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
-local lane = require("gemini-bridge.prompt.lane")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
 local safely = require("gemini-bridge.editor.safely")
-local task = require("gemini-bridge.prompt.task")
+local status = require("gemini-bridge.bridge.status")
+local terminals = require("gemini-bridge.terminal.terminals")
 
 local M = {}
 
---- Prompts without a CLI yet.
+--- Cells of the message line that are left for the name of the plugin.
+local MESSAGE_MARGIN = 16
+
+local HINT = " (:GeminiSend --cancel)"
+
+---@class gemini_bridge.Prompt
+---@field id integer
+---@field items gemini_bridge.Item[]
+---@field text string The text of the user; may be empty.
+---@field submit boolean Whether to press Enter.
+---@field cwd? string Directory of the CLI, once it is known.
+---@field name? string Name of the CLI.
+---@field waits? string The reason for waiting, after "waits until".
+
+--- The undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]
-local homeless = {}
-
---- By the key of the target. Lanes are kept, because the state of a screen also matters for the next prompt.
----@type table<any, gemini_bridge.Lane>
-local lanes = {}
+local prompts = {}
+local last_id = 0
 
 ---@param prompt gemini_bridge.Prompt
----@param cwd? string The CLI's directory, if known.
 ---@return string
-local function text_of(prompt, cwd)
-  return reference.prompt(prompt.items, cwd or vim.fn.getcwd(), prompt.text)
+local function text_of(prompt)
+  return reference.prompt(prompt.items, prompt.cwd or vim.fn.getcwd(), prompt.text)
 end
 
---- Saves the texts of undelivered prompts in the history.
----@param prompts gemini_bridge.Prompt[]
----@param cwd? string
----@param why string
-local function keep(prompts, cwd, why)
-  for _, prompt in ipairs(prompts) do
-    if not prompt.taken_back then
-      history.add(text_of(prompt, cwd))
-      notify(why .. " Get it back with :GeminiPrompt!", "warn")
-    end
-  end
-end
-
---- Delivers the prompts of a lane. Must run in a task.
----@param here gemini_bridge.Lane
-local function work(here)
-  while here.prompts[1] do
-    local prompt = here.prompts[1]
-    local ok, is_there, problem = pcall(delivery.deliver, here, prompt)
-    if not ok then
-      is_there, problem = false, "The prompt was not sent: " .. safely.reason(is_there)
-    end
-    table.remove(here.prompts, 1)
-    if is_there and problem then
-      notify(problem, "warn")
-    elseif not is_there then
-      keep(
-        { prompt },
-        here.target.cwd,
-        problem or ("The prompt was not sent: %s has ended."):format(here.target.name)
-      )
-    end
-  end
-end
-
----@param target gemini_bridge.Target
----@param program string
----@param prompts gemini_bridge.Prompt[]
-local function enqueue(target, program, prompts)
-  local here = lanes[target.key] or lane.new(target, program)
-  lanes[target.key] = here
-  local was_idle = #here.prompts == 0
-  for _, prompt in ipairs(prompts) do
-    prompt.waits = "the earlier prompts are delivered"
-  end
-  vim.list_extend(here.prompts, prompts)
-  if was_idle then
-    work(here)
-  end
-end
-
---- Queues a prompt.
----@param prompt gemini_bridge.Prompt
-function M.add(prompt)
-  prompt.waits = "a CLI is found"
-  homeless[#homeless + 1] = prompt
-  if #homeless > 1 then
-    return
-  end
-  task.start(function()
-    local target, program = destination.find()
-    local found = homeless
-    homeless = {}
-    if not target then
-      return keep(found, nil, "The prompt was not sent: no CLI is running.")
-    end
-    if require("gemini-bridge.config").get().send.focus then
-      safely.run(target.focus)
-    end
-    enqueue(target, program, found)
+---@param id integer
+---@return gemini_bridge.Prompt? # nil if the user has cancelled the prompt.
+local function find(id)
+  return vim.iter(prompts):find(function(prompt)
+    return prompt.id == id
   end)
 end
 
----@param visit fun(prompt: gemini_bridge.Prompt, target?: gemini_bridge.Target)
-local function each(visit)
-  for _, here in pairs(lanes) do
-    for _, prompt in ipairs(here.prompts) do
-      visit(prompt, here.target)
-    end
+---@param prompt gemini_bridge.Prompt
+local function remove(prompt)
+  prompts = vim.tbl_filter(function(other)
+    return other ~= prompt
+  end, prompts)
+end
+
+--- Saves the text of an undelivered prompt in the history.
+---@param prompt gemini_bridge.Prompt
+---@param why string
+local function keep(prompt, why)
+  remove(prompt)
+  history.add(text_of(prompt))
+  notify(why .. " Get it back with :GeminiPrompt!", "warn")
+end
+
+--- Hands a prompt to the host.
+---@param prompt gemini_bridge.Prompt
+local function hand_over(prompt)
+  local terminal = terminals.last()
+  channel.notify("prompt", { id = prompt.id, submit = prompt.submit, terminal = terminal and terminal.name })
+end
+
+vim.api.nvim_create_autocmd("User", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.prompt.outbox", {}),
+  pattern = "GeminiStarted",
+  callback = function()
+    vim.iter(prompts):each(hand_over)
+  end,
+})
+
+---@class gemini_bridge.SendOptions
+---@field text? string The text of the prompt.
+---@field source? "here"|"diagnostics"|"quickfix"|"output"|"nothing" What to refer to. "here": the file, the entries of
+---an explorer or a quickfix window, or the text of a buffer without a file. "output": the last output of a terminal.
+---@field files? string[] Files to refer to instead, relative to the current directory.
+---@field lines? [integer, integer] First and last line of the current buffer, 1-based.
+---@field submit? boolean Whether to press Enter.
+
+--- Sends a prompt as soon as the CLI accepts it, see |gemini-bridge-waiting|. Starts the bridge if necessary.
+---@param opts gemini_bridge.SendOptions
+function M.send(opts)
+  local items, problem = require("gemini-bridge.prompt.sources").items(opts)
+  local text = opts.text or ""
+  if not items or (#items == 0 and text == "") then
+    return notify(problem or "There is nothing to send.", "warn")
   end
-  for _, prompt in ipairs(homeless) do
-    visit(prompt)
+  last_id = last_id + 1
+  local prompt =
+    { id = last_id, items = items, text = text, submit = opts.submit or false, waits = "a CLI is running" }
+  prompts[#prompts + 1] = prompt
+  if status.get().state == "running" then
+    hand_over(prompt)
+  else
+    require("gemini-bridge.host").start()
   end
 end
 
---- Returns the waiting prompts.
+--- Returns the undelivered prompts.
 ---@return { text: string, name?: string, waits?: string }[] # Text, name of the CLI, and reason for waiting.
 function M.list()
-  local waiting = {}
-  each(function(prompt, target)
-    waiting[#waiting + 1] = {
-      text = text_of(prompt, target and target.cwd),
-      name = target and target.name,
-      waits = prompt.waits,
-    }
-  end)
-  return waiting
+  return vim.tbl_map(function(prompt)
+    return { text = text_of(prompt), name = prompt.name, waits = prompt.waits }
+  end, prompts)
 end
 
---- Cancels all waiting prompts. Their text goes into the unnamed register and the prompt history.
+--- Cancels all undelivered prompts. Their text goes into the unnamed register and the prompt history.
 function M.cancel()
-  local texts = {}
-  each(function(prompt, target)
-    prompt.taken_back = true
-    texts[#texts + 1] = text_of(prompt, target and target.cwd)
-    history.add(texts[#texts])
-  end)
-  if #texts == 0 then
+  if #prompts == 0 then
     return notify("No prompts are waiting.")
   end
+  local texts = vim.tbl_map(text_of, prompts)
+  prompts = {}
+  vim.iter(texts):each(history.add)
   vim.fn.setreg('"', table.concat(texts, "\n"))
+  channel.notify("prompts_cancelled", vim.empty_dict())
   notify(('%d %s cancelled. Register " has the text.'):format(#texts, #texts == 1 and "prompt" or "prompts"))
+end
+
+--- Saves the texts of all prompts, because there is no host.
+function M.abandon()
+  for _, prompt in ipairs(prompts) do
+    keep(prompt, "The prompt was not sent: the bridge has stopped.")
+  end
+end
+
+--- Returns where the user may have started a CLI without `:Gemini`.
+---@return { program: string, buffers: { buf: integer, pid: integer }[], directories: string[] }
+function M.places()
+  local buffers = {}
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local ok, pid = pcall(vim.fn.jobpid, vim.bo[buf].channel)
+    if ok and vim.bo[buf].buftype == "terminal" then
+      buffers[#buffers + 1] = { buf = buf, pid = pid }
+    end
+  end
+  local directories = vim.list_slice(status.get().workspace)
+  vim.list_extend(directories, require("gemini-bridge.context.workspace").get().directories)
+  return {
+    program = require("gemini-bridge.terminal.launch").command()[1],
+    buffers = buffers,
+    directories = directories,
+  }
+end
+
+--- Takes the CLI of a prompt.
+---@param params { id: integer, name: string, cwd: string, buf?: integer }
+---@return { text: string, focus: boolean }
+function M.found(params)
+  local prompt = find(params.id) or error("the prompt was cancelled", 0)
+  prompt.name, prompt.cwd = params.name, params.cwd
+  local terminal, focus = terminals.get(params.name), config.get().send.focus
+  local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
+  if focus and (terminal or win) then
+    safely.run(function()
+      if terminal then
+        terminal.view:show(true)
+      else
+        vim.api.nvim_set_current_win(win)
+        vim.cmd.startinsert()
+      end
+    end)
+  end
+  return { text = text_of(prompt), focus = focus }
+end
+
+--- Opens a terminal for a prompt, unless there is one by now.
+---@param params { id: integer }
+function M.open(params)
+  safely.run(function()
+    local prompt = find(params.id)
+    if not prompt then
+      return
+    end
+    if not terminals.last() then
+      pcall(require("gemini-bridge.terminal.open").open, { focus = config.get().send.focus })
+    end
+    if terminals.last() then
+      hand_over(prompt)
+    else
+      keep(prompt, "The prompt was not sent: no CLI is running.")
+    end
+  end)
+end
+
+---@param params { id: integer, reason: string, say: boolean }
+function M.waits(params)
+  local prompt = find(params.id)
+  if not prompt then
+    return
+  end
+  prompt.waits = params.reason
+  if params.say then
+    local text = ("The prompt waits until %s"):format(params.reason)
+    notify(text .. (#text + #HINT < vim.v.echospace - MESSAGE_MARGIN and HINT or ""))
+  end
+end
+
+---@param params { id: integer, typed: boolean, problem?: string }
+function M.done(params)
+  local prompt = find(params.id)
+  if not prompt then
+    return
+  elseif not params.typed then
+    return keep(prompt, params.problem)
+  end
+  remove(prompt)
+  if params.problem then
+    notify(params.problem, "warn")
+  end
 end
 
 return M

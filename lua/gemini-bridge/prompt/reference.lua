@@ -18,6 +18,13 @@ function M.spelled(path)
   return path
 end
 
+--- Returns the directory to which references in the next prompt are probably relative.
+---@return string
+function M.directory()
+  local last = require("gemini-bridge.terminal.terminals").last()
+  return last and last.cwd or vim.fn.getcwd()
+end
+
 ---@param path string Absolute.
 ---@param cwd string The CLI's directory.
 ---@return string # Relative to the directory if it is below.

@@ -1,9 +1,5 @@
---- The processes of this machine: lists them, and ends programs together with everything they started.
+--- Ends programs together with everything they started.
 local M = {}
-
----@class gemini_bridge.RunningProcess
----@field ppid integer
----@field words string[] Its command line.
 
 --- Time to end in an orderly way, in milliseconds.
 local GRACE = 1000
@@ -26,29 +22,6 @@ kill -TERM $pids "-$1"
 sleep 1
 kill -KILL $pids "-$1"
 ]]
-
---- Every process, as `ps` tells.
----@param done fun(processes: table<integer, gemini_bridge.RunningProcess>) By process id; empty without `ps`.
-function M.list(done)
-  local command = { "ps", "-A", "-ww", "-o", "pid=,ppid=,args=" }
-  local collect = vim.schedule_wrap(function(result)
-    local found = {}
-    for pid, ppid, args in (result.stdout or ""):gmatch("(%d+)%s+(%d+)%s+([^\n]*)") do
-      found[tonumber(pid)] = { ppid = tonumber(ppid), words = vim.split(args, "%s+") }
-    end
-    done(found)
-  end)
-  if not pcall(vim.system, command, { text = true }, collect) then
-    done({})
-  end
-end
-
---- The directory that a process is in.
----@param pid integer
----@return string? # nil where there is no /proc.
-function M.directory_of(pid)
-  return vim.uv.fs_readlink(("/proc/%d/cwd"):format(pid)) or nil
-end
 
 --- A process and all below it, parents first.
 ---@param pid integer

@@ -46,18 +46,19 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
 
 --- Tells the host, which finds out which CLI runs in which.
 local function tell()
-  local running = {}
-  for _, terminal in ipairs(terminals) do
-    if terminal.pid then
-      running[#running + 1] = {
-        name = terminal.name,
-        pid = terminal.pid,
-        cli = terminal.cli,
-        lost = terminal.lost or false,
-      }
-    end
-  end
-  if channel.notify("terminals", { terminals = running }) then
+  local open = vim.tbl_map(function(terminal)
+    return {
+      name = terminal.name,
+      pid = terminal.pid,
+      buf = terminal.buf,
+      pane = terminal.pane,
+      cli = terminal.cli,
+      cmd = terminal.cmd,
+      cwd = terminal.cwd,
+      lost = terminal.lost or false,
+    }
+  end, terminals)
+  if channel.notify("terminals", { terminals = open }) then
     for _, terminal in ipairs(terminals) do
       terminal.lost = false
     end

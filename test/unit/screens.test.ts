@@ -1,5 +1,5 @@
 import t from "tap";
-import { startNvim } from "../support/nvim.ts";
+import { DRAWINGS, read, recognize } from "../../src/prompt/screens.ts";
 
 /** The end of a screen of Gemini CLI 0.61.0: what is between the rule and the footer. */
 const gemini = (prompt: string, above = "✦ Hi there.\n\n") =>
@@ -38,7 +38,7 @@ const EMPTY = " >   Type your message or @path/to/file";
 
 /** Screens as these programs draw them, and what is read of them. */
 const screens: [
-  program: string,
+  program: keyof typeof DRAWINGS,
   what: string,
   screen: string,
   state: string,
@@ -101,33 +101,17 @@ const screens: [
 ];
 
 t.test("the screens of CLIs are read", async (t) => {
-  const nvim = await startNvim(t);
   for (const [program, what, screen, state, text = "", height] of screens) {
-    const reading = await nvim.lua(
-      `local screens = require('gemini-bridge.prompt.screens')
-       local program, lines = ...
-       return screens.read(lines, screens.drawings[program])`,
-      program,
-      screen.split("\n"),
-    );
+    const reading = read(screen.split("\n"), DRAWINGS[program]);
     t.same(reading, { state, text, ...(height && { height }) }, `${program}: ${what}`);
   }
 });
 
 t.test("a CLI is recognized by its screen, whatever its program is called", async (t) => {
-  const nvim = await startNvim(t);
-  const recognize = (screen: string) =>
-    nvim.lua(
-      `local screens = require('gemini-bridge.prompt.screens')
-       local drawing = screens.recognize(...)
-       for name, candidate in pairs(screens.drawings) do
-         if candidate == drawing then return name end
-       end`,
-      screen.split("\n"),
-    );
-  t.equal(await recognize(gemini(EMPTY)), "gemini");
-  t.equal(await recognize(QUESTION), "gemini");
-  t.equal(await recognize(qwen(">   Nachricht eingeben")), "qwen");
-  t.equal(await recognize("$ cat\n> quoted\n"), null);
-  t.equal(await recognize("ready\n"), null);
+  const recognized = (screen: string) => recognize(screen.split("\n"));
+  t.equal(recognized(gemini(EMPTY)), DRAWINGS.gemini);
+  t.equal(recognized(QUESTION), DRAWINGS.gemini);
+  t.equal(recognized(qwen(">   Nachricht eingeben")), DRAWINGS.qwen);
+  t.equal(recognized("$ cat\n> quoted\n"), undefined);
+  t.equal(recognized("ready\n"), undefined);
 });

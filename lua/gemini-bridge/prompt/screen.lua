@@ -1,0 +1,103 @@
+--- Sends the screens of terminals to the host while prompts wait for them, and types into them.
+local channel = require("gemini-bridge.bridge.channel")
+local safely = require("gemini-bridge.editor.safely")
+
+local M = {}
+
+--- Number of lines that hold a prompt, its surroundings, and empty lines below in a tall window.
+local MAX_LINES = 300
+--- Delay after a change. Also the interval while the screen keeps changing.
+local DEBOUNCE_MS = 30
+--- Interval while the CLI waits for an external editor, whose end changes no screen.
+local EDITOR_INTERVAL_MS = 500
+
+--- The watched terminals, by buffer. `tick` identifies the version of the screen.
+---@type table<integer, { tick: integer, is_due: boolean }>
+local watched = {}
+
+---@param buf integer
+---@return boolean
+local function is_running(buf)
+  return vim.api.nvim_buf_is_valid(buf)
+    and vim.bo[buf].buftype == "terminal"
+    and vim.fn.jobwait({ vim.bo[buf].channel }, 0)[1] == -1
+end
+
+---@param buf integer
+---@param delay_ms? integer
+local function send(buf, delay_ms)
+  local state = watched[buf]
+  if not state or state.is_due then
+    return
+  end
+  state.is_due = true
+  vim.defer_fn(function()
+    if watched[buf] ~= state then
+      return
+    end
+    state.is_due = false
+    local is_editing = require("gemini-bridge.terminal.external_editor").is_open()
+    channel.notify("screen", {
+      buf = buf,
+      tick = state.tick,
+      lines = is_running(buf) and vim.api.nvim_buf_get_lines(buf, -1 - MAX_LINES, -1, false) or nil,
+      isEditing = is_editing,
+    })
+    if is_editing then
+      send(buf, EDITOR_INTERVAL_MS)
+    end
+  end, delay_ms or DEBOUNCE_MS)
+end
+
+--- Starts or stops to watch a terminal.
+---@param params { buf: integer, on: boolean }
+function M.watch(params)
+  local buf = params.buf
+  local state = params.on and { tick = 0, is_due = false } or nil
+  watched[buf] = state
+  if not state then
+    return
+  end
+  send(buf, 0)
+  if not vim.api.nvim_buf_is_valid(buf) then
+    return
+  end
+  local function changed()
+    if watched[buf] ~= state then
+      return true
+    end
+    state.tick = state.tick + 1
+    send(buf)
+  end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_detach = changed })
+  local group = vim.api.nvim_create_augroup("gemini-bridge.screen." .. buf, {})
+  vim.api.nvim_create_autocmd("TermClose", { group = group, buffer = buf, callback = changed })
+end
+
+--- Types into a terminal, unless its screen has changed since the host has read it, or Neovim refuses changes of
+--- buffers now. Then the screen is sent again.
+---@param params { buf: integer, tick: integer, paste?: string, keys?: string }
+---@return { typed: boolean }
+function M.type(params)
+  local buf, state = params.buf, watched[params.buf]
+  if not state or state.tick ~= params.tick or not is_running(buf) then
+    send(buf)
+    return { typed = false }
+  elseif params.keys then
+    vim.fn.chansend(vim.bo[buf].channel, params.keys)
+    return { typed = true }
+  elseif not safely.is_safe() then
+    safely.run(function()
+      send(buf)
+    end)
+    return { typed = false }
+  end
+  -- Neovim brackets the paste if the program asked for it, and removes control characters, including tabs.
+  local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
+  vim.api.nvim_buf_call(buf, function()
+    vim.api.nvim_put(lines, "c", true, false)
+  end)
+  return { typed = true }
+end
+
+return M

@@ -1,0 +1,59 @@
+/** Defines calls and events for typing prompts into CLIs (part of CONTRACT 1). `buf` is a terminal buffer of Neovim. */
+import * as z from "zod";
+import { list } from "./list.ts";
+
+export const promptEvents = {
+  /** The user has a prompt for the CLI in this terminal of `:Gemini`, or for any CLI if no terminal is open. */
+  prompt: z.object({ id: z.number().int(), submit: z.boolean(), terminal: z.string().optional() }),
+  /** The user has cancelled all prompts that are not delivered. */
+  prompts_cancelled: z.unknown(),
+  /** The screen of a watched terminal. Sent after changes, debounced. */
+  screen: z.object({
+    buf: z.number().int(),
+    /** Identifies this version of the screen. */
+    tick: z.number().int(),
+    /** From top to bottom; absent after the program has ended. */
+    lines: list(z.string()).optional(),
+    /** Whether the CLI waits for a text that the user edits in Neovim. */
+    isEditing: z.boolean(),
+  }),
+} as const;
+
+export const promptResults = {
+  prompt_places: z.object({
+    /** The program that `:Gemini` runs. */
+    program: z.string(),
+    buffers: list(z.object({ buf: z.number().int(), pid: z.number().int().positive() })),
+    /** The directories in which a CLI finds this Neovim. */
+    directories: list(z.string()),
+  }),
+  prompt_found: z.object({ text: z.string(), focus: z.boolean() }),
+  prompt_open: z.unknown(),
+  prompt_waits: z.unknown(),
+  prompt_done: z.unknown(),
+  screen_watch: z.unknown(),
+  screen_type: z.object({ typed: z.boolean() }),
+} as const;
+
+export interface PromptCalls {
+  /** Returns where the user may have started a CLI without `:Gemini`. */
+  prompt_places: Record<string, never>;
+  /** The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers. */
+  prompt_found: {
+    id: number;
+    name: string;
+    cwd: string;
+    terminal?: string | undefined;
+    buf?: number | undefined;
+  };
+  /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
+  prompt_open: { id: number };
+  /** The prompt waits until `reason`. `say`: the user is told. */
+  prompt_waits: { id: number; reason: string; say: boolean };
+  /** The prompt is delivered. If it is not `typed`, Lua keeps its text for the user. */
+  prompt_done: { id: number; typed: boolean; problem?: string | undefined };
+  /** Starts or stops the event `screen` for a terminal. */
+  screen_watch: { buf: number; on: boolean };
+  /** Pastes a text or types keys, unless the screen is not the one with this `tick` any more. Then `screen` follows. */
+  screen_type: { buf: number; tick: number; paste?: string | undefined; keys?: string | undefined };
+}

@@ -1,0 +1,160 @@
+/** Finds the CLI for a prompt: in a terminal of `:Gemini`, or where the user or a provider has started it. */
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Clis } from "../contract/clis.ts";
+import type { CallResult, EventPayload } from "../contract/neovim.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import { here } from "../system/here.ts";
+import { familyOf, processesOf } from "../system/processes.ts";
+import { type Cli, createCli } from "./cli.ts";
+import { drawingOf } from "./screens.ts";
+import type { Buffers } from "./terminal.ts";
+import { paneTerminal, tmux } from "./tmux.ts";
+
+/** Interval for a terminal to start. */
+const START_INTERVAL_MS = 50;
+
+/** Interval and number of attempts for finding a CLI that a provider opens outside Neovim. */
+const FIND_INTERVAL_MS = 1_000;
+const FIND_ATTEMPTS = 30;
+
+/** Where a CLI runs. One of `buf` and `pane` is set while it runs. */
+interface Place {
+  readonly program: string | undefined;
+  readonly cwd: string;
+  readonly buf?: number | undefined;
+  readonly pane?: string | undefined;
+}
+
+export interface Destinations {
+  /** Takes the terminals of `:Gemini`. */
+  update(event: EventPayload<"terminals">): void;
+  /** Name of the CLI's profile for which a terminal was opened. */
+  profileOf(terminal: string): string | undefined;
+  /** The CLI in a terminal, if it runs. */
+  running(terminal: string): Cli | undefined;
+  /** Waits until the CLI in a terminal runs. @returns undefined if it has ended or was not found */
+  started(terminal: string): Promise<Cli | undefined>;
+  /** Looks for a CLI that runs in no terminal of `:Gemini`. */
+  outside(): Promise<Cli | undefined>;
+}
+
+export interface DestinationsOptions {
+  bridge: Bridge;
+  buffers: Buffers;
+  clis: Clis;
+  /** Name of a CLI's npm package. @param cli name of its profile */
+  packageOf(cli: string): string | undefined;
+  /** Whether a review is open. */
+  isReviewing(): boolean;
+  /** Aborted when the bridge stops. */
+  signal: AbortSignal;
+}
+
+export function createDestinations(options: DestinationsOptions): Destinations {
+  const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
+  /** The terminals of `:Gemini` by name, also those that have ended. */
+  const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
+  /** By buffer or pane. Kept, because the state of a screen also matters for the next prompt. */
+  const known = new Map<string | number, Cli>();
+
+  function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
+    const key = buf ?? pane;
+    if (key === undefined) return undefined;
+    const like = clis.find(({ cmd }) => basename(cmd[0] ?? "") === basename(program))?.like;
+    const terminal =
+      typeof key === "number"
+        ? () => buffers.terminal(key, name ?? `the CLI in buffer ${key}`, cwd)
+        : () => paneTerminal(key, name ?? `the CLI in pane ${key}`, cwd, signal);
+    const cli = known.get(key) ?? createCli(terminal(), like && drawingOf(like), isReviewing);
+    known.set(key, cli);
+    return cli;
+  }
+
+  async function outside(name?: string): Promise<Cli | undefined> {
+    const places = await bridge.call("prompt_places", {});
+    const own = name === undefined ? undefined : terminals.get(name);
+    const usual = { cmd: [places.program] };
+    const served = clis.map((cli) => ({ cmd: cli.cmd, package: packageOf(cli.name) }));
+    const place = await findOutside(own ? [own] : [usual, ...served], places);
+    return place && cliIn(place, name);
+  }
+
+  function running(name: string): Cli | undefined {
+    const terminal = terminals.get(name);
+    return terminal?.isOpen ? cliIn({ ...terminal, program: terminal.cmd[0] }, name) : undefined;
+  }
+
+  return {
+    update(event) {
+      for (const terminal of terminals.values()) terminal.isOpen = false;
+      for (const terminal of event.terminals) terminals.set(terminal.name, { ...terminal, isOpen: true });
+    },
+    profileOf: (terminal) => terminals.get(terminal)?.cli,
+    running,
+    async started(name) {
+      for (let attempt = 1; attempt <= FIND_ATTEMPTS; ) {
+        const terminal = terminals.get(name);
+        const isStarting = terminal?.isOpen && terminal.pid === undefined;
+        if (terminal?.pid !== undefined) return running(name);
+        // Its provider may have opened it outside Neovim.
+        const cli = isStarting ? undefined : await outside(name);
+        if (cli) return cli;
+        if (!isStarting) attempt += 1;
+        await sleep(isStarting ? START_INTERVAL_MS : FIND_INTERVAL_MS, undefined, { signal });
+      }
+      return undefined;
+    },
+    outside: () => outside(),
+  };
+}
+
+const PANE = ["pane_pid", "pane_id", "window_id", "session_id", "pane_current_path"]
+  .map((name) => `#{${name}}`)
+  .join("\t");
+
+/**
+ * Looks for a CLI in the terminal buffers of Neovim, then in the panes of its tmux.
+ * @param programs the preferred one first
+ * @returns the buffer with the preferred program, or the nearest pane
+ */
+async function findOutside(
+  programs: readonly Parameters<typeof processesOf>[1][],
+  { buffers, directories }: CallResult<"prompt_places">,
+): Promise<Place | undefined> {
+  const table = await here.processes();
+  const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
+  /** The rank of the program in a terminal; -1 for other programs. @param pid the terminal's first process */
+  const rankOf = (pid: number) => {
+    const family = familyOf(table, pid);
+    return running.findIndex((pids) => family.some((each) => pids.has(each)));
+  };
+  const [buffer] = buffers
+    .map(({ buf, pid }) => ({ buf, pid, rank: rankOf(pid) }))
+    .filter(({ rank }) => rank >= 0)
+    .sort((a, b) => a.rank - b.rank);
+  if (buffer) {
+    const cwd = (await here.directory(buffer.pid)) ?? directories[0] ?? "/";
+    return { buf: buffer.buf, cwd, program: programs[buffer.rank]?.cmd[0] };
+  }
+  const own = process.env["TMUX_PANE"];
+  if (!process.env["TMUX"] || !own) return undefined;
+  const panes = (await tmux(["list-panes", "-a", "-F", PANE]).catch(() => ""))
+    .split("\n")
+    .map((line) => line.split("\t"))
+    .map(([pid, pane = "", window, session, cwd = ""]) => ({ pid, pane, window, session, cwd }));
+  const home = panes.find(({ pane }) => pane === own);
+  const [nearest] = panes
+    .map((pane) => ({
+      ...pane,
+      rank: rankOf(Number(pane.pid)),
+      // In Neovim's own window, else in its session, else anywhere.
+      distance: pane.window === home?.window ? 0 : pane.session === home?.session ? 1 : 2,
+    }))
+    .filter(
+      ({ pane, rank, cwd }) =>
+        pane !== own && rank >= 0 && directories.some((directory) => here.isWithin(directory, cwd)),
+    )
+    .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
+  return nearest && { ...nearest, program: programs[nearest.rank]?.cmd[0] };
+}

@@ -1,0 +1,126 @@
+/** Queues the user's prompts, delivers them in order, and reports to Lua why they wait and how they end. */
+import type { Log } from "../base/log.ts";
+import { sentence } from "../base/refusal.ts";
+import type { EventPayload } from "../contract/neovim.ts";
+import type { EventHandlers } from "../neovim/bridge.ts";
+import { type Delivery, deliver, type Prompt, type Waiting } from "./delivery.ts";
+import { createDestinations, type DestinationsOptions } from "./destination.ts";
+import { createEnable, type Unconnected } from "./enable.ts";
+import { drawingOf, type Reading } from "./screens.ts";
+import { createBuffers } from "./terminal.ts";
+
+/** Delay before a message about a state that usually ends by itself. */
+const NOTICE_DELAY_MS = 1_000;
+const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
+
+/** The reasons for waiting, by the state of the screen. */
+const REASONS: Record<Reading["state"], (name: string) => string> = {
+  question: (name) => `you answer the question in ${name}`,
+  typed: (name) => `you send or delete your text in ${name}`,
+  menu: (name) => `you close the menu in ${name}`,
+  elsewhere: (name) => `${name} accepts a prompt again (Esc leaves its shell mode and its search)`,
+  absent: (name) => `${name} shows its prompt`,
+  empty: (name) => `${name} accepts a prompt`,
+};
+
+export interface Prompts {
+  readonly handlers: Pick<EventHandlers, "prompt" | "prompts_cancelled" | "screen">;
+  /** Takes the terminals of `:Gemini`. */
+  terminals(event: EventPayload<"terminals">): void;
+  /** Connects a CLI, or tells the user how. */
+  connect(cli: Unconnected): void;
+  close(): void;
+}
+
+export interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
+  log: Log;
+  /** Counts the connected CLIs of a profile that do not show "Disconnected". */
+  connected(cli: string): number;
+}
+
+export function createPrompts(options: PromptsOptions): Prompts {
+  const { bridge, log, clis } = options;
+  const closing = new AbortController();
+  const { signal } = closing;
+  const buffers = createBuffers(bridge, signal);
+  const destinations = createDestinations({ ...options, buffers, signal });
+  /** By terminal of `:Gemini`; "" for prompts without one. */
+  const queues = new Map<string, Prompt[]>();
+
+  /** Reports why a prompt waits, and tells the user about each reason once. */
+  function reporter(id: number, name: string): Waiting {
+    const said = new Set<Reading["state"]>();
+    let last: Reading["state"] | undefined;
+    return (state, since) => {
+      const isDue = !PASSING.includes(state) || Date.now() - since >= NOTICE_DELAY_MS;
+      const say = isDue && !said.has(state);
+      if (say) said.add(state);
+      if (say || state !== last) bridge.tell("prompt_waits", { id, reason: REASONS[state](name), say });
+      last = state;
+    };
+  }
+
+  async function handle(terminal: string, prompt: Prompt): Promise<void> {
+    const { id } = prompt;
+    const cli = await (terminal === "" ? destinations.outside() : destinations.started(terminal));
+    if (prompt.isCancelled) return;
+    if (!cli && terminal === "") return bridge.tell("prompt_open", { id });
+    const name = cli?.terminal.name ?? terminal;
+    let delivery: Delivery = { typed: false };
+    if (cli) {
+      const { buf, cwd } = cli.terminal;
+      const { text, focus } = await bridge.call("prompt_found", { id, name, cwd, buf });
+      if (focus) cli.terminal.focus();
+      // The space ends a reference, so that the CLI offers no completions for it.
+      delivery = await deliver(cli, prompt, `${text} `, reporter(id, name));
+    }
+    const { typed, problem = typed ? undefined : `The prompt was not sent: ${name} has ended.` } = delivery;
+    bridge.tell("prompt_done", { id, typed, problem });
+  }
+
+  async function work(terminal: string, queue: Prompt[]): Promise<void> {
+    for (let prompt = queue[0]; prompt; prompt = queue[0]) {
+      try {
+        await handle(terminal, prompt);
+      } catch (error) {
+        if (signal.aborted) return; // Lua keeps the texts
+        log.warn("a prompt was not delivered:", error);
+        const problem = `The prompt was not sent: ${sentence(error)}`;
+        bridge.tell("prompt_done", { id: prompt.id, typed: false, problem });
+      }
+      queue.shift();
+    }
+  }
+
+  const connect = createEnable({
+    bridge,
+    ...destinations,
+    drawingOf(terminal) {
+      const like = clis.find(({ name }) => name === destinations.profileOf(terminal))?.like;
+      return like && drawingOf(like);
+    },
+    connected: (terminal) => options.connected(destinations.profileOf(terminal) ?? ""),
+    signal,
+  });
+
+  return {
+    handlers: {
+      ...buffers.handlers,
+      prompt({ id, submit, terminal = "" }) {
+        const queue = queues.get(terminal) ?? [];
+        queues.set(terminal, queue);
+        queue.push({ id, submit, isCancelled: false });
+        if (queue.length === 1) return work(terminal, queue);
+        bridge.tell("prompt_waits", { id, reason: "the earlier prompts are delivered", say: false });
+      },
+      prompts_cancelled() {
+        for (const queue of queues.values()) for (const prompt of queue) prompt.isCancelled = true;
+      },
+    },
+    terminals: destinations.update,
+    connect(cli) {
+      connect(cli).catch((error: unknown) => signal.aborted || log.warn("/ide enable was not typed:", error));
+    },
+    close: () => closing.abort(),
+  };
+}

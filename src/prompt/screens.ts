@@ -1,0 +1,112 @@
+/** Reads the screens of CLIs: whether the prompt accepts text, what is typed in it, and what else has the keyboard. */
+
+import type { CliKind } from "../contract/clis.ts";
+
+/** How a CLI draws its screen, as patterns for single lines. */
+export interface Drawing {
+  /** The first line of the prompt, up to its text. */
+  readonly prompt: RegExp;
+  /** The first line of a prompt that accepts no message: of a shell or a search. */
+  readonly other: RegExp;
+  /** The text of an empty prompt. */
+  readonly placeholder: RegExp;
+  /** The first line of a sent message. Questions above it are closed. */
+  readonly message: RegExp;
+  /** A choice that Enter would select. */
+  readonly question: RegExp;
+  /** Shown while keys do not go to the prompt. */
+  readonly elsewhere?: RegExp;
+}
+
+export interface Reading {
+  /** "menu": a list of completions is open below the text. "absent": there is no prompt. */
+  readonly state: "empty" | "typed" | "menu" | "question" | "elsewhere" | "absent";
+  /** The text in the prompt, without blanks. */
+  readonly text: string;
+  /** Number of lines of the prompt, including blank ones. Absent if it is empty or ends the screen. */
+  readonly height?: number;
+}
+
+/**
+ * By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
+ * many languages, but always draws two more blanks before the placeholder.
+ */
+export const DRAWINGS = {
+  gemini: {
+    prompt: /^ ?[>*] /,
+    other: /^ ?(!|\(r:\)) /,
+    placeholder: /^ +(Type your message or |Press '(Esc' for NORMAL|i' for INSERT) mode\.)/,
+    message: /^ ?[>*] /,
+    question: /^│ +● +\d+\. /,
+    elsewhere: / to unfocus\)/,
+  },
+  qwen: {
+    prompt: /^[>*] /,
+    other: /^(!|\(r:\)) /,
+    placeholder: /^ {2,3}\S/,
+    message: /^ {2}> /,
+    question: /^ +› +\d+\. /,
+  },
+} satisfies Partial<Record<CliKind, Drawing>>;
+
+/** @returns undefined if the screen of this kind of CLI is unknown */
+export const drawingOf = (kind: CliKind): Drawing | undefined =>
+  kind === "llxprt" ? undefined : DRAWINGS[kind];
+
+/** Maximum number of lines below the prompt, a rule and the footer. More lines are a menu. */
+const MAX_FOOTER_LINES = 5;
+
+/** Rules and the edges of a coloured background. */
+const RULE = /^[─▀▄]/;
+
+/** Blanks and borders from wrapping, control characters, and a cursor drawn as a zero-width blank. */
+const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
+
+/** Removes what a screen may add to a text or drop from it. */
+export const bare = (text: string) => text.replace(DECORATION, "");
+
+export function read(lines: readonly string[], drawing: Drawing): Reading {
+  const at = lines.findLastIndex((line) => drawing.prompt.test(line) || drawing.other.test(line));
+  const sent = lines.slice(0, Math.max(at, 0)).findLastIndex((line) => drawing.message.test(line));
+  // A question may also be above the prompt.
+  for (const line of lines.slice(sent + 1)) {
+    if (drawing.question.test(line)) return { state: "question", text: "" };
+    if (drawing.elsewhere?.test(line)) return { state: "elsewhere", text: "" };
+  }
+  const first = lines[at];
+  if (first === undefined) return { state: "absent", text: "" };
+  if (drawing.other.test(first)) return { state: "elsewhere", text: "" };
+  const text = first.replace(drawing.prompt, "");
+  if (drawing.placeholder.test(text)) return { state: "empty", text: "" };
+  return typed(text, lines.slice(at + 1));
+}
+
+/**
+ * Reads the text in the prompt. Its further lines are indented by the width of the sign. A line without indent is
+ * output below a sent message, so that there is no prompt.
+ */
+function typed(first: string, below: readonly string[]): Reading {
+  const text = [first];
+  let footer = 0;
+  let height: number | undefined;
+  for (const [index, line] of below.entries()) {
+    if (!/\S/.test(line)) continue;
+    if (height === undefined && /^ {2,}\S/.test(line)) text.push(line);
+    else {
+      footer += 1;
+      height ??= index + 1;
+      if (!line.startsWith(" ") && !RULE.test(line)) return { state: "absent", text: "" };
+    }
+  }
+  const shown = bare(text.join(""));
+  if (shown === "") return { state: "empty", text: "" };
+  const state = footer > MAX_FOOTER_LINES ? "menu" : "typed";
+  return { state, text: shown, ...(height !== undefined && { height }) };
+}
+
+/** Recognizes a CLI by an empty prompt or a question. */
+export function recognize(lines: readonly string[]): Drawing | undefined {
+  return Object.values(DRAWINGS).find((drawing) =>
+    ["empty", "question"].includes(read(lines, drawing).state),
+  );
+}

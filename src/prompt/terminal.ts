@@ -1,0 +1,89 @@
+/** Reads and types in terminal buffers of Neovim, through Lua. */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { EventPayload } from "../contract/neovim.ts";
+import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+
+/** An unchanged screen is looked at again after this time, because some decisions depend on time. */
+const LOOK_INTERVAL_MS = 100;
+
+/** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
+export interface Terminal {
+  /** Name for messages. */
+  readonly name: string;
+  /** The CLI's directory, to which references are relative. */
+  readonly cwd: string;
+  /** Absent for a pane. */
+  readonly buf?: number;
+  /** Starts to follow the screen. @returns a function that stops it */
+  follow(): () => void;
+  /** Waits for a change of the screen, but not long. @returns the screen; undefined after the program has ended */
+  next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
+  /** Pastes a text, unless the screen has changed. @returns whether it did */
+  paste(text: string): Promise<boolean>;
+  /** Types keys, unless the screen has changed. @returns whether it did */
+  press(keys: string): Promise<boolean>;
+  focus(): void;
+}
+
+export interface Buffers {
+  terminal(buf: number, name: string, cwd: string): Terminal;
+  readonly handlers: Pick<EventHandlers, "screen">;
+}
+
+/** @param signal aborted when the bridge stops */
+export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
+  /** Called with the screen of each followed buffer. */
+  const followed = new Map<number, (screen: EventPayload<"screen">) => void>();
+
+  function terminal(buf: number, name: string, cwd: string): Terminal {
+    let screen: EventPayload<"screen"> | undefined;
+    let changed = () => {};
+    let isStale = false;
+    let followers = 0;
+
+    async function type(what: { paste: string } | { keys: string }): Promise<boolean> {
+      if (!screen || isStale) return false;
+      const { typed } = await bridge.call("screen_type", { buf, tick: screen.tick, ...what });
+      isStale = !typed; // a newer screen is on its way
+      return typed;
+    }
+
+    return {
+      name,
+      cwd,
+      buf,
+      follow() {
+        followers += 1;
+        if (followers === 1) {
+          followed.set(buf, (shown) => {
+            screen = shown;
+            isStale = false;
+            changed();
+          });
+          bridge.tell("screen_watch", { buf, on: true });
+        }
+        return () => {
+          followers -= 1;
+          if (followers > 0) return;
+          followed.delete(buf);
+          screen = undefined;
+          bridge.tell("screen_watch", { buf, on: false });
+        };
+      },
+      async next() {
+        const change = new Promise<void>((resolve) => {
+          changed = resolve;
+        });
+        do await Promise.race([change, sleep(LOOK_INTERVAL_MS, undefined, { signal })]);
+        while (!screen);
+        const { lines, isEditing } = screen;
+        return lines && { lines, isEditing };
+      },
+      paste: (text) => type({ paste: text }),
+      press: (keys) => type({ keys }),
+      focus() {}, // Lua does
+    };
+  }
+
+  return { terminal, handlers: { screen: (screen) => followed.get(screen.buf)?.(screen) } };
+}

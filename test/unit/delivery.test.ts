@@ -1,0 +1,108 @@
+/** The delivery of a prompt, in a terminal that changes at the worst moments. */
+import t from "tap";
+import { type Cli, createCli } from "../../src/prompt/cli.ts";
+import { deliver } from "../../src/prompt/delivery.ts";
+import { createEnable } from "../../src/prompt/enable.ts";
+import { DRAWINGS } from "../../src/prompt/screens.ts";
+import type { Terminal } from "../../src/prompt/terminal.ts";
+import { waitFor } from "../support/wait.ts";
+
+const EMPTY = [" >   Type your message or @path/to/file"];
+const QUESTION = ["│ ● 1. Allow once"];
+
+/**
+ * A terminal with a CLI that shows what is pasted, and clears its prompt at Enter. It refuses to be typed into with a
+ * screen that was not read, as Neovim does.
+ */
+class Scripted implements Terminal {
+  readonly name = "gemini";
+  readonly cwd = "/";
+  readonly buf = 1;
+  typed: string[] = [];
+  isFollowed = false;
+  screen = EMPTY;
+  /** Runs before something is typed. */
+  beforeTyping = (_what: string) => {};
+  #read = EMPTY;
+
+  follow() {
+    this.isFollowed = true;
+    return () => {
+      this.isFollowed = false;
+    };
+  }
+  async next() {
+    await new Promise(setImmediate);
+    this.#read = this.screen;
+    return { lines: this.screen, isEditing: false };
+  }
+  paste = (text: string) => this.#type(text);
+  press = (keys: string) => this.#type(keys);
+  focus() {}
+
+  async #type(what: string) {
+    this.beforeTyping(what);
+    if (this.#read !== this.screen) return false;
+    this.typed.push(what);
+    this.screen = ["\r", "\x1b"].includes(what) ? EMPTY : [` > ${what}`];
+    return true;
+  }
+}
+
+const start = (): { terminal: Scripted; cli: Cli } => {
+  const terminal = new Scripted();
+  return { terminal, cli: createCli(terminal, DRAWINGS.gemini, () => false) };
+};
+const prompt = () => ({ id: 1, submit: true, isCancelled: false });
+
+t.test("Enter is not pressed if a question opens just before", async (t) => {
+  const { terminal, cli } = start();
+  const states: string[] = [];
+  terminal.beforeTyping = (what) => {
+    if (what === "\r" && !states.includes("question")) terminal.screen = QUESTION;
+  };
+  const delivery = deliver(cli, prompt(), "hello ", (state) => states.push(state));
+  await waitFor(() => states.includes("question"), "the prompt to wait for the answer");
+  t.same(terminal.typed, ["hello "]);
+  terminal.screen = [" > hello "];
+  t.same(await delivery, { typed: true });
+  t.same(terminal.typed, ["hello ", "\r"], "it is sent after the answer");
+  t.notOk(terminal.isFollowed);
+});
+
+t.test("a prompt is not pasted below text that the user has just begun", async (t) => {
+  const { terminal, cli } = start();
+  let isBegun = false;
+  terminal.beforeTyping = () => {
+    if (!isBegun) terminal.screen = [" > my own"];
+    isBegun = true;
+  };
+  const states: string[] = [];
+  const delivery = deliver(cli, prompt(), "hello ", (state) => states.push(state));
+  await waitFor(() => states.includes("typed"), "the prompt to wait for the user");
+  t.same(terminal.typed, []);
+  terminal.screen = EMPTY;
+  t.same(await delivery, { typed: true });
+  t.same(terminal.typed, ["hello ", "\r"]);
+});
+
+t.test("a prompt and /ide enable are typed one after the other", async (t) => {
+  const { terminal, cli } = start();
+  const closing = new AbortController();
+  const enable = createEnable({
+    bridge: { tell: () => t.fail("it tells the user nothing") } as never,
+    running: () => cli,
+    started: async () => cli,
+    drawingOf: () => DRAWINGS.gemini,
+    connected: () => 0,
+    signal: closing.signal,
+  });
+  const unconnected = { terminal: "gemini", types: true, isAsked: true, hint: "" };
+  terminal.screen = ["│ Do you want to connect Neovim to Gemini CLI? │"];
+  const enabled = enable(unconnected).catch(() => {});
+  await waitFor(() => terminal.typed.includes("/ide enable"), "the command");
+  await deliver(cli, { ...prompt(), submit: false }, "hello ", () => {});
+  t.same(terminal.typed, ["\x1b", "/ide enable", "\r", "hello "]);
+  closing.abort();
+  await enabled;
+});
