@@ -16,7 +16,7 @@ import { createReviews } from "./review/reviews.ts";
 import { registerTools } from "./review/tools.ts";
 import { createSurroundings } from "./surroundings.ts";
 import { createDrafts } from "./system/drafts.ts";
-import { createRest } from "./system/idle-memory.ts";
+import { createIdleMemory } from "./system/idle-memory.ts";
 import { createUserFiles } from "./system/user-files.ts";
 import { createClients } from "./turns/clients.ts";
 import { asksBefore, isGated } from "./turns/gate.ts";
@@ -64,7 +64,7 @@ export function createServices(options: ServicesOptions): Services {
     lost: (cli) => prompts.connect(cli),
   });
   const { terminals, agents, activity } = clients;
-  const rest = createRest();
+  const rest = createIdleMemory();
   const used = () => rest.changed(sessions.connected().length > 0);
   const drafts = createDrafts(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(drafts);

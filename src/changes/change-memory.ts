@@ -93,7 +93,10 @@ const turnKey = (session: string) => `turn ${session}`;
 /** Whether a file may be kept is looked up this seldom (ms). */
 const VERDICT_MS = 1_000;
 
-/** A turn is saved this long after it was changed first: it grows with each file (ms). */
+/**
+ * Milliseconds from the first change of a turn until it is saved, because it changes with each file. A new turn is saved
+ * at once: its prompt must not be lost in a crash.
+ */
 const TURN_DELAY_MS = 200;
 
 export interface ChangeMemoryOptions {
@@ -152,7 +155,8 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
         turns.delete(session);
         kept.remove(turnKey(session));
       }
-      if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
+      if (turn?.files.size === 0) saveTurns();
+      else if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
     },
     async load() {
       await touch(own);

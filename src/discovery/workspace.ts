@@ -1,6 +1,6 @@
 /** Determines the workspace directories that CLIs are told. */
 import { delimiter, dirname, join } from "node:path";
-import { type Disk, disk } from "../system/disk.ts";
+import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/queue.ts";
 
 export interface WorkspacePaths {
@@ -30,12 +30,13 @@ export function canBeJoined(directory: string): boolean {
  * Undefined without a repository, and for a network drive that does not answer.
  */
 async function gitRoot(directory: string): Promise<string | undefined> {
-  const find = (disk: Disk) => {
+  function* find(): Question<string | undefined> {
     for (let folder = directory; ; folder = dirname(folder)) {
-      if (disk.stat(join(folder, ".git")).value) return folder;
+      const { value } = yield* fileSystem.stat(join(folder, ".git"));
+      if (value) return folder;
       if (folder === dirname(folder)) return undefined;
     }
-  };
+  }
   try {
     return await disk.moment().ask(find);
   } catch (error) {

@@ -1,13 +1,13 @@
-/** The account that Gemini CLI signs in with: Google no longer serves Gemini CLI to personal accounts. */
+/** Checks how Gemini CLI signs in. Google no longer serves Gemini CLI to personal accounts. */
 import * as z from "zod";
 import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Variables } from "../system/system.ts";
 import type { Findings } from "./section.ts";
 
-/** What a refused login shows, without blanks and borders. lua/gemini-bridge/terminal/refusal.lua looks for the same. */
+/** Text of a refused login, without blanks and borders. Also in lua/gemini-bridge/terminal/refusal.lua. */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
-/** Every login with Google has this type, also one for Code Assist Standard or Enterprise. */
+/** Type of every login with Google, including Code Assist Standard and Enterprise. */
 const GOOGLE_LOGIN = "oauth-personal";
 
 const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
@@ -17,7 +17,7 @@ const ADVICE =
 interface Login {
   readonly env: Variables;
   readonly files: readonly SettingsFile[];
-  /** The end of what its terminal shows, if it runs in one of Neovim's. */
+  /** Last lines of its terminal, if it runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
 }
 

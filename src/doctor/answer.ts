@@ -1,13 +1,13 @@
-/** Whether a bridge listens on a port of this machine. */
+/** Checks whether a bridge listens on a local port. */
 import { connect } from "node:net";
 
-/** A listener answers within a few milliseconds (milliseconds). */
-const TIMEOUT = 2000;
+/** Timeout of the request (milliseconds). */
+const TIMEOUT_MS = 2000;
 
-/** More than the first line of an answer (bytes). */
+/** Maximum length of the first line of the answer (characters). */
 const MAX_LINE = 1000;
 
-/** @returns the first line of the answer to a request without a token, nothing when none comes */
+/** @returns the first line of the answer to a request without a token, or undefined without an answer */
 export function answerOf(port: number): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = "";
@@ -16,7 +16,7 @@ export function answerOf(port: number): Promise<string | undefined> {
       socket.destroy();
       resolve(/^HTTP\/[^\r\n]+/.exec(text)?.[0]);
     };
-    socket.setTimeout(TIMEOUT, finish);
+    socket.setTimeout(TIMEOUT_MS, finish);
     socket.once("connect", () =>
       socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`),
     );
@@ -29,7 +29,7 @@ export function answerOf(port: number): Promise<string | undefined> {
   });
 }
 
-/** Whether that answer is a bridge's: it wants a token. */
+/** Whether the answer comes from a bridge: it requires a token. */
 export function isBridge(answer: string | undefined): boolean {
   return answer?.includes(" 401") ?? false;
 }

@@ -1,4 +1,4 @@
-/** The bridge of the Neovim that asks, from its process to what CLIs find of it. */
+/** Checks the bridge of the Neovim that runs the doctor: process, port, discovery files, clients. */
 import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
@@ -14,7 +14,7 @@ import { checkOthers } from "./editors.ts";
 import { announcedFile, isFile } from "./place.ts";
 import { type Findings, section } from "./section.ts";
 
-/** @param profiles those that are switched on */
+/** @param profiles of the enabled CLIs */
 export async function checkBridge(
   { bridge, pid }: Facts,
   profiles: readonly Profile[],
@@ -43,7 +43,7 @@ export async function checkBridge(
   }
   findings.info(`Workspace: ${bridge.workspace.join(", ")}`);
   for (const { file, reason } of await findIgnoreProblems(bridge.workspace))
-    findings.warn(`${file} ${reason}: nothing below its folder is shared`, "mend it, or remove it");
+    findings.warn(`${file} ${reason}: nothing below its folder is shared`, "correct or remove that file");
   for (const { name, label, version, interrupted, hooks } of bridge.clients) {
     const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
@@ -59,7 +59,7 @@ export async function checkBridge(
     findings.ok(`Its model has Neovim's tools: ${name} ${version}`);
   if (bridge.asking.length === 0)
     findings.info(
-      "No client has Neovim's tools for its model now: `/mcp` in a CLI says whether it knows them",
+      "No client uses Neovim's tools for its model now: type `/mcp` in a CLI to see whether it has them",
     );
   await checkOthers(
     findings,
@@ -71,8 +71,7 @@ export async function checkBridge(
 function checkHost(findings: Findings, { pid, build }: Bridge): void {
   if (!isAlive(pid)) findings.error(`The host, process ${pid}, is gone`, ":GeminiRestart");
   else if (build === BUILD) findings.ok(`The host is process ${pid}`);
-  else
-    findings.warn(`The host, process ${pid}, still runs what was there before an update`, ":GeminiRestart");
+  else findings.warn(`The host, process ${pid}, still runs the code from before an update`, ":GeminiRestart");
 }
 
 async function checkListener(findings: Findings, { port }: Bridge): Promise<void> {
@@ -102,7 +101,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
     );
 }
 
-/** The doctor has the environment of the Neovim that runs it. */
+/** Checks the environment of Neovim, which the doctor has inherited. */
 function checkEnvironment(findings: Findings, { env }: Profile, { port }: Bridge): void {
   const named = process.env[`${env}SERVER_PORT`];
   if (named === String(port)) findings.ok(`Terminals opened now get ${env}*`);

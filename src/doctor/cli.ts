@@ -11,7 +11,7 @@ import type { Findings } from "./section.ts";
 
 type Subject = Searcher & Omit<Appearance, "files">;
 
-/** @param bridge that of the Neovim that asks; without one any editor will do */
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
 export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
   const { profile, env, cwd } = subject;
   const files = readSettings(profile, env, cwd);
@@ -30,7 +30,8 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
 function checkFiles(findings: Findings, files: readonly SettingsFile[]): void {
   for (const { path, problem, isIgnored } of files) {
     if (problem === undefined) continue;
-    if (isIgnored) findings.warn(`${path} ${problem}`, "put it where root alone can write, or remove it");
+    if (isIgnored)
+      findings.warn(`${path} ${problem}`, "move it to a place that only root can write to, or remove it");
     else findings.error(`${path} ${problem}`, "correct that file: the CLI does not start with it");
   }
 }
@@ -53,7 +54,7 @@ function checkIdeMode(
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
       findings.info(`is not made to connect without a question: ${bridge.connection}`);
-    // The wrong answer runs `/ide install`, which knows no Neovim.
+    // The other answer runs `/ide install`, which does not support Neovim.
     findings.error(
       "IDE mode is off, as by default",
       `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,

@@ -1,4 +1,4 @@
-/** Whether a CLI finds the bridge and gets through to it: each condition that the CLI sets, in its order. */
+/** Checks whether Gemini CLI finds the bridge and can connect: all conditions of the CLI, in its order. */
 import { realpathSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import {
@@ -16,17 +16,17 @@ import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import type { Findings } from "./section.ts";
 
-/** A CLI, or one that could be started. */
+/** A CLI that runs or could be started. */
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** The process that it takes for its editor; none for a descendant that `:Gemini` would start below it. */
+  /** The process that the CLI takes for its editor. Undefined for another CLI that `:Gemini` would start. */
   readonly idePid?: number;
 }
 
 const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
 
-/** @param bridge that of the Neovim that asks; without one any editor will do */
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
 export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
   const looks = here.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);
@@ -113,5 +113,5 @@ function checkNetwork(findings: Findings, { env }: Searcher): void {
       );
   }
   for (const name of PROXIES.filter((proxy) => env[proxy]))
-    findings.info(`${name} is set; the CLI goes around it to reach 127.0.0.1`);
+    findings.info(`${name} is set; the CLI does not use it for 127.0.0.1`);
 }

@@ -1,19 +1,19 @@
 /**
- * What the doctor and Lua tell each other: Lua writes what it knows of Neovim to the doctor's standard input, the
- * doctor a report to its standard output, both as JSON. The other side is lua/gemini-bridge/report/doctor.lua.
+ * Defines the JSON between Lua and the doctor: Lua writes facts about Neovim to the doctor's standard input, and reads
+ * the report from its standard output. The other side is lua/gemini-bridge/report/doctor.lua.
  */
 import * as z from "zod";
 import { Clis } from "../contract/clis.ts";
 
-/** Of the bridge; an empty list is left out, since Lua cannot tell it from an empty table. */
+/** The bridge. Lua leaves out empty lists, because it cannot tell them from empty objects. */
 const Bridge = z.object({
   state: z.enum(["starting", "running", "stopping", "stopped"]),
-  /** Why it is stopped. */
+  /** The reason, if the bridge failed. */
   error: z.string().optional(),
   port: z.int().default(0),
-  /** The host's process. */
+  /** Process id of the host. */
   pid: z.int().default(0),
-  /** The first is Gemini CLI's, unless that is switched off. */
+  /** The first one is for Gemini CLI, if that is enabled. */
   discoveryFiles: z.array(z.string()).default([]),
   workspace: z.array(z.string()).default([]),
   clients: z
@@ -28,60 +28,60 @@ const Bridge = z.object({
       }),
     )
     .default([]),
-  /** Whose models have the tools, as they name themselves. */
+  /** Clients whose models have the tools, as they name themselves. */
   asking: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
-  /** What the running host was built from. */
+  /** Identifies the build of the running host. */
   build: z.string().optional(),
-  /** Why a CLI in a terminal here does not connect without a question. */
+  /** The reason why a CLI in a terminal of this Neovim asks before it connects. */
   connection: z.string().optional(),
 });
 export type Bridge = z.infer<typeof Bridge>;
 
 /** The remote plugin of `host = "shared"`. */
 const RemotePlugin = z.object({
-  /** It is registered in this Neovim. */
+  /** Whether it is registered in this Neovim. */
   isRegistered: z.boolean(),
-  /** It is in the manifest that Neovim reads when it starts. */
+  /** Whether it is in the manifest that Neovim reads at its start. */
   isInManifest: z.boolean(),
-  /** The user has turned the standard Node host off. */
+  /** Whether the user has disabled the standard Node host. */
   isDisabled: z.boolean(),
-  /** Where that host is: in the npm package `neovim`, or where `g:node_host_prog` says. */
+  /** Path of that host: in the npm package `neovim`, or `g:node_host_prog`. */
   host: z.string().optional(),
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
 
-/** The gate of a CLI that can have one. */
+/** The gate of a CLI. */
 const Gate = z.object({
-  /** The name of its profile. */
+  /** Name of the profile. */
   cli: z.string(),
   isOn: z.boolean(),
-  /** Every connected CLI of that profile asks while the gate is on. */
+  /** Whether every connected CLI of the profile obeys the gate. */
   isObeyed: z.boolean(),
-  /** `:GeminiGate on` would refuse, since no connected CLI would ask. */
+  /** Whether `:GeminiGate on` would refuse, because no connected CLI would ask. */
   isRefused: z.boolean(),
 });
 export type Gate = z.infer<typeof Gate>;
 
-/** The Neovim that asks. Its environment is the doctor's own. */
+/** Facts about the Neovim that runs the doctor. The doctor has inherited its environment. */
 export const Facts = z.object({
   version: z.string(),
   pid: z.int().positive(),
-  /** Its current directory. */
+  /** Current directory. */
   cwd: z.string(),
-  /** Those of the option `clis`, each with the command line of `:Gemini cli=…`. */
+  /** The option `clis`, each with the command line of `:Gemini cli=…`. */
   clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
-  /** The end of what its terminals show, each with the program's process. */
+  /** Last lines of its terminals, each with the process id of the program. */
   terminals: z.array(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: z.array(Gate).default([]),
-  /** With `host = "shared"` only. */
+  /** Only with `host = "shared"`. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,
 });
 export type Facts = z.infer<typeof Facts>;
 
-/** A finding in one line, with what to do about it. */
+/** A finding in one line, with advice. */
 export interface Item {
   level: "ok" | "info" | "warn" | "error";
   text: string;

@@ -1,16 +1,16 @@
-/** The editors that announce themselves on this machine. */
+/** Checks the editors that are announced on this machine. */
 import type { AnnouncedEditor } from "../profiles/announced-editors.ts";
 import { isLeftover } from "../profiles/leftover.ts";
 import { answerOf, isBridge } from "./answer.ts";
 import type { Section } from "./contract.ts";
 import { type Findings, section } from "./section.ts";
 
-/** The name and the place of an editor, for a user. */
+/** Describes an editor to the user. */
 export function describeEditor({ content, pid, port }: AnnouncedEditor): string {
   return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
 }
 
-/** What lies in the directory, where no Neovim tells which editor is its own. */
+/** Checks all announced editors, for a doctor in a shell. */
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
@@ -25,18 +25,18 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
     if (isBridge(answer)) findings.ok(`${who}: it answers`);
     else if (editor.isAlive)
       findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
-    else findings.info(`${who}: it cannot be seen from here, as in another container`);
+    else findings.info(`${who}: it cannot be seen from here, perhaps because it is in another container`);
   }
   return findings;
 }
 
-/** What lies in the directory beside an editor's own file. */
+/** Lists the announced editors other than this Neovim. */
 export async function checkOthers(findings: Findings, others: readonly AnnouncedEditor[]): Promise<void> {
   for (const { pid, port } of await withoutLeftovers(findings, others))
     findings.info(`Another editor is announced: process ${pid}, port ${port}`);
 }
 
-/** Tells of what dead editors have left. @returns the others */
+/** Reports the files of dead editors. @returns the living editors */
 async function withoutLeftovers(
   findings: Findings,
   editors: readonly AnnouncedEditor[],

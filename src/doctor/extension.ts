@@ -1,4 +1,4 @@
-/** Whether a CLI outside of Neovim's terminals has the model's server: the extension, as the CLI has recorded it. */
+/** Checks whether the extension is installed in a CLI, by the CLI's own record. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
@@ -20,7 +20,7 @@ export function checkExtension(findings: Findings, profile: Profile): void {
         `editor, and its edits are not followed; ${install}`,
     );
   else if (link.type === "link" && !existsSync(link.source))
-    findings.warn(`The extension in ${label} leads to ${link.source}, which is gone`, install);
+    findings.warn(`The extension in ${label} links to ${link.source}, which does not exist`, install);
   else findings.ok(`The extension is installed in ${label}, from ${link.source}`);
 }
 

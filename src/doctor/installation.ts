@@ -1,4 +1,4 @@
-/** What the plugin needs on this machine. */
+/** Checks the requirements of the plugin: Node, npm, build, remote plugin. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import packageJson from "../../package.json" with { type: "json" };
@@ -9,7 +9,7 @@ import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./section.ts";
 
-/** @param gemini the profile of Gemini CLI, unless it is switched off */
+/** @param gemini the profile of Gemini CLI, if it is enabled */
 export function checkInstallation(
   facts: Facts | undefined,
   table: ProcessTable,
@@ -35,7 +35,7 @@ function checkNode(findings: Findings): void {
   else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
 }
 
-/** As `npm_problem` of lua/gemini-bridge/host/build.lua, where Node runs. */
+/** Looks for npm like `npm_problem` in lua/gemini-bridge/host/build.lua. */
 function checkNpm(findings: Findings): void {
   if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
   findings.warn(
@@ -44,12 +44,12 @@ function checkNpm(findings: Findings): void {
   );
 }
 
-/** `:UpdateRemotePlugins` says nothing when it finds no host, and Neovim reads what it wrote when it starts. */
+/** `:UpdateRemotePlugins` prints nothing without a Node host, and Neovim reads its result only at its start. */
 function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';
   const { host } = plugin;
   if (plugin.isDisabled)
-    findings.error(`${option}, but g:loaded_node_provider is 0`, 'take that out, or set host = "private"');
+    findings.error(`${option}, but g:loaded_node_provider is 0`, 'remove that, or set host = "private"');
   else if (host === undefined)
     findings.error(
       `${option} needs the npm package neovim, which is not installed`,
@@ -58,7 +58,7 @@ function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   else if (!existsSync(host))
     findings.error(
       `${option}: there is no ${host}, which g:node_host_prog names`,
-      "npm install -g neovim, and take g:node_host_prog out",
+      "npm install -g neovim, and remove g:node_host_prog",
     );
   else if (plugin.isRegistered) findings.ok(`${option}: the remote plugin is registered`);
   else if (plugin.isInManifest)

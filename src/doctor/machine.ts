@@ -1,20 +1,20 @@
-/** Machines within machines: in which of them Neovim and a CLI find each other. */
+/** Explains containers and WSL: where Neovim and a CLI can find each other. */
 import { dialsLoopback } from "../system/container.ts";
 import type { Variables } from "../system/system.ts";
 import type { Section } from "./contract.ts";
 import { type Findings, section } from "./section.ts";
 
 export interface Machine {
-  /** What makes it look like a container. */
+  /** File by which a CLI takes this machine for a container. */
   readonly mark: string | undefined;
-  /** Of the kernel: `os.release()`. */
+  /** Kernel release: `os.release()`. */
   readonly release: string;
   readonly env: Variables;
-  /** The program of Gemini CLI. */
+  /** Path of Gemini CLI. */
   readonly program: string | undefined;
 }
 
-/** @returns nothing for a machine like any other */
+/** @returns undefined for an ordinary machine */
 export function checkMachine(machine: Machine): Section | undefined {
   const findings = section("This machine");
   if (machine.mark !== undefined) explainContainer(findings, machine);
@@ -32,7 +32,7 @@ function explainContainer(findings: Findings, { mark, env }: Machine): void {
   findings.info("does not work: Neovim in it, the CLI outside, which does not get at the container's port");
 }
 
-/** A container's kernel may be that of WSL, too. */
+/** A container may run on the kernel of WSL. */
 function isWsl({ release, env }: Machine): boolean {
   return /microsoft/i.test(release) || Boolean(env["WSL_DISTRO_NAME"]);
 }
@@ -45,5 +45,5 @@ function explainWsl(findings: Findings, { env, program }: Machine): void {
   );
   findings.info("does not work: one of them on Windows, where paths and temporary directories are others");
   if (program !== undefined && /^\/mnt\/[a-z]\//.test(program))
-    findings.warn(`${program} is the one of Windows`, "npm install -g @google/gemini-cli, in WSL");
+    findings.warn(`${program} is a program of Windows`, "npm install -g @google/gemini-cli, in WSL");
 }

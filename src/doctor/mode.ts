@@ -1,6 +1,6 @@
 /**
- * The approval mode of a CLI, as its screen, its command line and its settings tell: only in mode "default" a diff
- * opens. Policy files and lists of allowed tools are not read.
+ * Checks the approval mode of a CLI by its screen, command line and settings. A diff opens only in mode "default". Policy
+ * files and lists of allowed tools are not read.
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -9,7 +9,7 @@ import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Gate } from "./contract.ts";
 import type { Findings } from "./section.ts";
 
-/** The line above the prompt of Gemini CLI 0.61.0 and its surroundings (`ApprovalModeIndicator`). */
+/** The line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
 /** The start of the line below it, by mode. */
@@ -25,7 +25,7 @@ const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 
 const text = { type: "string" } as const;
 
-/** With options whose value could look like a flag. */
+/** Includes options whose value could look like a flag. */
 const OPTIONS = {
   "approval-mode": text,
   yolo: { type: "boolean", short: "y" },
@@ -33,23 +33,23 @@ const OPTIONS = {
   "prompt-interactive": { ...text, short: "i" },
 } as const;
 
-/** A CLI as it shows itself. */
+/** Sources for the approval mode of a CLI. */
 export interface Appearance {
   readonly profile: Profile;
-  /** Its command line. */
+  /** Command line. */
   readonly words: readonly string[];
-  /** The strongest first. */
+  /** In order of precedence. */
   readonly files: readonly SettingsFile[];
-  /** The end of what its terminal shows, if it runs in one of Neovim's. */
+  /** Last lines of its terminal, if it runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
-  /** Those of the Neovim that asks; nothing in a shell. */
+  /** Gates of the Neovim that runs the doctor; undefined in a shell. */
   readonly gates?: readonly Gate[] | undefined;
 }
 
 interface Mode {
-  /** As the command line names it. */
+  /** Name as on the command line. */
   readonly name: string;
-  /** The source of the name. */
+  /** Source of the name. */
   readonly from: string;
 }
 
@@ -73,7 +73,7 @@ export function checkMode(findings: Findings, appearance: Appearance): void {
     );
 }
 
-/** @param gate off; nothing for a CLI without one, and in a shell */
+/** @param gate undefined for a CLI without a gate, and in a shell */
 function adviceFor(mode: string, { profile, gates }: Appearance, gate: Gate | undefined): string {
   const { name, like, args } = profile;
   if (like !== "gemini") {
@@ -93,23 +93,23 @@ function findMode({ profile, words, files, screen = [] }: Appearance): Mode {
   if (flag !== undefined) return { name: flag, from: "its command line" };
   const key = profile.settings.approval;
   const said = key === undefined ? undefined : setting(files, key, z.string());
-  // Gemini CLI takes YOLO from the command line alone.
+  // Gemini CLI accepts YOLO only on the command line.
   const isTaken = said !== undefined && !(profile.like === "gemini" && said.value === "yolo");
   return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
 }
 
-/** The approval mode that a screen of Gemini CLI shows, as the command line names it. */
+/** Reads the approval mode from a screen of Gemini CLI. @returns its name as on the command line */
 export function modeOnScreen(lines: readonly string[]): string | undefined {
   const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
   const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();
   return INDICATORS.find(([pattern]) => pattern.test(indicator))?.[1];
 }
 
-/** @param words from the program on, or from the interpreter before it */
+/** @param words command line, with or without the interpreter */
 function modeInWords(words: readonly string[]): string | undefined {
   const parsed = parseArgs({ args: [...words], options: OPTIONS, strict: false, allowPositionals: true });
   const { "approval-mode": mode, yolo } = parsed.values;
   if (typeof mode === "string") return mode;
-  // `--yolo=false` is a text where `--yolo` is none.
+  // `--yolo=false` is parsed as a string.
   return yolo !== undefined && yolo !== "false" ? "yolo" : undefined;
 }

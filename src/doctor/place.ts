@@ -1,4 +1,4 @@
-/** Whether a CLI other than Gemini CLI finds an editor, by what its profile says of discovery. */
+/** Checks whether a CLI other than Gemini CLI finds the editor, by the discovery rules of its profile. */
 import { statSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import * as z from "zod";
@@ -15,7 +15,7 @@ const Roots = z.array(z.string());
 
 type Descendant = Searcher & { readonly profile: Profile };
 
-/** @param bridge that of the Neovim that asks; without one any editor will do */
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
 export function checkPlace(findings: Findings, subject: Descendant, bridge: Bridge | undefined): void {
   const { profile, env, cwd } = subject;
   const looks = directoryOf(profile, env);
@@ -28,8 +28,8 @@ export function checkPlace(findings: Findings, subject: Descendant, bridge: Brid
   const path = announcedFile(profile, bridge);
   if (path === undefined)
     findings.error(
-      `This bridge is not announced in ${looks}: it began before ${profile.label} was there, or could not be`,
-      ":GeminiRestart; why it cannot be is in :GeminiLog",
+      `This bridge is not announced in ${looks}: the bridge started before ${profile.label} was installed, or the announcement failed`,
+      ":GeminiRestart; :GeminiLog has the reason of a failure",
     );
   else if (!isFile(path)) findings.error(`${path} is gone`, ":GeminiStart");
   else if (realExisting(dirname(path)) !== realExisting(looks))
@@ -45,7 +45,7 @@ export function checkPlace(findings: Findings, subject: Descendant, bridge: Brid
   }
 }
 
-/** The directories that a discovery file lists, joined or as JSON: see src/contract/companion.ts. */
+/** Reads the directories in a discovery file, joined or as JSON: see src/contract/companion.ts. */
 function rootsIn(path: string): string[] {
   try {
     const { workspacePath } = Announced.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
@@ -53,11 +53,11 @@ function rootsIn(path: string): string[] {
       ? Roots.parse(JSON.parse(workspacePath))
       : workspacePath.split(delimiter);
   } catch {
-    return []; // none of ours
+    return []; // not a file of this plugin
   }
 }
 
-/** The discovery file of a profile's. Several profiles may have the same names for theirs. */
+/** Finds the discovery file of a profile. Several profiles may use the same file name. */
 export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge): string | undefined {
   const place = realExisting(directoryOf(profile, process.env));
   return discoveryFiles.find(
@@ -69,7 +69,7 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @param announced the process in the file's name */
+/** @param announced process id in the file's name */
 function checkProcess(
   findings: Findings,
   { profile, env, idePid }: Descendant,
@@ -79,10 +79,10 @@ function checkProcess(
   const { byProcess, name } = profile;
   if (!byProcess || idePid === undefined) return;
   const needs = Object.entries(byProcess);
-  const isLed =
+  const hasVariables =
     env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
   if (idePid === announced) findings.ok(`takes process ${idePid} for its editor, which is this one`);
-  else if (isLed) findings.ok(`takes the port ${port} from its environment`);
+  else if (hasVariables) findings.ok(`takes the port ${port} from its environment`);
   else
     findings.error(
       `takes process ${idePid} for its editor, this one is ${announced}`,

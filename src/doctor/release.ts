@@ -1,4 +1,4 @@
-/** What is known of a CLI's release. */
+/** Checks the release of Gemini CLI. */
 import { judge, NEWEST } from "../profiles/release.ts";
 import type { Findings } from "./section.ts";
 

@@ -1,4 +1,4 @@
-/** All that the doctor finds, and how a shell shows it. */
+/** Runs all checks, and formats the report for a shell. */
 import { release } from "node:os";
 import { announcedEditors } from "../profiles/announced-editors.ts";
 import { profilesOf } from "../profiles/profiles.ts";
@@ -15,8 +15,8 @@ import { checkRunning, listRunning } from "./running.ts";
 import { checkStartable, checkStartableDescendant } from "./startable.ts";
 
 /**
- * @param facts of the Neovim that asks
- * @param pid of the running CLI that is asked about
+ * @param facts about the Neovim that runs the doctor; undefined in a shell
+ * @param pid of the running CLI to examine
  */
 export async function examine(
   table: ProcessTable,

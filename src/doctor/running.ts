@@ -1,4 +1,4 @@
-/** The CLIs that run on this machine: a list, and one of them in detail. */
+/** Checks the running CLIs: lists all, and examines one in detail. */
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { releaseOfCommand } from "../profiles/release.ts";
@@ -11,18 +11,18 @@ import { describeEditor } from "./editors.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
 
-/** Who asks: a Neovim about its own bridge, or a shell about any editor. */
+/** The Neovim or shell that runs the doctor. */
 export interface Asker {
   readonly bridge: Bridge | undefined;
-  /** The command that asks about one CLI, without its process id. */
+  /** The command that examines one CLI, without the process id. */
   readonly command: string;
   readonly profiles: readonly Profile[];
-  /** What is to be seen of CLIs, by their processes or one above. */
+  /** Last lines of its terminals, by the process of the CLI or an ancestor. */
   readonly terminals: Facts["terminals"];
   readonly gates: Facts["gates"] | undefined;
 }
 
-/** The processes that run CLIs of these profiles, each once. */
+/** Returns the processes that run CLIs of these profiles. */
 export function runningClis(table: ProcessTable, profiles: readonly Profile[]): Process[] {
   return [...new Set(profiles.flatMap((profile) => processesOf(table, profile)))];
 }
@@ -69,7 +69,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   return findings;
 }
 
-/** The editor to which a CLI, or what it started, is connected: the one that asks, or any. */
+/** Describes the editor to which a CLI or one of its descendants is connected. */
 async function connectedTo(
   table: ProcessTable,
   pid: number,
@@ -92,14 +92,14 @@ async function connectedTo(
   return editor && describeEditor(editor);
 }
 
-/** @param seconds for how long the CLI has been running */
+/** @param seconds since the start of the CLI */
 function adviseToConnect(findings: Findings, table: ProcessTable, seconds: number, { bridge }: Asker): void {
   if (bridge && bridge.state !== "running") return;
   const host = bridge && table.get(bridge.pid);
   const isTooLate = host !== undefined && seconds > host.seconds;
   findings.warn(
     `It is not connected to ${bridge ? "this Neovim" : "any editor"}`,
-    // A CLI looks for its editor once, when it starts.
+    // A CLI looks for its editor only at its start.
     isTooLate
       ? "it is older than the bridge: start it again; if it was connected before, `/ide enable` in it is enough"
       : "when all below is well, type `/ide enable` in it",

@@ -1,4 +1,4 @@
-/** Collects the findings of a section. */
+/** Collects the findings of a section of the report. */
 import type { Item, Section } from "./contract.ts";
 
 export interface Findings extends Section {
@@ -23,8 +23,8 @@ export function section(title: string): Findings {
   };
 }
 
-/** Paths and command lines are anybody's: what they hold must not steer a terminal. */
+/** Replaces control characters: paths and command lines are untrusted and must not control a terminal. */
 function plain(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is taken out
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are replaced
   return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, "?");
 }

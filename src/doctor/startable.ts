@@ -1,4 +1,4 @@
-/** What a CLI would meet that is started now. */
+/** Checks the CLIs that could be started now. */
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { expand } from "../profiles/paths.ts";
@@ -14,7 +14,7 @@ import { checkExtension } from "./extension.ts";
 import { checkRelease } from "./release.ts";
 import { type Findings, section } from "./section.ts";
 
-/** Gemini CLI: without facts of a Neovim in the shell of the doctor, with them in a `:terminal` of that Neovim. */
+/** Checks Gemini CLI, started in a `:terminal` of Neovim or, without facts, in this shell. */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
@@ -30,7 +30,7 @@ export async function checkStartable(
   return findings;
 }
 
-/** Any other CLI, started by `:Gemini cli=…` or in a shell. @returns nothing where it is not installed */
+/** Checks another CLI, started by `:Gemini cli=…` or in this shell. @returns undefined if it is not installed */
 export async function checkStartableDescendant(
   profile: Profile,
   facts: Facts | undefined,
@@ -70,5 +70,5 @@ async function checkNode(findings: Findings, { node }: Profile): Promise<void> {
   const program = findProgram("node", process.env);
   const version = program && (await run(program, ["--version"])).trim();
   if (Number.parseInt(version?.slice(1) ?? "", 10) >= node) findings.ok(`Node ${version}`);
-  else findings.error(`needs Node ${node}, and finds ${version || "none"}`, `have Node ${node} on PATH`);
+  else findings.error(`needs Node ${node}, but finds ${version || "none"}`, `put Node ${node} on PATH`);
 }

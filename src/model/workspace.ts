@@ -5,7 +5,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { Consent } from "../contract/sharing.ts";
 import { MAX_PATH } from "../http/limits.ts";
 import type { Files } from "../sharing/files.ts";
-import { type Asking, disk as thisDisk } from "../system/disk.ts";
+import { type Disk, fileSystem, disk as thisDisk } from "../system/disk.ts";
 import { oneLine } from "./format.ts";
 
 export interface Workspace {
@@ -30,7 +30,7 @@ export interface Workspace {
 export function openWorkspace(
   { paused, exclude, directories }: Consent,
   files: Pick<Files, "look">,
-  disk: Pick<Asking, "moment"> = thisDisk,
+  disk: Pick<Disk, "moment"> = thisDisk,
 ): Workspace {
   if (paused) throw new Refusal("The user has paused sharing; :GeminiShare on in Neovim resumes it");
   const moment = disk.moment();
@@ -39,7 +39,7 @@ export function openWorkspace(
 
   /** Where a path leads; of what does not exist, as far as it exists. */
   async function real(path: string): Promise<string> {
-    const { value } = await moment.ask((disk) => disk.realpath(path));
+    const { value } = await moment.ask(() => fileSystem.realpath(path));
     const parent = dirname(path);
     return value ?? (parent === path ? path : join(await real(parent), basename(path)));
   }
@@ -57,7 +57,7 @@ export function openWorkspace(
     if (isAbsolute(path)) return resolve(path);
     const candidates = directories.map((directory) => resolve(directory, path));
     for (const candidate of candidates) {
-      if ((await moment.ask((disk) => disk.stat(candidate))).value) return candidate;
+      if ((await moment.ask(() => fileSystem.stat(candidate))).value) return candidate;
     }
     return candidates[0] ?? resolve("/", path);
   }

@@ -1,25 +1,25 @@
 /**
- * Edits of the user's in a proposal that the CLI did not take: Qwen Code 0.24.4 asks what the proposal holds when the
- * user says "yes" in its terminal, and writes it as it came. Known by what is on disk then, of whatever CLI.
+ * Detects that a CLI has dropped the user's edits. Qwen Code 0.24.4 asks for the edited text when the user says "yes" in
+ * its terminal, but writes the original proposal. Any CLI is checked, by the file on disk.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** So often the file is looked at, and so long: the CLI writes as soon as it has its answer (milliseconds). */
-const INTERVAL = 100;
-const PATIENCE = 10_000;
+/** Interval and timeout of reading the file. The CLI writes soon after the answer (milliseconds). */
+const INTERVAL_MS = 100;
+const TIMEOUT_MS = 10_000;
 
 export interface Closed {
   filePath: string;
-  /** What the proposal held at last. */
+  /** Last content of the proposal. */
   content: string;
-  /** The hash of the proposal as it came, see {@link hashOfPlain}. */
+  /** Hash of the original proposal, see {@link hashOfPlain}. */
   proposed: string;
 }
 
 /**
- * Waits for what becomes of the file.
- * @returns whether it got the proposal as it came, although the user had edited it
+ * Waits until the CLI has written the file.
+ * @returns whether it wrote the original proposal although the user had edited it
  */
 export async function areDropped(
   { filePath, content, proposed }: Closed,
@@ -28,7 +28,7 @@ export async function areDropped(
   const edited = hashOfPlain(content);
   if (edited === proposed) return false;
   let seen: string | undefined;
-  for (const end = Date.now() + PATIENCE; Date.now() < end && !signal.aborted; ) {
+  for (const end = Date.now() + TIMEOUT_MS; Date.now() < end && !signal.aborted; ) {
     const version = await readVersion(filePath);
     if (version !== seen) {
       seen = version;
@@ -37,7 +37,7 @@ export async function areDropped(
       if (found === proposed) return true;
       if (found === edited) return false;
     }
-    await delay(INTERVAL, undefined, { ref: false, signal }).catch(() => {});
+    await delay(INTERVAL_MS, undefined, { ref: false, signal }).catch(() => {});
   }
   return false;
 }

@@ -4,29 +4,29 @@ import type { ReviewOutcome } from "../base/review-outcome.ts";
 import type { DiskText } from "../system/disk-text.ts";
 
 /**
- * `open` until the user decides (`decided`) or the review is closed without an outcome (`closing`, then `closed`). A
- * decision is given to the stream of the client that asked (`sent`). It leaves there (`delivered`), or never (`lost`).
+ * A review is `open` until the user decides (`decided`) or it is closed without an outcome (`closing`, then `closed`). A
+ * decision is written to the event stream of the client (`sent`). The client gets it (`delivered`) or not (`lost`).
  */
 export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
 
-/** The last states: the record is removed. */
-const LAST: readonly ReviewState[] = ["delivered", "lost", "closed"];
+/** States in which the record is removed. */
+const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
-/** The file and its proposal when the review opened, as hashes. */
+/** Hashes of the file and the proposal when the review opened. */
 export interface Baseline {
   readonly disk: string;
   readonly proposed: string;
-  /** The user has edited the file's buffer since. */
+  /** Whether the user has edited the file's buffer since. */
   readonly edited: boolean;
 }
 
-/** What is known of the file since the review opened. Only src/review/staleness.ts changes it. */
+/** State of the file since the review opened. Only src/review/staleness.ts changes it. */
 export interface FollowedFile {
-  /** The user's own buffer holds another text. */
+  /** Whether the user's buffer differs from the file. */
   edited: boolean;
-  /** The file at the last look. */
+  /** The file when it was read last. */
   seen?: Pick<DiskText, "hash" | "version">;
-  /** What Neovim was told last. */
+  /** Last value that Neovim was told. */
   stale: boolean;
   /** Paths whose folders are watched. */
   places: string[];
@@ -35,40 +35,40 @@ export interface FollowedFile {
 /** Only src/review/reviews.ts changes the state, the text and the outcome. */
 export interface Review {
   readonly id: number;
-  /** Owner: the session that asked. */
+  /** Session of the client that called `openDiff`. */
   readonly sessionId: string;
-  /** The user's name for the CLI. */
+  /** Name of the CLI for the user. */
   readonly label: string;
-  /** As the session spelled it in `openDiff`. */
+  /** As in `openDiff`. */
   readonly filePath: string;
   state: ReviewState;
   /** The proposed text and the id by which Neovim names it. Unknown after a crash of the host. */
   text?: { readonly id: string; readonly content: string };
-  /** Unknown until the file was read. */
+  /** Undefined until the file was read. */
   baseline?: Baseline | undefined;
-  /** While the file is followed. */
+  /** Defined while the file is watched. */
   file?: FollowedFile;
-  /** Tells those in this host who wait for the outcome. */
+  /** Resolves the promise of the outcome. */
   tell?: (outcome: ReviewOutcome) => void;
 }
 
-/** What a later host needs in order to go on with a review. */
+/** The part of a review that a later host needs. */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
 export interface ReviewTable {
   add(sessionId: string, filePath: string, label: string): Review;
   get(id: number): Review | undefined;
-  /** The open review of this file that the session has asked for. */
+  /** Finds the open review of a file by session. */
   find(sessionId: string, filePath: string): Review | undefined;
   all(): Review[];
   infos(): ReviewInfo[];
-  /** Sets the state. A record in its last state is removed and stays as it is. */
+  /** Sets the state. Removes a record in a final state, whose state no longer changes. */
   move(review: Review, state: ReviewState): void;
 }
 
 /**
- * @param lastId the highest id that Neovim knows.
- * @param earlier reviews of a host before this one. Neovim tells their decisions again.
+ * @param lastId highest id that Neovim knows
+ * @param earlier reviews of an earlier host. Neovim sends their decisions again.
  */
 export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
   const reviews = new Map<number, Review>(earlier.map((info) => [info.id, { ...info, state: "open" }]));
@@ -96,12 +96,12 @@ export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[]
     move(review, state) {
       if (!reviews.has(review.id)) return;
       review.state = state;
-      if (LAST.includes(state)) reviews.delete(review.id);
+      if (FINAL_STATES.includes(state)) reviews.delete(review.id);
     },
   };
 }
 
-/** Sets the proposed text of a review. @returns the promise of its outcome; an earlier promise resolves as "replaced" */
+/** Sets the proposed text of a review. @returns its outcome; an earlier promise resolves as "replaced" */
 export function setText(review: Review, content: string): Promise<ReviewOutcome> {
   review.tell?.("replaced");
   review.text = { id: randomUUID(), content };
@@ -110,7 +110,7 @@ export function setText(review: Review, content: string): Promise<ReviewOutcome>
   });
 }
 
-/** The outcome of a decision. @param content of the accepted proposal, absent for a rejection */
+/** Returns the outcome of a decision. @param content of the accepted proposal; undefined for a rejection */
 export function outcomeOf(review: Review, content: string | undefined, isDelivered: boolean): ReviewOutcome {
   if (content === undefined) return "rejected";
   if (!isDelivered) return "lost";

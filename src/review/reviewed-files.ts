@@ -1,6 +1,6 @@
 /**
- * Follows the files that were under review. The CLI writes such a file after the decision, and may write it again
- * without asking: Neovim is told, and reads the file's buffer again.
+ * Watches the files that were reviewed, and tells Neovim to reload them. The CLI writes such a file after the decision,
+ * and may write it again without asking.
  */
 import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
@@ -9,7 +9,7 @@ import { createFileWatch } from "../system/watch.ts";
 import { placesOf, untilStill } from "./staleness.ts";
 
 export interface ReviewedFiles {
-  /** Follows this file until `close`. */
+  /** Watches this file until `close`. */
   follow(path: string): void;
   /** May run twice. */
   close(): void;
@@ -18,7 +18,7 @@ export interface ReviewedFiles {
 interface Followed {
   /** Paths whose folders are watched. */
   places: string[];
-  /** The version on disk that Neovim was told of last. */
+  /** The last version that Neovim was told. */
   version: string;
   isLooking: boolean;
 }
@@ -30,7 +30,7 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
     for (const [path, { places }] of files) if (places.some((place) => changed.has(place))) void look(path);
   });
 
-  /** Watched before the version is read, so that no write is missed. */
+  /** Watches before the version is read, so that no write is missed. */
   async function place(path: string, file: Followed): Promise<void> {
     file.places = await disk.run(path, () => placesOf(path));
     if (!isClosed) watch.set([...files.values()].flatMap(({ places }) => places));

@@ -1,4 +1,4 @@
-/** Moves each review from `openDiff` to its outcome; nobody else changes where one is. */
+/** Takes each review from `openDiff` to its outcome. Only this file changes the state of a review. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
@@ -28,40 +28,40 @@ import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 import type { DiffTools } from "./tools.ts";
 
-/** The session of reviews that this bridge opens by itself. */
+/** Session id of reviews that the bridge opens itself. */
 const OWN = "";
 
-/** So long an answer waits for what the disk holds; a disk that hangs must not hold it up (milliseconds). */
-const DISK_PATIENCE = 1_000;
+/** Timeout for reading the file before `openDiff` is answered (milliseconds). */
+const READ_TIMEOUT_MS = 1_000;
 
 export interface Reviews {
-  /** What the tools do for this session. */
+  /** Returns the tools of a session. */
   tools(session: Session): DiffTools;
   /**
-   * Opens a review of an edit that the bridge makes: what the user accepts is written here.
+   * Opens a review without a waiting CLI. The host writes the accepted text.
    * @param signal closes the review, unless another proposal has replaced this one
-   * @returns the outcome of the review
-   * @throws {Refusal} if it cannot be shown
+   * @returns the outcome, when the user has decided
+   * @throws {Refusal} if the review cannot be shown
    */
   propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
   /** Whether a review waits for the user. */
   isPending(): boolean;
-  /** Closes the reviews of a session that is gone. */
+  /** Closes the reviews of an ended session. */
   abandon(session: Session): void;
-  /** Looks after the reviews of a host before this one, when Lua has told what became of them. */
+  /** Continues the reviews of an earlier host, after Lua has sent their decisions. */
   resume(): void;
-  /** Stops looking at the disk. May run twice. */
+  /** Stops watching files. May run twice. */
   close(): void;
   readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
 }
 
-/** What messages call a client, and its CLI. */
+/** Names of a client and its CLI in messages. */
 interface Names {
   client: string;
   label: string;
 }
 
-/** What the history keeps of a review. */
+/** Records reviews in the history. */
 export interface ReviewHistory {
   /** A review shows a proposal. @param original the file on disk at that moment */
   proposed(
@@ -77,7 +77,7 @@ export interface ReviewHistory {
   closed(id: number): void;
 }
 
-/** A review that is shown. The outcome is in an object, so that nobody awaits it together with `show`. */
+/** Wraps the promise, because `await` on a function that returns it would wait for the outcome, too. */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
 export interface ReviewsOptions {
@@ -89,17 +89,17 @@ export interface ReviewsOptions {
     /** @param cli the name of a profile */
     labelOf(cli: string): string;
   };
-  /** The highest review id that is taken. */
+  /** Highest review id in use. */
   lastId: number;
-  /** Reviews of a host before this one. */
+  /** Reviews of an earlier host. */
   earlier: readonly ReviewInfo[];
-  /** The user has decided on a review of this session's. */
+  /** Called when the user has decided on a review of this session. */
   decided: (sessionId: string, accepted: boolean) => void;
-  /** Told of the reviews that have not ended, for a later host, whenever they are others. */
+  /** Stores the open reviews for a later host. Called when they have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Told what the user has agreed to, here or in the CLI's own prompt, in the tick in which the CLI is: hashes of plain
-   * texts.
+   * Called with the text that the user has accepted, here or in the CLI's prompt, in the tick in which the CLI is told:
+   * hashes of plain texts.
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -119,7 +119,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   });
 
   let remembered = table.infos();
-  /** Each time costs the editor a message. */
+  /** Avoids a message to the editor if nothing has changed. */
   function remember(): void {
     const all = table.infos();
     if (!isDeepStrictEqual(all, remembered)) options.remember(all);
@@ -134,7 +134,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     remember();
   }
 
-  /** Takes the user's decision to the session that asked, or carries it out. @param event nothing for a rejection */
+  /** Sends the user's decision to the session, or writes the file. @param event undefined for a rejection */
   async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
     const review = table.get(id);
     if (!review) {
@@ -149,7 +149,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isOwn = sessionId === OWN;
     const delivery = isOwn ? undefined : session?.deliver(encodeDecision(filePath, content));
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
-    // While it leaves, and before anything can come that it leads to.
+    // Before the CLI can react to the decision.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
     if (content !== undefined) options.agreed(filePath, [hashOfPlain(content)]);
@@ -161,18 +161,18 @@ export function createReviews(options: ReviewsOptions): Reviews {
     settle(id, delivered, filePath, problem);
   }
 
-  /** The accepted text. An unedited one stays in the host: Neovim names it by its id instead of sending it back. */
+  /** Returns the accepted text. Neovim sends the id of an unedited text instead of the text. */
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // Another text was about to replace it, or it is known to a host before this one.
+    // The text was just being replaced, or an earlier host has it.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
   /**
-   * Writes what the user accepted of a review for which no CLI waits.
+   * Writes the accepted text of a review without a waiting CLI.
    * @param version of the file when the user accepted
-   * @returns why the text was not written
+   * @returns the reason if the text was not written
    */
   async function write(
     filePath: string,
@@ -193,7 +193,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Shows the user's edits as a change of their own when the CLI has written the proposal without them. */
+  /** Shows the user's edits as a new review if the CLI has written the proposal without them. */
   async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
     if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
       return;
@@ -210,8 +210,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Closes a review without an outcome. A decision of the user's that is on its way comes before Lua's refusal to close,
-   * and takes the review over.
+   * Closes a review without an outcome. If the user has just decided, Lua refuses to close it, and the decision, which
+   * arrives before the refusal, continues.
    */
   async function close(
     review: Review,
@@ -241,22 +241,22 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const earlier = table.find(sessionId, filePath);
     const review = earlier ?? table.add(sessionId, filePath, names.label);
     const outcome = setText(review, newContent);
-    // Before it is shown: a host that crashes in between must not leave a review that the next one does not know.
+    // Store the review before it is shown, so that after a crash the next host knows it.
     if (!earlier) move(review, "open");
     const textId = review.text?.id ?? "";
     const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
-    const original = setImmediate(filePath).then(readDiskText); // while Neovim is busy with it
+    const original = setImmediate(filePath).then(readDiskText); // while Neovim shows the review
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
     try {
       await shown;
-      // What the client does to the file after its answer is a change.
-      await Promise.race([Promise.all([original, noted]), delay(DISK_PATIENCE, undefined, { ref: false })]);
+      // The file must be read before the client is answered and can change it.
+      await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     } catch (error) {
-      // The user was quicker, and decided on the earlier text.
+      // Meanwhile, the user has decided on the earlier text.
       if (earlier && review.state !== "open" && (sessionId === OWN || sessions.get(sessionId)))
         return show(sessionId, filePath, newContent, names);
-      // A text that could not be replaced leaves the review as it was.
+      // If the text could not be replaced, the earlier review stays.
       if (!earlier) move(review, "closed");
       review.tell?.("closed");
       throw error;
@@ -274,7 +274,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         const review = table.find(session.id, filePath);
         if (!review) throw new Refusal(`no diff is open for ${filePath}`);
         const content = await close(review, "cli");
-        // Or dropped, when nobody writes it. A CLI may pass over the edits.
+        // The CLI writes either text, or none: it may drop the edits.
         const proposed = review.baseline ? [review.baseline.proposed] : [];
         options.agreed(filePath, [hashOfPlain(content), ...proposed]);
         void recover(review, content);

@@ -1,6 +1,6 @@
 /**
- * Whether a review is stale: the disk holds other bytes than when the proposal came, or the user has edited the file's
- * buffer. It is no longer when both are as they were. A file that holds the proposal by now needs no review.
+ * Finds out whether a review is stale: the file has other bytes than when the proposal came, or the user has edited its
+ * buffer. A review is no longer stale when both are as before. If the file contains the proposal, the review is closed.
  */
 import { promises, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
@@ -12,44 +12,44 @@ import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from ".
 import { createFileWatch } from "../system/watch.ts";
 import type { FollowedFile, Review } from "./review.ts";
 
-/** A write is first seen half done: a file counts when it has been still so long (milliseconds). */
-const STILL = 30;
+/** Time without changes after which a write counts as complete (milliseconds). */
+const STILL_MS = 30;
 
-/** After so many looks it counts although it is never still. */
-const MAX_LOOKS = 20;
+/** Maximum number of checks for a file that changes all the time. */
+const MAX_CHECKS = 20;
 
 export interface Staleness {
   /**
-   * A proposal has come, or another text in its place.
-   * @param original what was on disk then
+   * Starts for a new proposal, or for another text of one.
+   * @param original the file at that moment
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
-  /** Goes on with a review of a host before this one, which may not have seen the last change. */
+  /** Continues a review of an earlier host, which may have missed the last change. */
   resume(review: Review): void;
-  /** The user's own buffer of the file holds another text than when the review opened, or the same again. */
+  /** Handles that the user has edited the buffer of the file, or undone all edits. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
-  /** Stops looking at the disk. May run twice. */
+  /** Stops watching. May run twice. */
   close(): void;
 }
 
 export interface StalenessOptions {
   bridge: Bridge;
   log: Log;
-  /** Called when the baseline of a review has changed. */
+  /** Called when a review has a new baseline. */
   noted: () => void;
-  /** The file holds the proposal. */
+  /** Called when the file contains the proposal. */
   written: (review: Review) => Promise<void>;
 }
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
   const followed = new Set<Review>();
-  /** Looked at one after the other: a disk that does not answer takes no more than one of Node's threads. */
+  /** Checked one after the other, so that a silent network drive occupies only one of Node's threads. */
   const due = new Set<Review>();
   let looking = false;
   const watch = createFileWatch(() => lookAt([...followed]));
 
-  /** Starts anew for a text that replaces another one. */
+  /** Starts again if the review has a new text. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {
@@ -75,7 +75,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   async function lookAtDue(): Promise<void> {
     looking = true;
     for (const one of due) {
-      due.delete(one); // what changes from now on makes it due again, which this loop sees
+      due.delete(one); // a change from now on adds it again, and this loop sees that
       await look(one).catch((error: unknown) => log.warn(`review ${one.id}:`, error));
     }
     looking = false;
@@ -86,7 +86,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     if (!file) return;
     if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
-    // A link may lead elsewhere, and a folder be there, by now; watched before it is read, so that nothing is missed.
+    // A link or a folder may have changed. Watch before reading, so that no change is missed.
     await place(one, file);
     const found = await readDiskText(filePath);
     const isCurrent = () => followed.has(one) && one.file === file;
@@ -128,7 +128,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       noted();
       tell(review, false);
       await place(review, file);
-      lookAt([review]); // it was not watched until now
+      lookAt([review]); // the file was not watched until now
     },
     resume(review) {
       if (!review.baseline) return;
@@ -156,15 +156,15 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
 
 export async function untilStill(path: string): Promise<void> {
   let before = await readVersion(path);
-  for (let looks = 0; looks < MAX_LOOKS; looks++) {
-    await delay(STILL);
+  for (let checks = 0; checks < MAX_CHECKS; checks++) {
+    await delay(STILL_MS);
     const now = await readVersion(path);
     if (now === before) return;
     before = now;
   }
 }
 
-/** Where a change of a file shows: at its name, where a link leads to, or at the first folder that is missing. */
+/** Returns the paths to watch for a file: its name and the target of its link, or the first folder that is missing. */
 export async function placesOf(path: string): Promise<string[]> {
   const isOnNetwork = disk.moment().isOnNetwork(path);
   const realpath = isOnNetwork ? promises.realpath : realpathSync.native;

@@ -1,4 +1,4 @@
-/** The MCP tools: openDiff and closeDiff. */
+/** Registers the MCP tools openDiff and closeDiff. */
 import { isAbsolute } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
@@ -6,12 +6,12 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
 import { MAX_PATH } from "../http/limits.ts";
-import { disk } from "../system/disk.ts";
+import { disk, fileSystem } from "../system/disk.ts";
 
 export interface DiffTools {
-  /** Shows the proposal. @throws {Refusal} when it cannot be shown. */
+  /** Shows the proposal. @throws {Refusal} if it cannot be shown */
   openDiff(request: OpenDiffRequest): Promise<void>;
-  /** Closes the view. @returns what the proposal held. @throws {Refusal} when there is none. */
+  /** Closes the review. @returns the content of the proposal. @throws {Refusal} if there is no such review */
   closeDiff(filePath: string): Promise<string>;
 }
 
@@ -20,7 +20,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     try {
       return { content: await run() };
     } catch (error) {
-      // What went wrong inside is the log's, not the client's.
+      // Internal errors go to the log, not to the client.
       if (error instanceof Refusal) log.info("a tool was refused:", error.message);
       else log.error("a tool failed:", error);
       const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
@@ -58,25 +58,25 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
 }
 
 /**
- * Refuses what cannot be shown as a file.
- * @throws {Refusal} by its promise, also when the file is on a network that does not answer
+ * Refuses a path that cannot be shown as a file.
+ * @throws {Refusal} also if the file is on a network drive that does not answer
  */
 async function checkFile(filePath: string): Promise<void> {
   checkLength(filePath);
   if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
-  if (filePath.includes("\0")) throw new Refusal("filePath must not hold a NUL character");
-  const problem = await disk.moment().ask((disk) => {
-    const found = disk.stat(filePath);
+  if (filePath.includes("\0")) throw new Refusal("filePath must not contain a NUL character");
+  const problem = await disk.moment().ask(function* () {
+    const found = yield* fileSystem.stat(filePath);
     if (found.error === "ENOENT") return undefined;
     if (found.value?.isDirectory()) return "is a directory";
     if (found.value && !found.value.isFile()) return "is not a regular file";
-    const { error } = found.value ? disk.access(filePath) : found;
+    const { error } = found.value ? yield* fileSystem.access(filePath) : found;
     return error && `cannot be read (${error})`;
   });
   if (problem) throw new Refusal(`${problem}: ${filePath}`);
 }
 
-/** @throws {Refusal} that does not repeat what is too long */
+/** @throws {Refusal} without the path, which may be very long */
 function checkLength(filePath: string): void {
-  if (filePath.length > MAX_PATH) throw new Refusal("filePath is too long to be one");
+  if (filePath.length > MAX_PATH) throw new Refusal("filePath is too long");
 }

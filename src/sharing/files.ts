@@ -1,6 +1,6 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
-import { type Asking, type Disk, disk as thisDisk } from "../system/disk.ts";
+import { type Disk, fileSystem, type Question, disk as thisDisk } from "../system/disk.ts";
 import { createIgnoreFiles, type IgnoreProblem } from "./ignore-files.ts";
 import { createJudge, createRules } from "./rules.ts";
 
@@ -30,7 +30,7 @@ export interface FilesOptions {
   report?: ((problem: IgnoreProblem) => void) | undefined;
   /** Called when a network drive has answered, so that verdicts may have changed. */
   answered?: () => void;
-  disk?: Asking;
+  disk?: Disk;
 }
 
 /** The cached verdict on a file on a network drive. */
@@ -98,13 +98,14 @@ export function createFiles({
       const moment = disk.moment();
       const isIgnored = ignoreFiles.look();
 
-      function verdictOn(disk: Disk, path: string): Verdict {
-        if (!disk.stat(path).value?.isFile()) return "absent";
+      function* verdictOn(path: string): Question<Verdict> {
+        const { value: found } = yield* fileSystem.stat(path);
+        if (!found?.isFile()) return "absent";
         // A link is also excluded by the name of its target.
-        const target = disk.realpath(path).value;
+        const { value: target } = yield* fileSystem.realpath(path);
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) {
-          if (isExcludedByUser(name) || isIgnored(disk, name)) return "excluded";
+          if (isExcludedByUser(name) || (yield* isIgnored(name))) return "excluded";
         }
         return "shared";
       }
@@ -117,7 +118,7 @@ export function createFiles({
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }
-        const verdict = moment.ask((disk) => verdictOn(disk, path));
+        const verdict = moment.ask(() => verdictOn(path));
         return typeof verdict === "string" ? verdict : later(path, verdict);
       }
 

@@ -1,6 +1,6 @@
 /** Reads the ignore files of folders, and caches them until they change. Treats their content as untrusted. */
 import { dirname, join } from "node:path";
-import { type Disk, disk } from "../system/disk.ts";
+import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/queue.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
 import { createJudge, createLimitedRules, findCostlyPattern, type Level } from "./rules.ts";
@@ -34,7 +34,7 @@ export interface IgnoreFiles {
    * Starts a snapshot of the disk, which reads each folder once.
    * @returns whether a file is excluded, by its absolute path; links are not followed
    */
-  look(): (disk: Disk, path: string) => boolean;
+  look(): (path: string) => Question<boolean>;
   /** Absolute paths of the files that were found. */
   found(): string[];
   problems(): IgnoreProblem[];
@@ -53,10 +53,10 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   }
 
   /** @returns the rules for a folder, given the rules above it */
-  function enter(disk: Disk, folder: string, above: Known | undefined): Known | undefined {
+  function* enter(folder: string, above: Known | undefined): Question<Known | undefined> {
     if (above && !above.levels) return above;
     const file = join(folder, IGNORE_FILE);
-    const link = disk.lstat(file);
+    const link = yield* fileSystem.lstat(file);
     if (link.error === "ENOENT" || link.error === "ENOTDIR") {
       known.delete(folder);
       return above;
@@ -72,7 +72,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
         problem,
       });
 
-    const found = link.value?.isSymbolicLink() ? disk.stat(file) : link;
+    const found = link.value?.isSymbolicLink() ? yield* fileSystem.stat(file) : link;
     if (!found.value) return unusable(`cannot be read (${found.error})`);
     const { mtimeMs, ctimeMs, ino, dev, size } = found.value;
     const version = [mtimeMs, ctimeMs, ino, dev, size].join(" ");
@@ -83,7 +83,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     const bytes = (above?.bytes ?? 0) + size;
     if (bytes > MAX_SMALL)
       return unusable(`is too long: with the files above it, over ${MAX_SMALL} bytes`, version);
-    const content = disk.read(file);
+    const content = yield* fileSystem.read(file);
     if (!content.value) return unusable(`cannot be read (${content.error})`);
     const text = content.value.toString("utf8");
     const costly = findCostlyPattern(text);
@@ -106,15 +106,15 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   return {
     look() {
       const entered = new Map<string, Known | undefined>();
-      function holdsIn(disk: Disk, folder: string): Known | undefined {
+      function* rulesOf(folder: string): Question<Known | undefined> {
         if (entered.has(folder)) return entered.get(folder);
-        const above = folder === dirname(folder) ? undefined : holdsIn(disk, dirname(folder));
-        const one = enter(disk, folder, above);
+        const above = folder === dirname(folder) ? undefined : yield* rulesOf(dirname(folder));
+        const one = yield* enter(folder, above);
         entered.set(folder, one);
         return one;
       }
-      return (disk, path) => {
-        const one = holdsIn(disk, dirname(path));
+      return function* (path) {
+        const one = yield* rulesOf(dirname(path));
         return one?.isExcluded(path) ?? false;
       };
     },
@@ -133,7 +133,7 @@ export async function findIgnoreProblems(folders: readonly string[]): Promise<Ig
   const silent: IgnoreProblem[] = [];
   for (const folder of folders) {
     try {
-      await disk.moment().ask((disk) => isExcluded(disk, join(folder, IGNORE_FILE)));
+      await disk.moment().ask(() => isExcluded(join(folder, IGNORE_FILE)));
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       silent.push({ file: folder, reason: `is on a network drive: ${error.message}` });

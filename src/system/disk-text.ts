@@ -1,4 +1,4 @@
-/** What a file on disk holds, as short as a hash: texts may be long, and there may be many. */
+/** Reads and hashes files. Hashes are kept instead of contents, because reviewed files may be large and many. */
 import { createHash } from "node:crypto";
 import { constants, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
@@ -7,32 +7,32 @@ import { codeOf } from "./error-code.ts";
 import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 import { versionOf } from "./version.ts";
 
-/** Of a longer file size and date have to do (bytes). */
+/** Maximum size of a file that is read. A larger one is identified by its size and dates (bytes). */
 const MAX_SIZE = 64 * 1024 * 1024;
 
 const CHUNK = 1024 * 1024;
 
 export interface DiskText {
-  /** Alike for the same bytes; of what is no file to read it says so. */
+  /** Equal for equal bytes. For anything but a regular file, the reason why it was not read. */
   readonly hash: string;
-  /** As long as it is the same, so is the file, and it need not be read. */
+  /** Equal as long as the file does not change, see {@link versionOf}. */
   readonly version: string;
-  /** Of a file that was read. */
+  /** Content of the file, if it was read. */
   readonly bytes?: Buffer;
 }
 
-/** Never rejects, and never waits for a writer: only regular files are read, and no more of them than is bounded. */
+/** Reads a regular file up to a maximum size. Never rejects, and never waits for the writer of a pipe. */
 export async function readDiskText(path: string): Promise<DiskText> {
   return readAtOnce(path) ?? disk.run(path, () => readText(path));
 }
 
-/** What is local and short: other threads are asked seven times, which takes longer than the disk does. */
+/** Reads a small local file synchronously, because seven calls to threads take longer than the disk. */
 function readAtOnce(path: string): DiskText | undefined {
   try {
-    // To open a device may do something.
+    // Opening a device may have an effect.
     if (disk.moment().isOnNetwork(path) || !statSync(path).isFile()) return undefined;
     const { content, found } = readUpToSync(path, MAX_SMALL);
-    const bytes = Buffer.from(content); // without what is left of a longer buffer
+    const bytes = Buffer.from(content); // releases the rest of the longer buffer
     return { hash: hashOf(bytes), version: versionOf(found), bytes };
   } catch {
     return undefined;
@@ -43,7 +43,7 @@ async function readText(path: string): Promise<DiskText> {
   try {
     const found = await stat(path);
     const version = versionOf(found);
-    // To open a device may do something.
+    // Opening a device may have an effect.
     if (!found.isFile()) return { hash: "no file", version };
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -60,7 +60,7 @@ async function readText(path: string): Promise<DiskText> {
   }
 }
 
-/** The {@link DiskText.version} of what is at a path. Never rejects. */
+/** Reads the {@link DiskText.version} of a file. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
   if (disk.moment().isOnNetwork(path)) return disk.run(path, () => stat(path).then(versionOf, codeOf));
   try {
@@ -70,7 +70,7 @@ export async function readVersion(path: string): Promise<string> {
   }
 }
 
-/** @returns `undefined` when there is more; what a file says of its size may be wrong. */
+/** @returns undefined if the file is longer. The size that a file reports may be wrong. */
 async function readUpTo(file: FileHandle, size: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   for await (const chunk of file.createReadStream({ autoClose: false, end: size, highWaterMark: CHUNK }))
@@ -83,7 +83,7 @@ export function hashOf(text: string | Buffer): string {
   return createHash("sha256").update(text).digest("base64");
 }
 
-/** The hash of a text without what the CLI changes when it writes: it restores the file's CRLF and byte order mark. */
+/** Hashes a text without CRLF and byte order mark, which the CLI restores when it writes the file. */
 export function hashOfPlain(text: string | Buffer): string {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   const unmarked = bytes.subarray(0, 3).equals(BYTE_ORDER_MARK) ? bytes.subarray(3) : bytes;

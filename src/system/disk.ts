@@ -1,119 +1,128 @@
 /**
- * Asks the disk. What is local is asked at once and without a detour by other threads, for the way there takes longer
- * than the answer. What lies on a network may take for ever: other threads ask it, as src/system/queue.ts lets them.
+ * Looks at files. A local path is read synchronously, because a thread takes longer than the disk. A path on a network
+ * drive is read in a thread with a timeout, because the drive may never answer.
  */
-// The promises are a module of its own, which a start does without until CLIs can find the editor.
-import { accessSync, constants, lstatSync, promises, realpathSync, type Stats, statSync } from "node:fs";
+// `promises` is loaded on first use: the host starts without it.
+import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { type Mounts, mountsNow } from "./mounts.ts";
 import { createQueue, type Queue } from "./queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
 
-/** What is there, or the system's name for why there is nothing, such as `ENOENT`. */
+/** A result, or the system's error code, such as `ENOENT`. */
 export type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
 
-export interface Disk {
-  /** Of what a link leads to. */
-  stat(path: string): Answer<Stats>;
-  lstat(path: string): Answer<Stats>;
-  realpath(path: string): Answer<string>;
-  /** A small file, see src/system/small-file.ts. */
-  read(path: string): Answer<Buffer>;
-  /** Whether this user may read it. */
-  access(path: string): Answer<true>;
+/** One access to a file, which {@link Moment.ask} makes in one of two ways. */
+interface Access {
+  readonly path: string;
+  atOnce(): void;
+  later(): Promise<void>;
 }
 
-/** Looks at the disk. It may be asked again from its beginning, and then finds what it has found before. */
-export type Question<T> = (disk: Disk) => T;
+/** A function that accesses files: `const { value } = yield* fileSystem.stat(path)`. */
+export type Question<T> = Generator<Access, T, void>;
 
-/** Answers questions with the disk as it is at one moment: what is asked for again is answered as before. */
+function operation<T>(atOnce: (path: string) => T | undefined, later: (path: string) => Promise<T>) {
+  return function* (path: string): Question<Answer<T>> {
+    let answer: Answer<T> = { error: "ENOENT" };
+    yield {
+      path,
+      atOnce() {
+        try {
+          const value = atOnce(path);
+          if (value !== undefined) answer = { value };
+        } catch (error) {
+          answer = failure(error);
+        }
+      },
+      async later() {
+        answer = await later(path).then((value) => ({ value }), failure);
+      },
+    };
+    return answer;
+  };
+}
+
+/** The accesses that a question may make. */
+export const fileSystem = {
+  /** Follows links. */
+  stat: operation(
+    (path) => statSync(path, { throwIfNoEntry: false }),
+    (path) => promises.stat(path),
+  ),
+  lstat: operation(
+    (path) => lstatSync(path, { throwIfNoEntry: false }),
+    (path) => promises.lstat(path),
+  ),
+  realpath: operation(
+    (path) => realpathSync.native(path),
+    (path) => promises.realpath(path),
+  ),
+  /** Reads a small file, see src/system/small-file.ts. */
+  read: operation(readSmallSync, readSmall),
+  /** Whether this user may read the file. */
+  access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
+};
+
+/** Answers questions with the mounts and links of one moment. */
 export interface Moment {
   /**
-   * @returns the answer itself when all is local
-   * @throws {NoAnswer} by its promise, when a network is silent
+   * @returns the answer itself if all paths are local
+   * @throws {NoAnswer} by its promise, if a network drive does not answer
    */
-  ask<T>(question: Question<T>): T | Promise<T>;
-  /** Whether a path leads to a network. */
+  ask<T>(question: () => Question<T>): T | Promise<T>;
+  /** Whether a path leads to a network drive. */
   isOnNetwork(path: string): boolean;
 }
 
-export interface Asking extends Pick<Queue, "onAnswer"> {
+export interface Disk extends Pick<Queue, "onAnswer"> {
   moment(): Moment;
-  /** Runs what asks a path by itself, in other threads, and for as long as it takes. At most one may do so at a time. */
-  run<T>(path: string, ask: () => Promise<T>): Promise<T>;
-  /** Whether a network has been asked and not answered yet. */
+  /** Runs a function that reads a path in threads, without a timeout. A caller has at most one running. */
+  run<T>(path: string, read: () => Promise<T>): Promise<T>;
+  /** Whether a network drive has not answered yet. */
   isWaiting(): boolean;
 }
 
-/** A question cannot go on before this is known. */
-class Missing extends Error {
-  constructor(readonly coming: Promise<void>) {
-    super();
-  }
-}
-
-/** @param mounts those of a moment */
-export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = mountsNow): Asking {
+/** @param mounts returns those of now */
+export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = mountsNow): Disk {
   function moment(): Moment {
     const { networkOf } = mounts();
 
-    function operation<T>(
-      atOnce: (path: string) => T | undefined,
-      later: (path: string) => Promise<T>,
-    ): (path: string) => Answer<T> {
-      const known = new Map<string, Answer<T>>();
-      const fetching = new Map<string, Promise<void>>();
-      async function fetch(place: string, path: string): Promise<void> {
-        const settled = () => later(path).then((value) => ({ value }), failure);
-        known.set(path, await queue.ask<Answer<T>>(place, settled));
+    /** Takes all steps that are local. @returns the step that is not, with its drive */
+    function advance<T>(question: Question<T>) {
+      for (;;) {
+        const step = question.next();
+        if (step.done) return { answer: step.value };
+        const drive = networkOf(step.value.path);
+        if (drive !== undefined) return { access: step.value, drive };
+        step.value.atOnce();
       }
-      return (path) => {
-        const place = networkOf(path);
-        if (place === undefined) return answerOf(() => atOnce(path));
-        const answer = known.get(path);
-        if (answer) return answer;
-        const coming = fetching.get(path) ?? fetch(place, path);
-        fetching.set(path, coming);
-        throw new Missing(coming);
-      };
     }
 
-    const disk: Disk = {
-      stat: operation(
-        (path) => statSync(path),
-        (path) => promises.stat(path),
-      ),
-      lstat: operation(
-        (path) => lstatSync(path, { throwIfNoEntry: false }),
-        (path) => promises.lstat(path),
-      ),
-      realpath: operation(
-        (path) => realpathSync.native(path),
-        (path) => promises.realpath(path),
-      ),
-      read: operation(readSmallSync, readSmall),
-      access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
+    async function goOn<T>(question: Question<T>, access: Access, drive: string): Promise<T> {
+      await queue.ask(drive, access.later);
+      const next = advance(question);
+      return "answer" in next ? next.answer : goOn(question, next.access, next.drive);
+    }
+
+    return {
+      ask(question) {
+        const asked = question();
+        const next = advance(asked);
+        return "answer" in next ? next.answer : goOn(asked, next.access, next.drive);
+      },
+      isOnNetwork: (path) => networkOf(path) !== undefined,
     };
-
-    function ask<T>(question: Question<T>): T | Promise<T> {
-      try {
-        return question(disk);
-      } catch (error) {
-        if (!(error instanceof Missing)) throw error;
-        return error.coming.then(() => ask(question));
-      }
-    }
-    return { ask, isOnNetwork: (path) => networkOf(path) !== undefined };
   }
 
   let running = 0;
   return {
     moment,
-    async run(path, ask) {
+    async run(path, read) {
       const waits = moment().isOnNetwork(path);
       if (waits) running += 1;
       try {
-        return await ask();
+        return await read();
       } finally {
         if (waits) running -= 1;
       }
@@ -128,18 +137,9 @@ function mayRead(path: string): true {
   return true;
 }
 
-function answerOf<T>(ask: () => T | undefined): Answer<T> {
-  try {
-    const value = ask();
-    return value === undefined ? { error: "ENOENT" } : { value };
-  } catch (error) {
-    return failure(error);
-  }
-}
-
 function failure(error: unknown): { error: string } {
   return { error: codeOf(error) };
 }
 
-/** That of this machine. */
+/** The disk of this machine. */
 export const disk = createDisk();

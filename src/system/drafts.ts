@@ -1,4 +1,7 @@
-/** Drafts of files: they lie beside a file until they take its place, and a later host removes those of a crash. */
+/**
+ * Tracks drafts: files with new content, beside the file that they will replace. A note of each draft lets a later host
+ * remove the drafts that a crash has left.
+ */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
@@ -8,25 +11,25 @@ import { isAlive } from "./processes.ts";
 
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
 
-/** So much of a file's name is in its draft's: a name has 255 bytes at most (UTF-16 units). */
+/** Maximum length of the file's name in the draft's name, which may have 255 bytes (UTF-16 units). */
 const MAX_NAME = 50;
 
 export interface Drafts {
-  /** To be called before a draft is made. */
+  /** Must be called before the draft is created. */
   begin(draft: string): void;
-  /** The draft is not there any more. */
+  /** Must be called when the draft is gone. */
   end(draft: string): void;
-  /** Removes the drafts of processes that are gone. */
+  /** Removes the drafts of processes that have ended. */
   removeLeft(): Promise<void>;
 }
 
-/** A new name beside a file. */
+/** Returns a new path for a draft of a file. */
 export function draftOf(path: string): string {
   const name = basename(path).slice(0, MAX_NAME);
   return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);
 }
 
-/** @param directory where the drafts are noted: one that only the user may change */
+/** @param directory for the notes; only the user may write to it */
 export function createDrafts(directory: string): Drafts {
   const noteOf = (draft: string) =>
     join(directory, `${process.pid}${/\.[0-9a-f]{12}(?=\.gemini-bridge$)/.exec(draft)?.[0]}`);

@@ -1,9 +1,9 @@
-/** The system that this runs on. */
+/** Selects the implementation for this operating system. */
 import { linux } from "./linux.ts";
 import { macos } from "./macos.ts";
 import type { System } from "./system.ts";
 
-/** @returns for a system that is none of these, the one that asks programs of every Unix */
+/** @returns the implementation of macOS for any other Unix */
 export function systemOf(platform: NodeJS.Platform): System {
   return platform === "linux" ? linux : macos;
 }

@@ -1,39 +1,38 @@
 /**
- * Gives memory back when nothing goes on: V8 looks for garbage when it wants more memory, and a host that waits wants
- * none. Some seconds after a client has come that is what starting and connecting have left behind (10 MB); ten minutes
- * after the last one has gone, what it did.
+ * Collects garbage when the host is idle. V8 collects garbage only when it needs memory, and an idle host needs none.
+ * After the first client has connected, this frees what the start has left (10 MB).
  */
 
-export interface Rest {
+export interface IdleMemory {
   /** @param isUsed whether a client is connected */
   changed(isUsed: boolean): void;
   /** May run twice. */
   close(): void;
 }
 
-/** @param after milliseconds until garbage is collected, with a client and without any */
-export function createRest(after = { used: 3_000, unused: 10 * 60_000 }): Rest {
+/** @param delayMs milliseconds until garbage is collected, with a client and without clients */
+export function createIdleMemory(delayMs = { used: 3_000, unused: 10 * 60_000 }): IdleMemory {
   let timer: NodeJS.Timeout | undefined;
   return {
     changed(isUsed) {
       clearTimeout(timer);
-      timer = setTimeout(collectGarbage, isUsed ? after.used : after.unused).unref();
+      timer = setTimeout(collectGarbage, isUsed ? delayMs.used : delayMs.unused).unref();
     },
     close: () => clearTimeout(timer),
   };
 }
 
-/** Takes about 60 ms of this process's time. The inspector's way is Node's only public one. */
+/** Blocks this process for about 60 ms. The inspector is Node's only public interface for this. */
 function collectGarbage(): void {
   const inspector = loadInspector();
   if (!inspector) return;
   const session = new inspector.Session();
   session.connect();
-  // To disconnect within the callback stops Node 20 to 24 for ever.
+  // Node 20 to 24 hang if the session is disconnected in the callback.
   session.post("HeapProfiler.collectGarbage", () => setImmediate(() => session.disconnect()));
 }
 
-/** Not imported, as it takes 2 MB and 10 ms of a start; nothing before Node 20.16, and where Node is built without. */
+/** Loads the inspector on first use: it takes 2 MB and 10 ms. Undefined before Node 20.16 or if Node lacks it. */
 function loadInspector(): typeof import("node:inspector") | undefined {
   try {
     return process.getBuiltinModule?.("node:inspector");

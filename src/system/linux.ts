@@ -1,4 +1,4 @@
-/** What is Linux's own: processes, mounts and users are read in /proc. */
+/** Linux: reads processes, mounts and users from /proc. */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { macos } from "./macos.ts";
@@ -8,10 +8,10 @@ import { isBelow, unix } from "./unix.ts";
 /** The state of an established connection in /proc/net. */
 const ESTABLISHED = "01";
 
-/** Clock ticks of a second in /proc, on every machine that runs Node (`getconf CLK_TCK`). */
-const TICKS = 100;
+/** Clock ticks per second in /proc, on every machine that runs Node (`getconf CLK_TCK`). */
+const TICKS_PER_SECOND = 100;
 
-/** File systems that another machine, or a process, answers for. What any other system is asked, it answers at once. */
+/** Types of file systems that another machine or a process serves. All others answer at once. */
 const NETWORK =
   /^(nfs4?|cifs|smb3|smbfs|ncpfs|afs|9p|autofs|beegfs|ceph|coda|davfs|glusterfs|gpfs|lustre|orangefs|pvfs2|fuse(\..*)?)$/;
 
@@ -29,10 +29,10 @@ export const linux: System = {
     return text === "" ? macos.mounts() : parseMountInfo(text);
   },
   async startOf(pid) {
-    // Counted from this process: a container may have a clock of its own for all of the machine.
+    // Relative to this process, because a container may have its own boot time.
     const [own, other] = [ticks("self"), ticks(String(pid))];
     if (own === undefined || other === undefined) return undefined;
-    return Date.now() - (process.uptime() + (own - other) / TICKS) * 1000;
+    return Date.now() - (process.uptime() + (own - other) / TICKS_PER_SECOND) * 1000;
   },
   async environment(pid) {
     const entries = words(`/proc/${pid}/environ`).map((entry) => {
@@ -52,19 +52,19 @@ export const linux: System = {
   },
 };
 
-/** When a process began, after the machine did (proc_pid_stat(5), field 22). */
+/** Start of a process in clock ticks after the boot (proc_pid_stat(5), field 22). */
 function ticks(pid: string): number | undefined {
   const stat = read(`/proc/${pid}/stat`, "latin1");
-  // "pid (name) state …": the name may hold anything, a parenthesis too.
+  // "pid (name) state …": the name may contain parentheses.
   return stat === "" ? undefined : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
 }
 
-/** @param map lines of: first user here, first user in the parent namespace, how many (user_namespaces(7)) */
+/** @param map lines with the first user id here, the first in the parent namespace, and the count (user_namespaces(7)) */
 function isRootKnown(map: string): boolean {
   return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
 }
 
-/** @param text of lines as in proc_pid_mountinfo(5). What is mounted later at the same place hides what was before. */
+/** @param text as in proc_pid_mountinfo(5); a later mount at the same path hides an earlier one */
 export function parseMountInfo(text: string): MountTable {
   const table = new Map<string, boolean>();
   for (const line of text.split("\n")) {
@@ -76,7 +76,7 @@ export function parseMountInfo(text: string): MountTable {
   return table;
 }
 
-/** Blanks, line breaks and backslashes are there by their numbers. */
+/** Decodes blanks, line breaks and backslashes, which are written as octal numbers. */
 function character(_: string, octal: string): string {
   return String.fromCharCode(Number.parseInt(octal, 8));
 }
@@ -96,12 +96,12 @@ function connectionsOf(pid: number, ports: readonly number[]): Connection[] {
   return open.flatMap((target) => sockets.get(target) ?? []);
 }
 
-/** @param address `0100007F:A1B2`, both parts hexadecimal */
+/** @param address such as `0100007F:A1B2`: hexadecimal address and port */
 function portOf(address: string): number {
   return Number.parseInt(address.split(":")[1] ?? "", 16);
 }
 
-/** The process may be somebody else's, or end at any moment: what cannot be read is empty. */
+/** Returns "" for an unreadable file: a process may belong to another user, or end at any moment. */
 function read(path: string, encoding: BufferEncoding = "utf8"): string {
   try {
     return readFileSync(path, encoding);

@@ -1,21 +1,21 @@
-/** What is macOS's own, or any Unix's without /proc: processes are asked of `ps` and `lsof`. */
+/** macOS, and any other Unix without /proc: asks `ps` and `lsof`. */
 import { join, relative } from "node:path";
 import { run } from "./run.ts";
 import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
 
-/** There is no table to read; networks are mounted by their names. */
-const NETWORKS = ["/Volumes", "/Network", "/net"];
+/** Folders of network drives. There is no table of mounts to read. */
+const NETWORK_FOLDERS = ["/Volumes", "/Network", "/net"];
 
 export const macos: System = {
   ...unix,
   name: "darwin",
   attributeCopy: ["-p"],
   settingsDirectory: (program, _, home) => join(home, "Library/Preferences", program),
-  /** Two spellings that differ in case only name one directory. */
+  /** Paths that differ only in case name the same directory. */
   isWithin: (outer, inner) => isBelow(relative(outer.toLowerCase(), inner.toLowerCase())),
   isUnknownUser: () => false,
-  mounts: () => new Map(NETWORKS.map((place) => [place, true])),
+  mounts: () => new Map(NETWORK_FOLDERS.map((place) => [place, true])),
   async startOf(pid) {
     const elapsed = (await run("ps", ["-o", "etime=", "-p", String(pid)])).trim();
     return elapsed === "" ? undefined : Date.now() - secondsOf(elapsed) * 1000;
@@ -38,8 +38,8 @@ export const macos: System = {
 };
 
 /**
- * What looks like a variable inside a value cuts that value short: `ps` prints one line, the command first.
- * @param printed by `ps eww`
+ * Parses one line of `ps eww`: the command, then the variables. A value that contains ` NAME=` is cut there.
+ * @param printed output of `ps`
  */
 export function parseEnvironment(printed: string): Record<string, string> | undefined {
   const starts = [...printed.matchAll(/\s([A-Za-z_]\w*)=/g)];
@@ -51,12 +51,12 @@ export function parseEnvironment(printed: string): Record<string, string> | unde
   return Object.fromEntries(entries);
 }
 
-/** @param printed by `lsof -Fn`, a line a field: `p` process, `f` descriptor, `n` name */
+/** @param printed output of `lsof -Fn` with one field per line: `p` process, `f` descriptor, `n` name */
 export function parseDirectory(printed: string): string | undefined {
   return /^n(.+)$/m.exec(printed)?.[1];
 }
 
-/** @param printed by `lsof -Fn`: the names are `127.0.0.1:52001->127.0.0.1:41234` */
+/** @param printed output of `lsof -Fn`, with names such as `127.0.0.1:52001->127.0.0.1:41234` */
 export function parseConnections(printed: string, ports: readonly number[]): Connection[] {
   return [...printed.matchAll(/^n\S+:(\d+)->\S+:(\d+)$/gm)]
     .map(([, own, remote]) => ({ own: Number(own), remote: Number(remote) }))

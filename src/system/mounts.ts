@@ -1,26 +1,29 @@
-/** Which paths lie on a network: whoever asks the disk for one of them waits for another machine, perhaps for ever. */
+/**
+ * Finds paths on network drives, which may never answer. Reading such a path first would be too late, so the table of
+ * mounts decides.
+ */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
 import { here } from "./here.ts";
 import type { MountTable } from "./system.ts";
 
-/** A table that was read is right for so long (milliseconds). */
-const FRESH = 5_000;
+/** Time for which the table of mounts is cached (milliseconds). */
+const CACHE_TIME_MS = 5_000;
 
-/** As many links as Linux follows. */
+/** Maximum number of symbolic links on a path, as in Linux. */
 const MAX_LINKS = 40;
 
 export interface Mounts {
   /**
-   * Follows a path without asking any network.
+   * Follows the symbolic links of a path without reading a network drive.
    * @param path absolute
-   * @returns where the network file system is mounted that it leads to; nothing when there is none on the way
+   * @returns the mount point of the network drive that the path leads to or through, if there is one
    */
   networkOf(path: string): string | undefined;
 }
 
 /**
- * The mounts of one moment: the links that were followed for one path are not read again for the next.
+ * The mounts of one moment. Each symbolic link is read once.
  * @param table of this machine
  */
 export function mountsNow(table: MountTable = readTable()): Mounts {
@@ -32,7 +35,7 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
     return links.get(path);
   }
 
-  /** The innermost one: one machine's silence is not another's. */
+  /** The innermost network drive: each may be on another machine. */
   function innermost(path: string): string | undefined {
     const around = networks.filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
     return around.sort((a, b) => b.length - a.length)[0];
@@ -72,7 +75,7 @@ function readLink(path: string): string | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch {
-    return undefined; // nobody gets any further than this
+    return undefined; // such a path leads nowhere
   }
 }
 
@@ -80,6 +83,6 @@ let known: { table: MountTable; at: number } | undefined;
 
 function readTable(): MountTable {
   const now = performance.now();
-  if (!known || now - known.at > FRESH) known = { table: here.mounts(), at: now };
+  if (!known || now - known.at > CACHE_TIME_MS) known = { table: here.mounts(), at: now };
   return known.table;
 }

@@ -1,11 +1,11 @@
-/** The processes of this machine. */
+/** Finds processes in the process table. */
 import { basename } from "node:path";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
- * Finds the processes that run a program, directly or as a script. Of a program that started itself anew, as Gemini CLI
- * does, only the first process counts.
- * @param program its command line, and the npm package whose scripts run it
+ * Finds the processes that run a program, directly or as a script. If a process has started itself again, as Gemini CLI
+ * does, only the first one is returned.
+ * @param program its command line, and the npm package that contains its scripts
  */
 export function processesOf(
   table: ProcessTable,
@@ -30,19 +30,19 @@ function scriptsOf(program: string, words: readonly string[]): readonly string[]
   return words.filter((word) => !word.startsWith("-")).slice(0, 1);
 }
 
-/** Whether a file belongs to an npm package itself, and not to one that it depends on. */
+/** Whether a file belongs to an npm package itself, not to one of its dependencies. */
 function isIn(name: string, file: string): boolean {
   const [, rest] = `/${file}`.split(`/node_modules/${name}/`);
   return rest !== undefined && !rest.includes("node_modules/");
 }
 
-/** A process and all below it. */
+/** Returns a process and all its descendants. */
 export function familyOf(table: ProcessTable, pid: number): number[] {
   const children = [...table.values()].filter(({ parent }) => parent === pid);
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process exists, of whichever user. */
+/** Whether a process exists, of any user. */
 export function isAlive(pid: number): boolean {
   if (pid <= 0) return false;
   try {

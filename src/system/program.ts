@@ -1,9 +1,9 @@
-/** Programs as a shell finds them. */
+/** Finds programs as a shell does. */
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import type { Variables } from "./system.ts";
 
-/** The file that a name runs. */
+/** Returns the file that a name runs. */
 export function findProgram(name: string, env: Variables): string | undefined {
   if (basename(name) !== name) return isExecutable(name) ? resolve(name) : undefined;
   return (env["PATH"] ?? "")

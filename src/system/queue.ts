@@ -1,34 +1,35 @@
 /**
- * Questions to network file systems. Each takes one of the few threads that Node has for its files, and keeps it for as
- * long as there is no answer: so only few are out at a time, one to each file system, and one that has not answered for
- * a second is asked nothing more until it does.
+ * Limits the reads of network drives. Each read occupies one of Node's four threads for files until the drive answers,
+ * so at most two run, one for each drive. A drive that does not answer within a second is silent: reads of it fail at
+ * once until it answers.
  */
 import { Refusal } from "../base/refusal.ts";
 
-/** Node has four threads: two are left for everything else. */
-const MAX_OUT = 2;
+/** Maximum number of running reads. Node has four threads: two are left for everything else. */
+const MAX_RUNNING = 2;
 
-/** Milliseconds. */
-const PATIENCE = 1_000;
+/** Time in which a drive must answer (milliseconds). */
+const TIMEOUT_MS = 1_000;
 
-/** The file system does not answer. */
+/** A network drive does not answer. */
 export class NoAnswer extends Refusal {
   override readonly name = "NoAnswer";
 
-  constructor(place: string) {
-    super(`${place} does not answer`);
+  constructor(drive: string) {
+    super(`${drive} does not answer`);
   }
 }
 
 export interface Queue {
   /**
-   * Asks a file system, when it has answered what it was asked before.
-   * @throws {NoAnswer} when it is silent by now
+   * Runs a read after the drive's earlier reads have ended.
+   * @param drive path of its mount point
+   * @throws {NoAnswer} if the drive is silent
    */
-  ask<T>(place: string, question: () => Promise<T>): Promise<T>;
-  /** Calls back, until it is told to stop, whenever a file system answers that had been silent. */
+  ask<T>(drive: string, read: () => Promise<T>): Promise<T>;
+  /** Calls the listener whenever a silent drive answers. @returns a function that removes the listener */
   onAnswer(listener: () => void): () => void;
-  /** Whether any question is out. */
+  /** Whether a read is running. */
   isWaiting(): boolean;
 }
 
@@ -37,67 +38,63 @@ interface Waiting {
   refuse(): void;
 }
 
-interface FileSystem {
-  place: string;
+interface Drive {
+  path: string;
   waiting: Waiting[];
-  out: boolean;
-  silent: boolean;
+  isRunning: boolean;
+  isSilent: boolean;
 }
 
-export function createQueue(patience = PATIENCE): Queue {
-  const all = new Map<string, FileSystem>();
+export function createQueue(timeoutMs = TIMEOUT_MS): Queue {
+  const drives = new Map<string, Drive>();
   const listeners = new Set<() => void>();
-  const out = () => [...all.values()].filter((one) => one.out);
-  /** Whoever waits for a thread now waits for ever. */
-  const isStuck = () => out().filter((one) => one.silent).length >= MAX_OUT;
+  const running = () => [...drives.values()].filter(({ isRunning }) => isRunning);
+  /** Whether no thread may become free: all running reads are of silent drives. */
+  const isStuck = () => running().filter(({ isSilent }) => isSilent).length >= MAX_RUNNING;
 
-  function refuse(one: FileSystem): void {
-    for (const { refuse } of one.waiting.splice(0)) refuse();
-  }
-
-  function goOn(): void {
-    for (const one of all.values()) {
-      if (one.silent || isStuck()) refuse(one);
-      else if (!one.out && out().length < MAX_OUT) one.waiting.shift()?.run();
+  function schedule(): void {
+    for (const drive of drives.values()) {
+      if (drive.isSilent || isStuck()) for (const { refuse } of drive.waiting.splice(0)) refuse();
+      else if (!drive.isRunning && running().length < MAX_RUNNING) drive.waiting.shift()?.run();
     }
   }
 
-  /** @returns what is to be called with the answer */
-  function begin(one: FileSystem, refuse: () => void): () => void {
-    one.out = true;
-    const late = setTimeout(() => {
-      one.silent = true;
+  /** @returns a function to call when the drive has answered */
+  function begin(drive: Drive, refuse: () => void): () => void {
+    drive.isRunning = true;
+    const timer = setTimeout(() => {
+      drive.isSilent = true;
       refuse();
-      goOn();
-    }, patience);
+      schedule();
+    }, timeoutMs);
     return () => {
-      clearTimeout(late);
-      const wasSilent = one.silent;
-      one.out = one.silent = false;
+      clearTimeout(timer);
+      const wasSilent = drive.isSilent;
+      drive.isRunning = drive.isSilent = false;
       if (wasSilent) for (const listener of listeners) listener();
-      goOn();
-      if (!one.out) all.delete(one.place);
+      schedule();
+      if (!drive.isRunning) drives.delete(drive.path);
     };
   }
 
   return {
-    ask(place, question) {
-      const one = all.get(place) ?? { place, waiting: [], out: false, silent: false };
-      all.set(place, one);
+    ask(path, read) {
+      const drive = drives.get(path) ?? { path, waiting: [], isRunning: false, isSilent: false };
+      drives.set(path, drive);
       return new Promise((resolve, reject) => {
-        const refuse = () => reject(new NoAnswer(place));
+        const refuse = () => reject(new NoAnswer(path));
         const run = () => {
-          const answered = begin(one, refuse);
-          question().finally(answered).then(resolve, reject);
+          const end = begin(drive, refuse);
+          read().finally(end).then(resolve, reject);
         };
-        one.waiting.push({ run, refuse });
-        goOn();
+        drive.waiting.push({ run, refuse });
+        schedule();
       });
     },
     onAnswer(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
-    isWaiting: () => out().length > 0,
+    isWaiting: () => running().length > 0,
   };
 }

@@ -1,17 +1,17 @@
-/** Programs of the system that are asked for facts. */
+/** Runs programs of the system. */
 
-/** One of the system's that takes longer hangs (milliseconds). */
-const TIMEOUT = 3000;
+/** Default timeout of a program (milliseconds). */
+const TIMEOUT_MS = 3000;
 
-/** A table of many processes with long command lines (bytes). */
+/** Maximum output: a process table may have many long command lines (bytes). */
 const MAX_OUTPUT = 64_000_000;
 
 /**
  * @param timeout milliseconds
- * @returns what a program prints, nothing when it fails or is missing
+ * @returns the output of a program, or "" if it fails or does not exist
  */
-export async function run(program: string, args: readonly string[], timeout = TIMEOUT): Promise<string> {
-  const { execFile } = await import("node:child_process"); // not before CLIs can find the editor
+export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
+  const { execFile } = await import("node:child_process"); // keeps the start of the host fast
   return new Promise((resolve) => {
     execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT }, (error, stdout) =>
       resolve(error ? "" : stdout),
@@ -19,10 +19,10 @@ export async function run(program: string, args: readonly string[], timeout = TI
   });
 }
 
-/** Runs a program that changes something. @returns whether it did what it should */
+/** @returns whether the program ended without an error */
 export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
   const { execFile } = await import("node:child_process");
   return new Promise((resolve) => {
-    execFile(program, args, { timeout: TIMEOUT }, (error) => resolve(error === null));
+    execFile(program, args, { timeout: TIMEOUT_MS }, (error) => resolve(error === null));
   });
 }

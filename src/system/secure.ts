@@ -1,4 +1,4 @@
-/** Whom Gemini CLI believes a file of the system: root alone (0.61.0, `isFileAndDirectorySecureSync`). */
+/** Checks whether Gemini CLI trusts a system settings file (0.61.0, `isFileAndDirectorySecureSync`). */
 import { lstatSync, realpathSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
@@ -6,8 +6,8 @@ import { dirname } from "node:path";
 const WRITABLE = 0o022;
 
 /**
- * @param path of a file that exists
- * @returns why the CLI passes the file over: it or a directory above it could be changed by somebody else than root
+ * @param path of an existing file
+ * @returns why the CLI ignores the file: a user other than root could change the file or a directory above it
  */
 export function insecurity(path: string): string | undefined {
   try {
@@ -19,15 +19,15 @@ export function insecurity(path: string): string | undefined {
   }
 }
 
-/** The same of one path, without those above it. */
+/** Checks one path without the directories above it. */
 function weakness(path: string): string | undefined {
   const found = statSync(path);
-  // A symbolic link's own owner counts, too.
+  // The owner of a symbolic link counts, too.
   if (found.uid !== 0 || lstatSync(path).uid !== 0) return `${path} does not belong to root`;
   return (found.mode & WRITABLE) === 0 ? undefined : `${path} is writable by others than root`;
 }
 
-/** A path and all directories above it. */
+/** Returns a path and all directories above it. */
 function ancestry(path: string): string[] {
   const above = dirname(path);
   return above === path ? [path] : [path, ...ancestry(above)];

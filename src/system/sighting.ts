@@ -1,4 +1,4 @@
-/** What a path holds at one moment: nothing, exact bytes, or something that is not known. */
+/** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
 import {
   closeSync,
   constants,
@@ -16,16 +16,16 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./version.ts";
 
-/** The bytes of a longer file are not read. */
+/** Maximum size of a file that is read (bytes). */
 export const MAX_FILE = 8 * 1024 * 1024;
 
-/** Other threads read a longer file, so that the host is there for others (bytes). */
-const MAX_AT_ONCE = 1024 * 1024;
+/** Maximum size of a file that is read synchronously (bytes). */
+const MAX_SYNC_SIZE = 1024 * 1024;
 
-/** The clock by which files get their times may be this much behind (ms). */
+/** Resolution of the clock for file times (milliseconds). */
 export const CLOCK_TICK_MS = 20;
 
-/** What a file has beside its bytes. */
+/** Mode and owner of a file. */
 export interface Metadata {
   /** Permission bits. */
   readonly mode: number;
@@ -37,40 +37,40 @@ export interface Metadata {
 export type Content =
   | { readonly kind: "absent" }
   | { readonly kind: "known"; readonly text: string }
-  /** There is something, and the end of a sentence says why its bytes are not known. */
+  /** The bytes are unknown for this reason, the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string };
 
 export type Sighting = Content & {
   readonly metadata?: Metadata | undefined;
-  /** As long as it is the same, so is the file. */
+  /** Equal as long as the file does not change. */
   readonly version: string;
-  /** When that began (Unix milliseconds). */
+  /** Time of the last change (Unix milliseconds). */
   readonly since?: number | undefined;
 };
 
 export const ABSENT: Sighting = { kind: "absent", version: "ENOENT" };
 
-/** Whether an error of the system's says that there is nothing. */
+/** Whether a system error means that the file does not exist. */
 export function isAbsent(code: string): boolean {
   return code === "ENOENT" || code === "ENOTDIR";
 }
 
 export const TOO_LONG = "the file is too long";
-export const NOT_REGULAR = "it is no regular file that can be read";
+export const NOT_REGULAR = "it is not a regular file that can be read";
 
 export function unknown(reason: string, version = "unknown"): Sighting {
   return { kind: "unknown", reason, version };
 }
 
-/** Whoever writes a file empties it before, or takes it away: it must be as it is for so long (ms). */
+/** Time without changes after which a write counts as complete (milliseconds). Many writers truncate the file first. */
 const STILL_MS = 30;
 const MAX_WAITS = 10;
 
-/** A FIFO is not waited for, a link not followed: the path is a real one. */
+/** Opens a FIFO without waiting. Refuses a symbolic link, because the path is a real one. */
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * The path without links, also of what is not there (yet).
+ * Resolves the symbolic links of a path, also if the file does not exist.
  * @param path absolute
  */
 export async function realPath(path: string): Promise<string> {
@@ -93,20 +93,20 @@ function realNow(path: string): string | undefined {
 }
 
 /**
- * Sees what is at a path: in the tick in which it is asked, if it is local and short, as an agent may go on meanwhile.
+ * Reads the state of a path. A small local file is read synchronously, before an agent can continue.
  * @param path a {@link realPath}
  */
 export async function see(path: string): Promise<Sighting> {
   return (disk.moment().isOnNetwork(path) ? undefined : seeNow(path)) ?? disk.run(path, () => seeLater(path));
 }
 
-/** @returns nothing for what takes too long */
+/** @returns undefined for a large file */
 function seeNow(path: string): Sighting | undefined {
   try {
     const file = openSync(path, READ_FLAGS);
     try {
       const found = fstatSync(file);
-      return unread(found) ?? (found.size > MAX_AT_ONCE ? undefined : knownOf(readFileSync(file), found));
+      return unread(found) ?? (found.size > MAX_SYNC_SIZE ? undefined : knownOf(readFileSync(file), found));
     } finally {
       closeSync(file);
     }
@@ -129,7 +129,7 @@ async function seeLater(path: string): Promise<Sighting> {
   }
 }
 
-/** Of what cannot be opened the path itself may tell its version, such as of a link. */
+/** Returns the state of a path that cannot be opened, such as a symbolic link. */
 function unreadable(path: string, code: string): Sighting {
   if (isAbsent(code)) return ABSENT;
   try {
@@ -150,7 +150,7 @@ function knownOf(bytes: Buffer, found: Stats): Sighting {
 }
 
 /**
- * Sees what somebody may be about to write, when they have written it.
+ * Reads the state of a path that may be being written, when the write is complete.
  * @param path a {@link realPath}
  */
 export async function seeStill(path: string): Promise<Sighting> {
@@ -158,13 +158,13 @@ export async function seeStill(path: string): Promise<Sighting> {
   for (let waits = 0; ; waits += 1) {
     const found = await see(path);
     const age = Date.now() - (found.since ?? start);
-    // A clock that is ahead is that of another machine.
+    // The clock of another machine may be ahead.
     if (age >= STILL_MS || age < 0 || waits === MAX_WAITS) return found;
     await delay(STILL_MS - age);
   }
 }
 
-/** The {@link Sighting.version} of what is at a path, links not followed. Never rejects. */
+/** Reads the {@link Sighting.version} of a path without following links. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
   try {
     const found = disk.moment().isOnNetwork(path)
@@ -180,13 +180,13 @@ export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid
   return { mode: mode & 0o7777, uid, gid };
 }
 
-/** The low 32 bits of a file's number, which it keeps when it gets another name. */
+/** Returns the low 32 bits of a file's inode, which stays the same when the file is renamed. */
 export function inodeOf(found: Pick<Stats, "ino"> | Sighting): number {
   const inode = "ino" in found ? found.ino : Number.parseInt(found.version, 10);
   return inode % 2 ** 32;
 }
 
-/** What is known of a file without its bytes. */
+/** Returns the version, metadata and time of a file. */
 export function factsOf(found: Stats): Pick<Sighting, "version" | "metadata" | "since"> {
   return { version: versionOf(found), metadata: metadataOf(found), since: found.ctimeMs };
 }

@@ -1,31 +1,31 @@
-/** Reads a file that may be anything: a pipe that nobody writes to, a device without an end, or too much of it. */
+/** Reads small regular files. Refuses pipes, devices and large files, which would block or fill the memory. */
 import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
 import { Refusal } from "../base/refusal.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Longer ones are refused (bytes). */
+/** Maximum size for {@link readSmallSync} (bytes). */
 export const MAX_SMALL = 100_000;
 
-/** More than any settings, policy or discovery file holds (bytes). */
+/** Maximum size of settings and discovery files (bytes). */
 const MAX_FILE = 1_000_000;
 
-/** A pipe is opened without waiting for its other end, and a terminal does not become this process's own. */
+/** Opens a pipe without waiting for its writer, and a terminal without making it this process's controlling one. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** With a code as the system's errors have one. */
+/** Has a code, like a system error. */
 class UnfitFile extends Error {
   constructor(readonly code: "EFBIG" | "ENOTREG") {
     super(code);
   }
 }
 
-/** What is there may be another file than the one that was looked at before. */
+/** Checks the open file: the path may lead to another file than before. */
 function check(found: Stats): Stats {
   if (!found.isFile()) throw new UnfitFile("ENOTREG");
   return found;
 }
 
-/** @param length how much was read, of a buffer that is one byte longer than a file may be */
+/** @param length number of bytes read into a buffer that is one byte longer than the maximum */
 function whole(content: Buffer, length: number): Buffer {
   if (length === content.length) throw new UnfitFile("EFBIG");
   return content.subarray(0, length);
@@ -46,12 +46,12 @@ export function readUpToSync(path: string, max: number): { content: Buffer; foun
   }
 }
 
-/** @throws as node:fs does, and with the codes EFBIG and ENOTREG for what is too long or no regular file */
+/** @throws as node:fs does, and with the code EFBIG for a large file or ENOTREG for anything but a regular file */
 export function readSmallSync(path: string): Buffer {
   return readUpToSync(path, MAX_SMALL).content;
 }
 
-/** The same by other threads. */
+/** Reads the same in a thread. */
 export async function readSmall(path: string): Promise<Buffer> {
   const file = await promises.open(path, FLAGS);
   try {
@@ -68,11 +68,11 @@ export async function readSmall(path: string): Promise<Buffer> {
 
 export interface SmallFile {
   readonly text: string;
-  /** Of the owner. */
+  /** User id of the owner. */
   readonly uid: number;
   /** Permission bits. */
   readonly mode: number;
-  /** When it was written, Unix milliseconds. */
+  /** Time of the last write (Unix milliseconds). */
   readonly date: number;
 }
 
@@ -82,9 +82,9 @@ const REASONS: Record<string, string> = {
 };
 
 /**
- * Reads a file that others may have made.
- * @returns nothing when there is no such file
- * @throws {Refusal} which says why it cannot be read, as the end of a sentence that begins with its path
+ * Reads a file that other users or programs may have written.
+ * @returns undefined if the file does not exist
+ * @throws {Refusal} with the reason, as the end of a sentence that begins with the path
  */
 export function readSmallFile(path: string): SmallFile | undefined {
   try {

@@ -1,68 +1,68 @@
-/** What differs between operating systems. The rest of src asks `here` and knows none of them. */
+/** Interface of the differences between operating systems. Other code uses `here`. */
 
-/** Of a process's environment; what is empty counts as not set. */
+/** Environment variables of a process. An empty one counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** How long it has been running. */
+  /** Seconds since its start. */
   readonly seconds: number;
-  /** Its command line, the arguments separated by blanks. */
+  /** Command line, with the arguments separated by blanks. */
   readonly command: string;
 }
 
-/** All processes of one moment, by their ids. */
+/** All processes at one moment, by id. */
 export type ProcessTable = ReadonlyMap<number, Process>;
 
-/** The ports at both ends of a TCP connection, seen from the process whose it is. */
+/** The ports of a TCP connection, seen from its process. */
 export interface Connection {
   own: number;
   remote: number;
 }
 
-/** Whether what is mounted is a network, by its absolute path. */
+/** Mount points (absolute paths), with whether they are network drives. */
 export type MountTable = ReadonlyMap<string, boolean>;
 
 export interface System {
-  /** As Node calls it. */
+  /** As in `process.platform`. */
   readonly name: "linux" | "darwin";
 
-  /** Node's `os.tmpdir()` for a process with these variables. */
+  /** Returns Node's `os.tmpdir()` for a process with these variables. */
   temporaryDirectory(env: Variables): string;
-  /** Where a program keeps its settings that follows the habits of each system (npm's `env-paths`). */
+  /** Returns the usual settings directory of a program (npm's `env-paths`). */
   settingsDirectory(program: string, env: Variables, home: string): string;
 
-  /** Whether a CLI takes one directory for the other or one below it; both absolute. */
+  /** Whether a CLI takes the inner directory for the outer one or one below it; both absolute. */
   isWithin(outer: string, inner: string): boolean;
-  /** Whether a file with this owner is the user's own. */
+  /** Whether this owner is the current user. */
   isOwn(uid: number): boolean;
-  /** Whether nobody else can read a file with these permissions. */
+  /** Whether a file with this mode is only for its owner. */
   isPrivate(mode: number): boolean;
-  /** Whether a user is one that this system does not know: root of the machine, too, in a rootless container. */
+  /** Whether this is the id for unknown users, such as root of the machine in a rootless container. */
   isUnknownUser(uid: number): boolean;
-  /** Arguments with which `cp` copies all that a file has beside its bytes. */
+  /** Arguments with which `cp` copies the metadata of a file. */
   readonly attributeCopy: readonly string[];
-  /** What is mounted where. */
+  /** Reads the mount points. */
   mounts(): MountTable;
 
-  /** @returns an empty table where the system tells nothing; a CLI then finds as little */
+  /** @returns an empty table if the processes cannot be read; a CLI then finds none either */
   processes(): Promise<ProcessTable>;
-  /** The process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
+  /** Returns the process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
   editorProcess(table: ProcessTable, cli: number): number;
-  /** The same for a CLI in a shell that `pid` has started. */
+  /** Returns the same for a CLI in a shell that was started by `pid`. */
   editorAboveShell(table: ProcessTable, pid: number): number;
   /**
-   * When a process began: its number alone does not tell it from one that had it before.
-   * @returns Unix milliseconds, exact to about a second; nothing when there is no such process, or nobody tells
+   * Returns the start of a process, because process ids are reused.
+   * @returns Unix milliseconds, exact to about a second; undefined if it is unknown
    */
   startOf(pid: number): Promise<number | undefined>;
-  /** The variables that a process was started with; nothing where the system does not tell. */
+  /** Returns the variables that a process was started with; undefined if they cannot be read. */
   environment(pid: number): Promise<Record<string, string> | undefined>;
-  /** The directory that it is in; nothing where the system does not tell. */
+  /** Returns the working directory of a process; undefined if it cannot be read. */
   directory(pid: number): Promise<string | undefined>;
-  /** Its command line; where the system does not keep the arguments apart, split at blanks. */
+  /** Returns the arguments of a process. On macOS, the command line is split at blanks. */
   words(pid: number): Promise<string[]>;
-  /** The connections of these processes to one of these ports, of any machine. */
+  /** Returns the connections of these processes to these remote ports. */
   connections(pids: readonly number[], ports: readonly number[]): Promise<Connection[]>;
 }

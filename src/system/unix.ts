@@ -1,13 +1,13 @@
-/** What Linux and macOS have in common. */
+/** The common part of Linux and macOS. */
 import { basename } from "node:path";
 import { run } from "./run.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
-/** A CLI looks for one of these above itself, and no further up than this (Gemini CLI 0.61.0, `process-utils`). */
+/** Shells that a CLI looks for among its ancestors, and how far it looks (Gemini CLI 0.61.0, `process-utils`). */
 const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);
 const MAX_DEPTH = 32;
 
-/** Readable and writable by its owner, and by nobody else. */
+/** Mode of a file that only its owner can read and write. */
 const PRIVATE = 0o600;
 
 type Shared = Pick<
@@ -25,7 +25,7 @@ export const unix: Shared = {
   async processes() {
     return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
   },
-  /** From itself upwards to the first shell, and from there to its grandparent; without a shell, the topmost process. */
+  /** Goes up to the first shell, and from there to its grandparent. Without a shell, takes the topmost process. */
   editorProcess(table, cli) {
     let current = cli;
     for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -36,21 +36,21 @@ export const unix: Shared = {
     }
     return current;
   },
-  /** Its parent, unless that is init. */
+  /** Takes the parent, unless that is init. */
   editorAboveShell(table, pid) {
     const parent = table.get(pid)?.parent ?? 0;
     return parent > 1 ? parent : pid;
   },
 };
 
-/** As the CLI takes it: the last part of the command line's first word. */
+/** Returns the program's name as the CLI sees it: the last part of the command line's first word. */
 function programOf({ command }: Process): string {
   return basename(command.split(" ", 1)[0] ?? "");
 }
 
 const LINE = /^ *(\d+) +(\d+) +(\S+) *(.*?) *$/gm;
 
-/** @param printed by `ps`: process, parent, for how long it has been running, command line */
+/** @param printed output of `ps`: process id, parent, elapsed time, command line */
 export function parseProcesses(printed: string): ProcessTable {
   const table = new Map<number, Process>();
   for (const [, pid, parent, elapsed = "", command = ""] of printed.matchAll(LINE)) {
@@ -61,7 +61,7 @@ export function parseProcesses(printed: string): ProcessTable {
 }
 
 /**
- * @param elapsed how long a process has been running, as `ps` says it: `[[dd-]hh:]mm:ss`
+ * @param elapsed time since the start of a process, as `ps` prints it: `[[dd-]hh:]mm:ss`
  * @returns seconds
  */
 export function secondsOf(elapsed: string): number {
@@ -69,7 +69,7 @@ export function secondsOf(elapsed: string): number {
   return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
 }
 
-/** @param way from one directory to another */
+/** @param way relative path between two directories */
 export function isBelow(way: string): boolean {
   return way !== ".." && !way.startsWith("../");
 }

@@ -1,6 +1,6 @@
 /**
- * Writes the user's files: the only function that does. It compares before it replaces, keeps what a file has beside its
- * bytes, and leaves the file as it was when anything fails.
+ * Writes the user's files. All features use this function. It compares the file with the expected bytes before it
+ * replaces them, keeps the metadata, and leaves the file unchanged if anything fails.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
@@ -13,28 +13,29 @@ import { here } from "./here.ts";
 import { succeeds } from "./run.ts";
 import { type Metadata, metadataOf, realPath, type Sighting, see } from "./sighting.ts";
 
-/** Permission bits of a file that had none before. */
-const NEW_FILE = 0o644;
+/** Permission bits of a new file. */
+const NEW_FILE_MODE = 0o644;
 
-/** `text` has one character for each byte; without it there is to be no file. */
+/** The wanted state of a file. */
 export interface Wanted {
+  /** One character for each byte (latin1). Undefined removes the file. */
   readonly text: string | undefined;
-  /** Of a file that is made, or is to have these again. Without it a file keeps its own. */
+  /** Metadata to set. By default, a file keeps its own. */
   readonly metadata?: Metadata | undefined;
 }
 
 export interface UserFiles {
   /**
-   * Replaces, makes or removes a file if it still is as expected.
+   * Replaces, creates or removes a file if it is still as expected.
    * @param path a {@link realPath}
-   * @param expected what is there now; of a file whose bytes are not known its version counts
-   * @returns what is there afterwards
-   * @throws {Refusal} with a sentence for the user; the file is as it was
+   * @param expected the current state. If its bytes are unknown, its version is compared.
+   * @returns the new state
+   * @throws {Refusal} with a message for the user; the file is unchanged
    */
   replace(path: string, expected: Sighting, wanted: Wanted): Promise<Sighting>;
 }
 
-/** @param drafts told of each draft, so that a later host removes those that a crash has left */
+/** @param drafts records each draft, so that a later host can remove it after a crash */
 export function createUserFiles(drafts: Drafts): UserFiles {
   return {
     replace: (path, expected, wanted) =>
@@ -50,18 +51,18 @@ export function createUserFiles(drafts: Drafts): UserFiles {
             });
         } catch (error) {
           if (error instanceof Refusal) throw error;
-          throw new Refusal(`${path} cannot be written (${codeOf(error)}): it is as it was`);
+          throw new Refusal(`${path} cannot be written (${codeOf(error)}): it is unchanged`);
         }
         return see(path);
       }),
   };
 }
 
-/** @returns what is there. @throws {Refusal} when it is something else than expected */
+/** @returns the current state. @throws {Refusal} if it is not as expected */
 async function check(path: string, expected: Sighting): Promise<Sighting> {
-  // A folder on the way may have become a link that leads elsewhere.
+  // A folder of the path may have been replaced by a symbolic link.
   if ((await realPath(dirname(path))) !== dirname(path))
-    throw new Refusal(`${path} leads elsewhere by now: nothing was written`);
+    throw new Refusal(`${path} now leads to another place: nothing was written`);
   const found = await see(path);
   const isSame =
     expected.kind === "known"
@@ -72,7 +73,7 @@ async function check(path: string, expected: Sighting): Promise<Sighting> {
 }
 
 function changed(path: string): Refusal {
-  return new Refusal(`${path} has been changed by somebody else: nothing was written`);
+  return new Refusal(`${path} was changed by somebody else: nothing was written`);
 }
 
 interface Writing {
@@ -85,22 +86,20 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (writing.found.kind === "absent") return create(path, bytes, writing);
   const stats = await lstat(path);
   if (stats.isSymbolicLink()) return create(path, bytes, writing);
-  if (!stats.isFile()) throw new Refusal(`${path} is no regular file: nothing was written`);
-  // Another file in its place would lose its other names, or its owner.
-  const mayMove = stats.nlink === 1 && here.isOwn(stats.uid);
-  if (!mayMove || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
+  if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
+  // Replacing the file would lose its hard links or its owner.
+  const mayReplace = stats.nlink === 1 && here.isOwn(stats.uid);
+  if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
 
-/**
- * Makes a file where there is none, or a link. Nobody sees a half of it, and what somebody else makes meanwhile stays.
- */
+/** Creates a file, or replaces a symbolic link. Readers never see a part of it. Keeps a file that appears meanwhile. */
 async function create(path: string, bytes: Buffer, { found, metadata, drafts }: Writing): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   await withDraft(path, drafts, async (draft) => {
     const file = await open(draft, "wx", 0o600);
     try {
       await fill(file, bytes);
-      await setMetadata(file, path, { ...metadataOf(await file.stat()), mode: NEW_FILE, ...metadata });
+      await setMetadata(file, path, { ...metadataOf(await file.stat()), mode: NEW_FILE_MODE, ...metadata });
     } finally {
       await file.close();
     }
@@ -108,7 +107,7 @@ async function create(path: string, bytes: Buffer, { found, metadata, drafts }: 
       if (found.kind === "absent") return await link(draft, path);
     } catch (error) {
       if (codeOf(error) === "EEXIST") throw changed(path);
-      // Not every file system has links.
+      // Some file systems have no hard links.
     }
     await check(path, found);
     await rename(draft, path);
@@ -116,9 +115,8 @@ async function create(path: string, bytes: Buffer, { found, metadata, drafts }: 
 }
 
 /**
- * Puts another file in the place of a file, with all that the file has beside its bytes: at every moment one of both is
- * there as a whole.
- * @returns false when that cannot be done here
+ * Replaces a file atomically by a draft with the same metadata.
+ * @returns false if the draft cannot get this metadata
  */
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, drafts } = writing;
@@ -129,19 +127,19 @@ async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writ
     try {
       const own = metadataOf(await file.stat());
       if (own.uid !== stats.uid || own.gid !== stats.gid || own.mode !== (stats.mode & 0o7777)) return false;
-      await fill(file, bytes); // which takes some permissions away
+      await fill(file, bytes); // clears setuid and setgid
       await setMetadata(file, path, metadata ?? own);
     } finally {
       await file.close();
     }
-    // The copy took its time.
+    // The file may have changed during the copy.
     await check(path, found);
     await rename(draft, path);
     return true;
   });
 }
 
-/** Removes what is left of the draft, also when it has taken the file's place: then there is none. */
+/** Removes the draft afterwards, unless it has replaced the file. */
 async function withDraft<T>(path: string, drafts: Drafts, use: (draft: string) => Promise<T>): Promise<T> {
   const draft = draftOf(path);
   drafts.begin(draft);
@@ -156,12 +154,12 @@ async function withDraft<T>(path: string, drafts: Drafts, use: (draft: string) =
 async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
   await writeAt(file, bytes, 0);
   await file.truncate(bytes.length);
-  await file.datasync(); // a name for bytes that a power failure takes away would be an empty file
+  await file.datasync(); // without this, a power failure could leave an empty file
 }
 
 /**
- * Writes the bytes into the file itself. What it needs more of the disk it takes first, and gives back when there is not
- * enough; the bytes that were there are put back when anything else fails.
+ * Writes the bytes into the file itself. Takes additional disk space first, so that a full disk changes nothing. Restores
+ * the previous bytes if anything else fails.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);

@@ -1,20 +1,20 @@
 import type { BigIntStats, Stats } from "node:fs";
 
-/** As long as it is the same, so is the file, and it need not be read. */
+/** Identifies the content of a file without reading it: equal as long as the file does not change. */
 export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
 /**
- * Whether a file is as Neovim has seen it.
- * @param seen as lua/gemini-bridge/disk/path.lua has it: number, size, and when it was written and changed, each in
- * seconds and nanoseconds; empty for no file
+ * Whether a file is unchanged since Neovim has read it.
+ * @param seen by lua/gemini-bridge/disk/path.lua: inode, size, and the times of the last write and change, each in
+ * seconds and nanoseconds; "" for no file
  */
 export function isVersionSeen(seen: string, found: BigIntStats | undefined): boolean {
   if (!found) return seen === "";
   const second = 1_000_000_000n;
   const { size, mtimeNs, ctimeNs } = found;
   const facts = [size, mtimeNs / second, mtimeNs % second, ctimeNs / second, ctimeNs % second];
-  // Lua rounds a high number.
+  // The inode is left out: Lua rounds high numbers.
   return seen.split(" ").slice(1).join(" ") === facts.join(" ");
 }

@@ -1,33 +1,33 @@
-/** Tells when files come, go or change on disk. */
+/** Watches files: reports when they appear, change or disappear. */
 import { type FSWatcher, watch } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { disk } from "./disk.ts";
+import { disk, fileSystem } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Several things happen to a folder at once: a file that is saved may go for a moment (milliseconds). */
-const SETTLE = 50;
+/** Time for which events are collected (milliseconds). A saved file may disappear for a moment. */
+const DEBOUNCE_MS = 50;
 
-/** How often a folder is looked at that the system has no room to watch, see fs.inotify in sysctl (ms). */
+/** Interval of polling a folder if the system has no free watches, see fs.inotify in sysctl (milliseconds). */
 const POLL_INTERVAL_MS = 2_000;
 
 export interface FileWatch {
-  /** Watches the folders of these files, absolute paths, and no others. */
+  /** Watches these files (absolute paths) and no others. */
   set(paths: Iterable<string>): void;
-  /** Watches a file, too. */
+  /** Watches one more file. */
   add(path: string): void;
   remove(path: string): void;
-  /** May run twice; a `set` after it watches again. */
+  /** Ends all watches. May run twice. A later `set` watches again. */
   close(): void;
 }
 
-/** A folder of files that are watched. */
+/** A folder with watched files. */
 interface Folder {
   names: Set<string>;
-  /** None while a network is asked whether it answers: to watch waits for it. */
+  /** Undefined until a network drive has answered, because watching it would block. */
   watcher: Pick<FSWatcher, "close"> | undefined;
 }
 
-/** @param changed these files may be others, or gone. */
+/** @param changed called with files that may have changed or disappeared */
 export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): FileWatch {
   const folders = new Map<string, Folder>();
   let timer: NodeJS.Timeout | undefined;
@@ -48,18 +48,18 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
     };
     const moment = disk.moment();
     if (moment.isOnNetwork(folder))
-      Promise.resolve(moment.ask((disk) => disk.stat(folder))).then(begin, () => drop(folder));
+      Promise.resolve(moment.ask(() => fileSystem.stat(folder))).then(begin, () => drop(folder));
     else begin();
   }
 
-  /** @returns nothing when there is no such folder: the next snapshot looks again */
+  /** @returns undefined if the folder does not exist: the next `set` tries again */
   function begun(folder: string): Folder["watcher"] {
     try {
       const watcher = watch(folder, { persistent: false }, (event, name) => {
         const known = folders.get(folder)?.names;
         if (!known || (name && name !== basename(folder) && !known.has(name))) return;
         if (event === "rename") {
-          // The folder itself may be another one by now.
+          // The folder itself may have been replaced.
           drop(folder);
           add(folder, known);
         }
@@ -83,7 +83,7 @@ export function createFileWatch(changed: (paths: ReadonlySet<string>) => void): 
       const paths = due;
       due = new Set();
       changed(paths);
-    }, SETTLE);
+    }, DEBOUNCE_MS);
   }
 
   return {

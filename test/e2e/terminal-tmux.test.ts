@@ -53,8 +53,11 @@ t.test("the real CLI in a pane of tmux belongs to the Neovim that opened it, and
   tmux("send-keys", "-t", pane, "-l", "/ide enable");
   await shows(tmux, pane, /> \/ide enable[\s\S]*enable/);
   tmux("send-keys", "-t", pane, "End", "Enter");
+  const connects = next.waitFor(async () => (await clients(next)) === 1, "the CLI to connect again", 20_000);
   await t.resolves(
-    next.waitFor(async () => (await clients(next)) === 1, "the CLI to connect again", 20_000),
+    connects.catch((cause) => {
+      throw new Error(tmux("capture-pane", "-p", "-t", pane), { cause });
+    }),
     "and the CLI connects to it, as it was told",
   );
 });

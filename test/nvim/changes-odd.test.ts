@@ -145,7 +145,7 @@ t.test("a folder in its place, outside of the workspace, not shared, with anothe
   mkdirSync(nvim.path("a.txt"));
   await lists(t, "a.txt modified +0 -0 0");
   await nvim.command("GeminiUndo a.txt");
-  await says(/a\.txt cannot be undone: it is no regular file/);
+  await says(/a\.txt cannot be undone: it is not a regular file/);
   await nvim.command("GeminiKeep a.txt");
   await lists(t);
   rmdirSync(nvim.path("a.txt"));

@@ -144,3 +144,14 @@ t.test("a killed pane is replaced, and its program ends even if it ignores the h
   await nvim.waitFor(() => !started.some(isAlive), "the program and all that it started to end", 10_000);
   t.equal(panes(tmux).length, 2);
 });
+
+t.test("a login that Google refuses is recognized in a pane, once", async (t) => {
+  const screen = "This client is no longer supported for Gemini Code Assist for individuals.";
+  const { nvim, tmux } = await startInTmux(t, {
+    terminal: `cmd = { 'sh', '-c', 'echo ready; echo "${screen}"; cat' }`,
+  });
+  await nvim.command("Gemini");
+  await opened(nvim, tmux);
+  const hints = async () => (await nvim.messages()).match(/run :Gemini cli=qwen/g)?.length ?? 0;
+  await nvim.waitFor(async () => (await hints()) === 1, "what to do", 10_000);
+});

@@ -49,7 +49,7 @@ t.test("LLxprt Code finds an editor by its process alone", async (t) => {
   t.match(said, /OK.*finds this Neovim by .*llxprt-ide-server-\d+-\d+\.json/);
   t.match(said, /OK.*asks before it writes/);
   const isNew = Number.parseInt(process.versions.node, 10) >= 24;
-  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24, and finds v\d+/);
+  t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24, but finds v\d+/);
   t.match(said, /OK.*Terminals opened now get LLXPRT_CODE_IDE_\*/);
 
   const above = await running(nvim, await nvim.lua(START, "llxprt", {}));

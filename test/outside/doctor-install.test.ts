@@ -110,7 +110,7 @@ t.test('host = "shared"', async (t) => {
 
   await t.test("turned off, or named where it is not", async (t) => {
     const off = await startNvim(t, { init: `vim.g.loaded_node_provider = 0\n${shared}` });
-    t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> take that out/);
+    t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> remove that/);
     const nowhere = await startNvim(t, { init: `vim.g.node_host_prog = '/no/host.js'\n${shared}` });
     t.match((await examine(nowhere))["Installation"], /ERROR .* there is no \/no\/host\.js/);
   });

@@ -31,9 +31,9 @@ const says = (nvim: Nvim, pattern: RegExp) =>
   nvim.waitFor(async () => pattern.test(await messages(nvim)), `${pattern}`, 30_000);
 const changes = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').changes()");
 
-async function start(t: Test, init = ANSWER) {
+async function start(t: Test, init = ANSWER, tui = true) {
   return startWithGemini(t, {
-    tui: true,
+    tui,
     init,
     files: { "a.txt": "one\n", "b.txt": "one\n" },
     args: ["a.txt"],
@@ -168,3 +168,17 @@ t.test(
     t.match(await messages(nvim), /The extension was not linked in Gemini CLI: .*EACCES/);
   },
 );
+
+t.test("with extension = false, nothing is asked or linked", async (t) => {
+  const { nvim } = await start(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = false })`);
+  await connect(nvim);
+  t.same(await asked(nvim), []);
+  t.notOk(existsSync(record(nvim)));
+});
+
+t.test("without a UI, nothing is asked, and the CLI starts without the extension", async (t) => {
+  const { nvim } = await start(t, ANSWER, false);
+  await connect(nvim);
+  t.same(await asked(nvim), []);
+  t.notOk(existsSync(record(nvim)));
+});

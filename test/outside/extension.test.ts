@@ -114,7 +114,7 @@ t.test("a link to a folder that is gone", async (t) => {
   });
   t.match(
     (await examine(nvim))["Installation"],
-    `The extension in Gemini CLI leads to ${gone}, which is gone`,
+    `The extension in Gemini CLI links to ${gone}, which does not exist`,
   );
   await nvim.command("GeminiExtension remove");
   await nvim.waitFor(

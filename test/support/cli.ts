@@ -128,8 +128,13 @@ export class Cli {
     // The screen shows a text a moment before Enter would send all of it. Once it shows what was typed after that
     // text, the moment is over: a line break, which the CLI trims off.
     const { height } = await this.#prompt();
-    await this.press("\n");
-    await this.#waitForPrompt((prompt) => prompt.height === height + 1, "a line break after the text");
+    const isBroken = async () => (await this.#prompt()).height > height;
+    // The CLI forgets a key that comes while it draws: the callback of that drawing writes the text from before.
+    for (let attempt = 1; attempt < 5 && !(await isBroken()); attempt += 1) {
+      await this.press("\n");
+      await waitFor(isBroken, "a line break", PATIENCE / 5).catch(() => {});
+    }
+    await this.#waitFor(isBroken, "a line break after the text", PATIENCE / 5);
     await this.press(ENTER);
   }
 

@@ -16,8 +16,8 @@ export interface NetworkFolder {
   answer(): Promise<void>;
 }
 
-/** @returns nothing where the test's user may not mount, or the system has no FUSE */
-export async function mountNetworkFolder(t: Scope, text: string): Promise<NetworkFolder | undefined> {
+/** Mounts a folder by FUSE, for which it needs root. */
+export async function mountNetworkFolder(t: Scope, text: string): Promise<NetworkFolder> {
   const path = join(realpathSync(mkdtempSync(join(tmpdir(), "gb-net-"))), "mnt");
   mkdirSync(path);
   const name = "remote.txt";
@@ -35,7 +35,8 @@ export async function mountNetworkFolder(t: Scope, text: string): Promise<Networ
   const lines = createInterface({ input: server.stdout });
   const said = once(lines, "line").then(([line]) => line === "ready");
   // The kernel's first question comes when it is mounted.
-  if (!(await Promise.race([said, ended.then(() => false)]))) return undefined;
+  if (!(await Promise.race([said, ended.then(() => false)])))
+    throw new Error("the network folder could not be mounted");
   const tell = async (word: string) => {
     const done = once(lines, "line");
     server.stdin.write(`${word}\n`);

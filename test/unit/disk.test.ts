@@ -1,18 +1,12 @@
-/** Questions to the disk when a network does not answer: a real file system that is silent, and one for each rule. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+/** Questions to the disk when a network drive does not answer. test/root/network.test.ts has a real one. */
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { workspacePaths } from "../../src/discovery/workspace.ts";
-import { createFiles } from "../../src/sharing/files.ts";
-import { createDisk } from "../../src/system/disk.ts";
 import { parseMountInfo } from "../../src/system/linux.ts";
 import { mountsNow } from "../../src/system/mounts.ts";
 import { createQueue, NoAnswer } from "../../src/system/queue.ts";
-import { mountNetworkFolder } from "../support/network.ts";
 import { waitFor } from "../support/wait.ts";
-
-const NO_PATTERNS: string[] = [];
 
 function folder(t: Test): string {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-disk-")));
@@ -125,57 +119,4 @@ t.test("an error is an answer", async (t) => {
     { message: "no such thing" },
   );
   t.equal(await queue.ask("/there", async () => "yes"), "yes");
-});
-
-t.test("a real file system that is silent", async (t) => {
-  const network = await mountNetworkFolder(t, "text\n");
-  // Only root may mount one, and Linux alone has this kind; the rules above hold everywhere.
-  if (!network) return t.comment("no network folder can be mounted here");
-  const base = folder(t);
-  writeFileSync(join(base, "local.txt"), "");
-  symlinkSync(network.path, join(base, "link"));
-  const disk = createDisk();
-  const size = (path: string) => disk.moment().ask((now) => now.stat(path).value?.size);
-
-  t.equal(size(join(base, "local.txt")), 0, "what is local is answered at once");
-  t.equal(await size(network.file), 5);
-  t.equal(
-    await disk.moment().ask((now) => now.read(join(base, "link/remote.txt")).value?.toString()),
-    "text\n",
-  );
-  t.equal(await size(join(network.path, "none")), undefined);
-
-  let answers = 0;
-  const files = createFiles({ answered: () => answers++, disk });
-  t.teardown(() => files.close());
-  const verdict = () => files.look(NO_PATTERNS)(join(base, "link/remote.txt"));
-  t.equal(verdict(), "absent", "until it is known");
-  await waitFor(() => verdict() === "shared", "the verdict");
-
-  await network.fallSilent();
-  const began = performance.now();
-  await t.rejects(Promise.resolve(size(network.file)), { name: "NoAnswer" });
-  t.ok(performance.now() - began < 3_000);
-  t.equal(size(join(base, "local.txt")), 0);
-  await waitFor(() => verdict() === "absent", "it to be taken from what is shared");
-  t.same(await workspacePaths([network.path, base]), {
-    open: [network.path, base],
-    listed: [network.path, base],
-  });
-
-  // An ignore file may lead there, too.
-  mkdirSync(join(base, "project"));
-  writeFileSync(join(base, "project/a.txt"), "");
-  symlinkSync(network.file, join(base, "project/.geminiignore"));
-  t.equal(files.look(NO_PATTERNS)(join(base, "project/a.txt")), "absent");
-  t.equal(files.look(NO_PATTERNS)(join(base, "local.txt")), "shared");
-
-  const before = answers;
-  await network.answer();
-  await waitFor(() => answers > before, "word of its return");
-  await waitFor(() => verdict() === "shared", "it to be shared again");
-  await waitFor(
-    () => files.look(NO_PATTERNS)(join(base, "project/a.txt")) === "shared",
-    "the rules to be read",
-  );
 });

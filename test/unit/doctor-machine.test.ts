@@ -49,7 +49,7 @@ t.test("WSL", async (t) => {
   const shim = "/mnt/c/Users/Ada/AppData/Roaming/npm/gemini";
   t.equal(
     told({ release: WSL2, program: shim }).at(-1),
-    `warn: ${shim} is the one of Windows -> npm install -g @google/gemini-cli, in WSL`,
+    `warn: ${shim} is a program of Windows -> npm install -g @google/gemini-cli, in WSL`,
   );
   t.equal(told({ release: WSL2, program: "/usr/local/bin/gemini" }).length, 4);
 });

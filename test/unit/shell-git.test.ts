@@ -138,5 +138,5 @@ t.test("links, folders and repositories are no files", async (t) => {
   t.notOk(existsSync(host.path("another")));
   t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder stays");
   t.equal(readlinkSync(host.path("link")), "b.txt");
-  t.match(host.messages().sort(), [/c\.txt is no regular file/, /link cannot be undone/]);
+  t.match(host.messages().sort(), [/c\.txt is not a regular file/, /link cannot be undone/]);
 });

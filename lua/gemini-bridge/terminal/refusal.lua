@@ -5,15 +5,25 @@ local M = {}
 
 --- Shown by a refused login, without blanks and borders. src/doctor/account.ts looks for the same.
 local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
---- Number of lines that hold the sentence, even in a narrow terminal, and how long changes are collected (ms).
+--- Number of lines that hold the sentence, even in a narrow terminal. How long changes are collected (milliseconds).
 local SCREEN_LINES, DELAY_MS = 60, 500
+--- tmux does not tell when a pane changes. The CLI signs in when it starts, so a pane is read for one minute.
+local PANE_INTERVAL_MS, PANE_READS = 2000, 30
 
----@param buf integer
----@return boolean
-local function is_refused(buf)
-  local lines = vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false)
+--- Tells the user what to do if the screen shows a refused login.
+---@param lines string[]
+---@return boolean is_refused
+local function check(lines)
   local text = table.concat(lines):gsub("%s", ""):gsub("│", "")
-  return text:find(REFUSAL, 1, true) ~= nil
+  local is_refused = text:find(REFUSAL, 1, true) ~= nil
+  if is_refused then
+    notify(
+      "Google ended Gemini CLI for personal accounts: "
+        .. "choose an API key or Vertex AI (/auth), or run :Gemini cli=qwen",
+      "warn"
+    )
+  end
+  return is_refused
 end
 
 --- Watches a terminal until the message was given once.
@@ -22,13 +32,8 @@ function M.watch(buf)
   local is_waiting, is_told = false, false
   local function look()
     is_waiting = false
-    if not is_told and vim.api.nvim_buf_is_valid(buf) and is_refused(buf) then
-      is_told = true
-      notify(
-        "Google ended Gemini CLI for personal accounts: "
-          .. "choose an API key or Vertex AI (/auth), or run :Gemini cli=qwen",
-        "warn"
-      )
+    if not is_told and vim.api.nvim_buf_is_valid(buf) then
+      is_told = check(vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false))
     end
   end
   vim.api.nvim_buf_attach(buf, false, {
@@ -40,6 +45,24 @@ function M.watch(buf)
       return is_told
     end,
   })
+end
+
+--- Watches a pane of tmux during its first minute, or until the message was given or the pane is gone.
+---@param pane string Its id.
+---@param reads? integer How often it may still be read.
+function M.watch_pane(pane, reads)
+  reads = reads or PANE_READS
+  vim.defer_fn(function()
+    vim.system({ "tmux", "capture-pane", "-p", "-t", pane }, { text = true }, function(result)
+      if result.code == 0 and reads > 1 then
+        vim.schedule(function()
+          if not check(vim.split(result.stdout, "\n")) then
+            M.watch_pane(pane, reads - 1)
+          end
+        end)
+      end
+    end)
+  end, PANE_INTERVAL_MS)
 end
 
 return M

@@ -173,6 +173,9 @@ end
 function M.take_pane(terminal, pane, pid)
   terminal.pane, terminal.pid = pane, pid
   tell()
+  if terminal.cli == "gemini" then
+    require("gemini-bridge.terminal.refusal").watch_pane(pane)
+  end
 end
 
 --- The terminal is the one that the user uses now.

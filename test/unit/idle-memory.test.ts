@@ -1,5 +1,5 @@
 import t from "tap";
-import { createRest } from "../../src/system/idle-memory.ts";
+import { createIdleMemory } from "../../src/system/idle-memory.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** Nobody has it but whoever asks whether it is there. */
@@ -10,7 +10,7 @@ for (const [isUsed, after] of [
   [false, { used: 3_600_000, unused: 1 }],
 ] as const)
   t.test(`garbage is collected ${isUsed ? "with a client" : "without any"}`, async (t) => {
-    const rest = createRest(after);
+    const rest = createIdleMemory(after);
     t.teardown(rest.close);
     const made = garbage();
     rest.changed(!isUsed);
