@@ -151,7 +151,7 @@ end
 
 --- `:Gemini[!] [cli={cli}] [name={name}] [args]`
 function M.terminal(args)
-  local words, problem = require("gemini-bridge.terminal.words").split(args.args)
+  local words, problem = require("gemini-bridge.terminal.shell_words").split(args.args)
   if not words then
     require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
     return
@@ -178,7 +178,8 @@ function M.complete_terminal(lead)
     candidates[#candidates + 1] = "cli=" .. cli.name
   end
   for _, terminal in ipairs(require("gemini-bridge.terminal.terminals").list()) do
-    candidates[#candidates + 1] = "name=" .. require("gemini-bridge.terminal.words").escape(terminal.name)
+    candidates[#candidates + 1] = "name="
+      .. require("gemini-bridge.terminal.shell_words").escape(terminal.name)
   end
   return starting_with(candidates, lead)
 end

@@ -17,7 +17,7 @@ t.test("what cannot run is told", async (t) => {
 
   const nowhere = await startWithAgent(t, "cwd = '/no/such/directory'");
   await nowhere.input(":Gemini<CR>");
-  t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is no directory/);
+  t.match(await nowhere.messages(), /terminal\.cwd: \/no\/such\/directory is not a directory/);
 });
 
 t.test("the message that stays on the screen says what to do", async (t) => {

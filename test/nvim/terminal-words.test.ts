@@ -22,7 +22,7 @@ t.test("words are those of a shell", async (t) => {
   const split = async (line: string) =>
     Split.parse(
       await nvim.lua(
-        `local words, problem = require('gemini-bridge.terminal.words').split(...)
+        `local words, problem = require('gemini-bridge.terminal.shell_words').split(...)
          return { words or vim.NIL, problem or vim.NIL }`,
         line,
       ),
@@ -39,7 +39,7 @@ t.test("words are those of a shell", async (t) => {
   for (const name of [`a b`, `it's`, `"q" \\`, "é\t漢"]) {
     t.same(
       await nvim.lua(
-        "return require('gemini-bridge.terminal.words').split(require('gemini-bridge.terminal.words').escape(...))",
+        "return require('gemini-bridge.terminal.shell_words').split(require('gemini-bridge.terminal.shell_words').escape(...))",
         name,
       ),
       [name],

@@ -1,5 +1,5 @@
---- The CLI's "edit in external editor" (Ctrl-G in Gemini CLI 0.61.0) in this Neovim: its terminals get an editor that
---- asks for a window here and waits until that is closed.
+--- Opens a CLI's external editor (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. The terminals get an editor program that
+--- opens a window here and waits until the window is closed.
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
 local safely = require("gemini-bridge.editor.safely")
@@ -15,10 +15,10 @@ end
 
 local program ---@type string?
 
---- Writes the editor, a program of a line, into a folder of its own. Gemini CLI splits its editor's command at blanks,
---- Qwen Code takes it for one path; and Gemini CLI stands still while an editor runs in whose path it reads "vi" or
---- "nvim", so that it can be neither the plugin's folder nor Neovim's for temporary files.
----@return string? # Nothing where it could not be run.
+--- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
+--- command at blanks and Qwen Code does not. It must not contain "vi" or "nvim", because Gemini CLI then stops drawing
+--- while the editor runs. Therefore neither the plugin's nor Neovim's temporary folder can be used.
+---@return string? # Its path; nil if it cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
     return program
@@ -47,7 +47,7 @@ local function editor()
   return vim.fn.executable(program) == 1 and program or nil
 end
 
---- The variables of a terminal with those that name the editor, unless the user has named one for terminals.
+--- Adds the editor to the environment of a terminal, unless the user has set one there.
 ---@param env table<string, string>
 ---@return table<string, string>
 function M.environment(env)
@@ -58,11 +58,12 @@ function M.environment(env)
   return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
 end
 
---- Below this many lines a terminal is split sideways.
+--- Minimum height for a horizontal split of the terminal (lines).
 local MIN_LINES = 20
 
----@param terminal integer Its window.
----@return vim.api.keyset.win_config # Of a window above it, or to its left.
+--- Returns the place for a window above a terminal or to its left.
+---@param terminal integer Window of the terminal.
+---@return vim.api.keyset.win_config
 local function beside(terminal)
   if vim.api.nvim_win_get_config(terminal).relative ~= "" then
     return { split = "above", win = -1 }
@@ -71,7 +72,7 @@ local function beside(terminal)
   return { split = is_low and "left" or "above", win = terminal }
 end
 
---- The window of a CLI in the current tab.
+--- Finds the window of a CLI in the current tab page.
 ---@return integer?
 local function terminal_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -79,7 +80,7 @@ local function terminal_window()
   end)
 end
 
---- Loads the file. It is taken as it is, so that no line break is added where there was none.
+--- Loads the file. Keeps a missing line break at its end.
 ---@param path string
 ---@return integer buf
 local function load(path)
@@ -94,7 +95,7 @@ local function load(path)
   return buf
 end
 
---- Hides a float, under which a window would be out of sight.
+--- Hides or shows a floating window, which would cover the editor.
 ---@param win integer
 ---@param hide boolean
 local function hide_float(win, hide)
@@ -103,13 +104,13 @@ local function hide_float(win, hide)
   end
 end
 
---- How long a CLI may take to read what was edited (milliseconds): what is typed before that, it overwrites.
-local READING = 1000
+--- Time in which a CLI reads the edited text. It overwrites text that is typed before (milliseconds).
+local READ_TIME_MS = 1000
 
---- Texts that are being edited.
+--- Number of texts that are being edited.
 local open = 0
 
---- Whether a CLI waits for a text that is being edited here.
+--- Whether a CLI waits for the text of an editor window.
 ---@return boolean
 function M.is_open()
   return open > 0
@@ -145,7 +146,7 @@ local function edit(path, channel)
       pcall(vim.fn.chanclose, channel)
       vim.defer_fn(function()
         open = open - 1
-      end, READING)
+      end, READ_TIME_MS)
       local is_here = vim.api.nvim_get_current_buf() == buf
       vim.schedule(function()
         hide_float(terminal, false)
@@ -160,10 +161,10 @@ local function edit(path, channel)
   })
 end
 
---- Lets the user edit a file, as soon as it is safe. The focus goes along when it is in a terminal, where the user has
---- asked for it, and goes back there in the end.
+--- Opens a file for the external editor of a CLI. If the user is in a terminal, the focus moves to the file and returns
+--- afterwards.
 ---@param path string
----@param channel integer Of the editor: closed when the buffer is gone.
+---@param channel integer Channel of the editor program, which is closed when the user has finished.
 function M.open(path, channel)
   safely.run(function()
     if not safely.attempt(edit, path, channel) then

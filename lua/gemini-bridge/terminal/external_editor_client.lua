@@ -1,10 +1,10 @@
---- Run by a CLI as its editor, in a Neovim without a screen (|-l|): has the file edited in the Neovim that the CLI runs
---- in, and ends when that is done. `--remote-wait` is no part of Neovim.
+--- The editor program for CLIs, run by |-l|: opens the file in the Neovim that the CLI runs in, and waits until the user
+--- has finished. Neovim has no `--remote-wait`.
 --- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
---- How often it is looked whether the other Neovim is still there (milliseconds).
-local INTERVAL = 100
+--- Interval of checking whether the other Neovim still runs (milliseconds).
+local INTERVAL_MS = 100
 
 local channel = vim.fn.sockconnect(server:find("^[^/]*:%d+$") and "tcp" or "pipe", server, { rpc = true })
 local number = vim.rpcrequest(channel, "nvim_get_api_info")[1]
@@ -13,4 +13,4 @@ local run = "return require('gemini-bridge.terminal.external_editor').open(...)"
 vim.rpcrequest(channel, "nvim_exec_lua", run, { file, number })
 vim.wait(2 ^ 31 - 1, function()
   return vim.api.nvim_get_chan_info(channel).id == nil
-end, INTERVAL)
+end, INTERVAL_MS)

@@ -1,4 +1,4 @@
---- What a CLI is started with.
+--- Prepares the start of a CLI: command line, directory, environment.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 
@@ -6,13 +6,13 @@ local M = {}
 
 ---@class gemini_bridge.TerminalSpec
 ---@field name string
----@field cli string Which CLI it is.
+---@field cli string Name of the CLI.
 ---@field cmd string[]
 ---@field cwd string Absolute.
----@field env table<string, string> All that leads to this bridge; empty until the bridge runs.
+---@field env table<string, string> Variables that lead the CLI to this bridge; empty until the bridge runs.
 
---- Where the program starts.
----@return string # Absolute.
+--- Returns the directory for the program.
+---@return string # Absolute path.
 function M.cwd()
   local wanted = config.get().terminal.cwd
   if type(wanted) == "function" then
@@ -21,7 +21,7 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
---- A CLI's command line. The user's arguments take the place of ours for the same.
+--- Builds the command line of a CLI. Leaves out the default arguments that the user's arguments override.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@return string[]
@@ -35,15 +35,15 @@ local function command(cli, args)
   return vim.iter({ cmd, is_said and {} or ours, args }):flatten():totable()
 end
 
---- The command line without the user's arguments.
----@param name? string Of the CLI; without it that of the option.
+--- Returns the command line without the user's arguments.
+---@param name? string Name of the CLI. Default: the option `terminal.cli`.
 ---@return string[]
 function M.command(name)
   local cli = clis.get(name or config.get().terminal.cli)
   return cli and command(cli, {}) or config.get().terminal.cmd or { "gemini" }
 end
 
---- The message for a program that cannot be run. It fits into one line of 80 columns.
+--- Returns the message for a missing program. It fits into one line of 80 columns.
 ---@param program string
 ---@param cli gemini_bridge.Cli
 ---@return string
@@ -56,12 +56,12 @@ local function missing(program, cli)
   return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
 end
 
---- The options and more arguments, as what to run.
+--- Returns what to run, from the options and additional arguments.
 ---@param name string
 ---@param args string[]
 ---@param cli_name? string
 ---@return gemini_bridge.TerminalSpec? spec
----@return string? problem Why it cannot run.
+---@return string? problem The reason if the program cannot run.
 function M.spec(name, args, cli_name)
   local cli, problem = clis.get(cli_name or config.get().terminal.cli)
   if not cli then
@@ -73,7 +73,7 @@ function M.spec(name, args, cli_name)
   end
   local cwd = M.cwd()
   if vim.fn.isdirectory(cwd) == 0 then
-    return nil, ("terminal.cwd: %s is no directory"):format(cwd)
+    return nil, ("terminal.cwd: %s is not a directory"):format(cwd)
   end
   return {
     name = name,
@@ -84,32 +84,32 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Stays above the program, whose process would else be the shell's own.
+--- A shell that stays the parent of the program instead of being replaced by it.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
---- Those that run it below this Neovim, where a CLI can find Neovim's process.
-local BELOW = { "native", "snacks" }
+--- Providers that run the program as a descendant of Neovim, where a CLI can find Neovim's process.
+local OWN_PROVIDERS = { "native", "snacks" }
 
---- Adds what leads the program to this bridge, which runs, also a program that is no child of Neovim's.
+--- Adds the environment that leads the program to the running bridge.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
   local env = require("gemini-bridge.host.environment").of_bridge()
   local needs = (clis.get(spec.cli) or {}).byProcess
-  if needs and vim.list_contains(BELOW, config.get().terminal.provider) then
+  if needs and vim.list_contains(OWN_PROVIDERS, config.get().terminal.provider) then
     spec.cmd = vim.list_extend(vim.list_slice(SHELL), spec.cmd)
   elseif needs then
     env = vim.tbl_extend("force", env, needs)
   end
-  -- Where the program is found, and where it looks for the discovery file.
+  -- For finding the program and the discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
-  -- Without it, as in a Neovim that a desktop has started, bash takes each hook for a login from afar: it reads the
-  -- user's ~/.bashrc, whose words the CLI would show.
+  -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
+  -- ~/.bashrc, whose output the CLI would show.
   env.SHLVL = vim.env.SHLVL or "1"
   local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
---- Tells the host, which knows whether this CLI will connect.
+--- Tells the host, which finds out whether this CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param program string
 function M.started(spec, program)

@@ -1,9 +1,10 @@
---- Variables that a CLI needs beside those that lead it to the bridge.
+--- Environment variables with which a CLI reaches 127.0.0.1: no proxy, and the variables for containers.
 local M = {}
 
 local LOOPBACK = { "127.0.0.1", "localhost" }
 
----@param value? string What the variable holds.
+--- Adds the local hosts to a list for NO_PROXY.
+---@param value? string
 ---@return string
 local function with_loopback(value)
   local hosts = vim.split(value or "", "[%s,]+", { trimempty = true })
@@ -18,8 +19,8 @@ local function with_loopback(value)
   return table.concat(hosts, ",")
 end
 
---- What a CLI on this machine needs: no proxy between it and the bridge, and what the host has said beside.
----@param extra? table<string, string> The user's own, which win.
+--- Returns the variables for a CLI on this machine.
+---@param extra? table<string, string> The user's variables, which take precedence.
 ---@return table<string, string>
 function M.get(extra)
   local env = extra or {}
@@ -27,7 +28,7 @@ function M.get(extra)
     return env[name] or vim.env[name]
   end
   local additions = {
-    -- Clients read one or the other, and either one hides the other.
+    -- Clients read either of these and ignore the other.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   }

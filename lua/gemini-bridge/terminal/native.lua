@@ -1,25 +1,25 @@
---- Shows a terminal in a window of Neovim's: a split at the edge of the editor, a float or a tab.
-local frame = require("gemini-bridge.terminal.frame")
+--- Shows a terminal in a Neovim window: a split at the edge of the editor, a float or a tab page.
+local frame = require("gemini-bridge.terminal.layout")
 local origin = require("gemini-bridge.editor.origin")
-local tail = require("gemini-bridge.terminal.tail")
+local tail = require("gemini-bridge.terminal.follow_output")
 
 local M = {}
 
 ---@class gemini_bridge.TerminalView
 ---@field buf integer
 ---@field place gemini_bridge.Place
----@field insert boolean Whether keys go to the program when the window is entered.
----@field scroll? vim.fn.winsaveview.ret Where the user had scrolled to.
+---@field insert boolean Whether to start Terminal mode when the window is entered.
+---@field scroll? vim.fn.winsaveview.ret The view if the user has scrolled back.
 local View = {}
 View.__index = View
 
---- Remembers how the window is left: typing and following the output, or scrolled back to read.
+--- Stores whether the window followed the output or was scrolled back.
 function View:leave()
   self.insert = tail.is_following()
   self.scroll = not self.insert and vim.fn.winsaveview() or nil
 end
 
---- Goes on as the window was left, when the user comes back to it.
+--- Restores the state of the window when the user enters it again.
 function View:resume()
   if origin.is_passing() then
     return
@@ -28,7 +28,7 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Scheduled, because what is entered in passing is not stayed in.
+    -- Scheduled, because the window may only be passed on the way to another one.
     vim.schedule(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not origin.is_passing() then
@@ -38,7 +38,7 @@ function View:resume()
   end
 end
 
---- Its window in the current tab.
+--- Returns its window in the current tab page.
 ---@return integer?
 function View:window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -51,7 +51,7 @@ function View:focused()
   return vim.api.nvim_get_current_buf() == self.buf
 end
 
---- The window of another terminal in the same place.
+--- Returns the window of another terminal at the same position.
 ---@return integer?
 function View:shared_window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -62,8 +62,8 @@ function View:shared_window()
   end)
 end
 
---- Shows it in the current tab.
----@param enter boolean Move the focus there.
+--- Shows the terminal in the current tab page.
+---@param enter boolean Whether to move the focus there.
 function View:show(enter)
   if enter then
     origin.end_visual()
@@ -106,7 +106,7 @@ function View:show(enter)
   end
 end
 
---- What a window shows when the terminal leaves it: the file before, else the one used last.
+--- Returns the buffer that replaces the terminal in a window: the alternate file, or the file used last.
 ---@param win integer
 ---@return integer buf
 local function other_buffer(win)
@@ -125,7 +125,7 @@ local function other_buffer(win)
   return found and found.bufnr or vim.api.nvim_create_buf(true, false)
 end
 
---- Closes its windows in the current tab page; the program goes on.
+--- Closes its windows in the current tab page. The program continues.
 function View:hide()
   self:close_windows(vim.tbl_filter(function(win)
     return vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
@@ -137,7 +137,7 @@ function View:close_windows(windows)
   local previous = vim.fn.win_getid(vim.fn.winnr("#"))
   local was_here = self:focused()
   for _, win in ipairs(windows) do
-    -- The last window cannot be closed.
+    -- The last window of Neovim cannot be closed.
     if not pcall(vim.api.nvim_win_hide, win) then
       frame.undress(win)
       vim.api.nvim_win_set_buf(win, other_buffer(win))
@@ -156,8 +156,8 @@ function View:close()
   end
 end
 
---- Gives a terminal's buffer a short name, unless another buffer has it. Neovim keeps the old name in an unlisted
---- buffer, which has no use, and which must not become the alternate one.
+--- Gives the buffer a short name, unless another buffer has it. Removes the unlisted buffer that Neovim creates with the
+--- old name.
 ---@param buf integer
 ---@param name string
 local function set_name(buf, name)
@@ -191,7 +191,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- In its window, whose size the program is told.
+  -- Run in its window, which determines the size of the terminal.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else
@@ -206,14 +206,14 @@ function View:start(spec)
   end
 end
 
---- A view of a buffer that is a terminal, or will be.
+--- Creates the view of a buffer that is or will be a terminal.
 ---@param place gemini_bridge.Place
 ---@param buf? integer
 ---@return gemini_bridge.TerminalView
 function M.new(place, buf)
   if not buf then
     buf = vim.api.nvim_create_buf(false, true)
-    -- Keys typed while the bridge starts change nothing.
+    -- Keys that are typed while the bridge starts must change nothing.
     vim.bo[buf].modifiable = false
   end
   local view = setmetatable({ buf = buf, place = place, insert = true }, View)
@@ -236,7 +236,7 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- When another window closes, Neovim chooses where the user goes. The next keys may be meant for something else.
+    -- If another window was closed, Neovim has chosen this window. The next keys may not be for the terminal.
     if not is_closing then
       view:resume()
     end

@@ -10,12 +10,12 @@ local terminals = require("gemini-bridge.terminal.terminals")
 
 local M = {}
 
---- How long a start of the bridge is waited for (milliseconds).
-local START_TIMEOUT = 10000
+--- Timeout for the start of the bridge (milliseconds).
+local START_TIMEOUT_MS = 10000
 
 local group = vim.api.nvim_create_augroup("gemini-bridge.terminal.open", {})
 
---- Runs `done` when the bridge runs, or with the reason why it does not. The reason is empty if the user knows it.
+--- Starts the bridge and calls `done` when it runs or has failed. The reason is "" if the user was already told.
 ---@param done fun(problem?: string)
 local function with_bridge(done)
   if status.get().state == "running" then
@@ -42,15 +42,15 @@ local function with_bridge(done)
     end),
   })
   vim.defer_fn(function()
-    finish(("the bridge did not start within %d s"):format(START_TIMEOUT / 1000))
-  end, START_TIMEOUT)
+    finish(("the bridge did not start within %d s"):format(START_TIMEOUT_MS / 1000))
+  end, START_TIMEOUT_MS)
   require("gemini-bridge.host").start()
 end
 
---- Runs the program, or says why it cannot and leaves nothing behind.
+--- Runs the program. On failure, tells the user and closes the view.
 ---@param terminal gemini_bridge.Terminal
 ---@param spec gemini_bridge.TerminalSpec
----@param obstacle? string Empty if the user knows it: a second message would hide the first.
+---@param obstacle? string A failure before. "" if the user was already told: a second message would hide the first.
 local function run(terminal, spec, obstacle)
   local view = terminal.view
   if not obstacle then
@@ -71,21 +71,21 @@ local function run(terminal, spec, obstacle)
   elseif view.pane then
     terminals.take_pane(terminal, view.pane, view.pid)
   else
-    -- Where nobody sees it: nothing to toggle.
+    -- The program runs outside Neovim and tmux: there is nothing to toggle.
     terminals.forget(terminal)
   end
 end
 
 ---@class gemini_bridge.TerminalOptions
----@field cli? string Which CLI; without it that of the option `terminal.cli`.
----@field name? string Which terminal; without it the one with these arguments, or the one used last.
----@field args? string[] More arguments for a program that is started.
----@field new? boolean Start another one.
+---@field cli? string Name of the CLI. Default: the option `terminal.cli`.
+---@field name? string Name of the terminal. Default: the one with these arguments, or the one used last.
+---@field args? string[] Additional arguments for a new program.
+---@field new? boolean Start another terminal.
 ---@field focus? boolean Default true.
 
---- Opens a terminal and runs the CLI in it as soon as the bridge runs.
+--- Opens a terminal, and runs the CLI there when the bridge runs.
 ---@param opts gemini_bridge.TerminalOptions
----@return gemini_bridge.Terminal? # Nothing when it cannot run; the user has been told why.
+---@return gemini_bridge.Terminal? # nil if it cannot run. The user was told the reason.
 function M.open(opts)
   local usual = opts.cli or config.get().terminal.cli
   local name = opts.new and terminals.free_name(opts.name or usual) or opts.name or terminals.free_name(usual)
@@ -117,7 +117,7 @@ function M.open(opts)
   return terminal
 end
 
---- Goes on with what a Neovim before this one has left running.
+--- Takes over programs that an ended Neovim has left running.
 local function take_over()
   for name, view in vim.spairs(providers.left_behind()) do
     if not terminals.get(name) then
@@ -164,8 +164,8 @@ local function toggle(opts)
   end
 end
 
---- Shows and focuses a terminal, hides it when it has the focus, opens it when there is none: as soon as Neovim allows
---- it, which in the command-line window is when that closes.
+--- Toggles a terminal: opens it if there is none, hides it if it has the focus, else shows and focuses it. Waits until
+--- Neovim allows this, as after the command-line window.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.toggle(opts)
   safely.run(function()

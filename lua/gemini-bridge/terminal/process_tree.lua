@@ -1,12 +1,12 @@
---- Ends programs together with everything they started.
+--- Ends a program with all its descendants.
 local M = {}
 
---- Time to end in an orderly way, in milliseconds.
-local GRACE = 1000
+--- Time between SIGTERM and SIGKILL (milliseconds).
+local GRACE_MS = 1000
 
---- A script for `sh` that waits for the end of its standard input, then ends a process, all below it and its process
---- group. The group contains the processes that a hangup has orphaned. The list of processes is read once: the script
---- itself may be below that process, and would follow its own children for ever.
+--- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
+--- group. The group contains the processes that a hangup has orphaned. The script reads the list of processes once: it may
+--- itself be a descendant, and would find its own new children forever.
 M.GUARD = [[
 trap '' HUP INT
 read -r _
@@ -23,7 +23,7 @@ sleep 1
 kill -KILL $pids "-$1"
 ]]
 
---- A process and all below it, parents first.
+--- Returns a process and its descendants, parents first.
 ---@param pid integer
 ---@return integer[]
 function M.tree(pid)
@@ -34,7 +34,7 @@ function M.tree(pid)
   return pids
 end
 
---- Whether a process has ended and nobody has collected it yet. Unknown where there is no /proc.
+--- Whether a process is a zombie. Always false without /proc.
 ---@param pid integer
 ---@return boolean
 local function is_zombie(pid)
@@ -47,16 +47,16 @@ local function is_zombie(pid)
   return text:find("%) Z [^)]*$") ~= nil
 end
 
---- Whether it exists and is not a zombie, which nobody may ever come to collect.
+--- Whether a process exists and is not a zombie.
 ---@param pid integer
 ---@return boolean
 function M.is_alive(pid)
   return vim.uv.kill(pid, 0) == 0 and not is_zombie(pid)
 end
 
---- Ends a program and its children when Neovim is killed and can do nothing itself.
----@param pid integer Leader of its process group, as every program in a terminal is.
----@return integer job To be stopped when the program has ended.
+--- Starts a guard, which ends a program and its descendants if Neovim is killed.
+---@param pid integer Leader of its process group, like every program in a terminal.
+---@return integer job Must be stopped when the program has ended.
 function M.guard(pid)
   return vim.fn.jobstart({ "sh", "-c", M.GUARD, "sh", tostring(pid) })
 end
@@ -69,21 +69,21 @@ local function send(pids, signal)
   end
 end
 
---- Asks processes to end and kills those that do not. Closing the terminal alone is not enough: Gemini CLI ignores the
---- hangup, and what it runs is in process groups of its own.
----@param pids integer[] From |tree()|, taken while the root was alive: orphans belong to nobody's tree.
----@param wait? boolean Return when it is done, for the end of Neovim; else at once.
+--- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal is not enough: Gemini CLI ignores the hangup, and its
+--- children have their own process groups.
+---@param pids integer[] From |tree()|, called while the root process was alive.
+---@param wait? boolean Wait for the end, as when Neovim exits. Default: return at once.
 function M.finish(pids, wait)
   send(pids, "sigterm")
   if wait then
-    vim.wait(GRACE, function()
+    vim.wait(GRACE_MS, function()
       return not vim.iter(pids):any(M.is_alive)
     end, 10)
     send(vim.tbl_filter(M.is_alive, pids), "sigkill")
   else
     vim.defer_fn(function()
       send(vim.tbl_filter(M.is_alive, pids), "sigkill")
-    end, GRACE)
+    end, GRACE_MS)
   end
 end
 

@@ -1,19 +1,19 @@
---- What opens a terminal, by the names of the option `terminal.provider`.
+--- Opens terminals by the option `terminal.provider`.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- Where one program is, or will be, shown.
+--- The view of a program that runs or will run.
 ---@class gemini_bridge.Provided
----@field buf? integer The terminal's buffer, once the program runs in one.
----@field pane? string Else the id of its pane of tmux.
----@field pid? integer Of what runs in the pane.
----@field start fun(self, spec: gemini_bridge.TerminalSpec): string? Runs the program, or returns why it cannot.
----@field show fun(self, enter: boolean) Shows it, and moves the focus there when asked.
----@field hide fun(self) Takes it off the screen; the program goes on.
+---@field buf? integer The terminal's buffer, when the program runs in one.
+---@field pane? string Id of the tmux pane, when the program runs in one.
+---@field pid? integer Process id in the pane.
+---@field start fun(self, spec: gemini_bridge.TerminalSpec): string? Runs the program. Returns the reason of a failure.
+---@field show fun(self, enter: boolean) Shows the view, and moves the focus there if `enter` is true.
+---@field hide fun(self) Hides the view. The program continues.
 ---@field focused fun(self): boolean
----@field is_alive? fun(self): boolean Only of a pane: whether the program runs and the pane exists.
----@field close fun(self) Takes it off the screen and ends the program.
+---@field is_alive? fun(self): boolean Only for a pane: whether the program runs and the pane exists.
+---@field close fun(self) Closes the view and ends the program.
 
 ---@return gemini_bridge.Place
 local function place()
@@ -21,13 +21,13 @@ local function place()
   return { position = options.position, size = options.size }
 end
 
---- Opens a window at once, in which the program appears when the bridge runs: keys typed meanwhile go nowhere else.
+--- Opens a window at once. The program starts there when the bridge runs, so that keys typed meanwhile change nothing.
 ---@return gemini_bridge.Provided
 function M.native()
   return require("gemini-bridge.terminal.native").new(place())
 end
 
---- The user's function opens the terminal. When it returns a buffer, Neovim's windows show it from then on.
+--- Lets the user's function open the terminal. If the function returns a buffer, Neovim windows show it later.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
 ---@return gemini_bridge.Provided
 function M.custom(open)
@@ -49,13 +49,13 @@ function M.custom(open)
   return view
 end
 
---- A pane or a window of the tmux that Neovim is in.
+--- Opens a pane or window of the tmux that Neovim runs in.
 ---@return gemini_bridge.Provided
 function M.tmux()
   return require("gemini-bridge.terminal.tmux").new(place())
 end
 
---- Snacks.terminal, of folke/snacks.nvim.
+--- Opens a terminal of folke/snacks.nvim.
 ---@return gemini_bridge.Provided
 function M.snacks()
   local view, terminal, enter = {}, nil, true
@@ -109,8 +109,8 @@ function M.snacks()
   return view
 end
 
---- What runs already, started by a Neovim that has ended, and can be gone on with.
----@return table<string, gemini_bridge.PaneView> # By name.
+--- Finds running programs that an ended Neovim has started and this one can take over.
+---@return table<string, gemini_bridge.PaneView> # By terminal name.
 function M.left_behind()
   if config.get().terminal.provider ~= "tmux" then
     return {}
@@ -119,7 +119,7 @@ function M.left_behind()
   return require("gemini-bridge.terminal.tmux").left_behind(place(), cwd)
 end
 
---- A new view of the kind that the options name.
+--- Creates a view as the options say.
 ---@return gemini_bridge.Provided
 function M.view()
   local provider = config.get().terminal.provider

@@ -1,4 +1,4 @@
---- The terminals that run a CLI: which there are, and what their end means.
+--- Keeps the list of terminals that run a CLI, and handles their end.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -9,22 +9,22 @@ local M = {}
 
 ---@class gemini_bridge.Terminal
 ---@field name string
----@field cli string Which CLI runs in it.
+---@field cli string Name of the CLI.
 ---@field cmd string[] The program and its arguments.
----@field args string[] What the CLI got beside the configured command.
+---@field args string[] Arguments in addition to the configured command.
 ---@field cwd string
 ---@field view gemini_bridge.Provided
 ---@field buf? integer Set while the program runs in a buffer.
----@field pane? string Set while it runs in a pane of tmux: its id.
----@field pid? integer Set with one of these.
+---@field pane? string Id of the tmux pane while the program runs in one.
+---@field pid? integer Process id, set with `buf` or `pane`.
 ---@field guard? integer See |process.guard()|.
----@field lost? boolean Its CLI was connected to a host that has ended.
+---@field lost? boolean Whether its CLI was connected to a host that has ended.
 
----@type gemini_bridge.Terminal[] Oldest first; those that ended are gone.
+---@type gemini_bridge.Terminal[] The open terminals, oldest first.
 local terminals = {}
----@type gemini_bridge.Terminal? The one used last.
+---@type gemini_bridge.Terminal? The terminal used last.
 local last
---- Views of programs that ended with an error, shown until the next one of that name.
+--- Views of programs that ended with an error. Each stays until a terminal with the same name opens.
 ---@type table<string, gemini_bridge.Provided>
 local remains = {}
 
@@ -44,7 +44,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
---- Tells the host, which finds out which CLI runs in which.
+--- Tells the host, which finds the CLI of each terminal.
 local function tell()
   local open = vim.tbl_map(function(terminal)
     return {
@@ -70,11 +70,11 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- One that leaves while the host runs has lost nothing.
+    -- A CLI that disconnects while the host runs has not lost its connection.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- Which one it runs in may not be known yet: any of this CLI's, then.
+    -- If its terminal is not known yet, it may be any terminal of this CLI.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -82,7 +82,7 @@ vim.api.nvim_create_autocmd("User", {
   end,
 })
 
---- Takes a terminal off the list.
+--- Removes a terminal from the list.
 ---@param terminal gemini_bridge.Terminal
 function M.forget(terminal)
   terminals = vim.tbl_filter(function(other)
@@ -94,7 +94,7 @@ function M.forget(terminal)
   tell()
 end
 
---- The terminals whose programs run. A pane reports neither the end of its program nor its own.
+--- Returns the terminals whose programs run. tmux does not report the end of a pane, so panes are checked here.
 ---@return gemini_bridge.Terminal[]
 local function alive()
   for _, terminal in ipairs(terminals) do
@@ -106,7 +106,7 @@ local function alive()
   return terminals
 end
 
---- The program has ended, or its buffer is being closed under it.
+--- Handles the end of a program or of its buffer.
 ---@param terminal gemini_bridge.Terminal
 ---@param code integer
 local function on_close(terminal, code)
@@ -124,7 +124,7 @@ local function on_close(terminal, code)
   end
 end
 
---- Puts a terminal on the list, as the one used last.
+--- Adds a terminal to the list, as the one used last.
 ---@param terminal gemini_bridge.Terminal
 function M.add(terminal)
   if remains[terminal.name] then
@@ -136,7 +136,7 @@ function M.add(terminal)
   tell()
 end
 
---- Takes the buffer in which a terminal's program now runs.
+--- Sets the buffer of a terminal whose program was started.
 ---@param terminal gemini_bridge.Terminal
 ---@param buf integer
 function M.take_buffer(terminal, buf)
@@ -148,8 +148,8 @@ function M.take_buffer(terminal, buf)
     vim.bo[buf].filetype = "gemini_terminal"
   end
   tell()
-  require("gemini-bridge.terminal.tail").attach(buf)
-  require("gemini-bridge.terminal.aside").watch(buf)
+  require("gemini-bridge.terminal.follow_output").attach(buf)
+  require("gemini-bridge.terminal.hide_float").watch(buf)
   if terminal.cli == "gemini" then
     require("gemini-bridge.terminal.refusal").watch(buf)
   end
@@ -166,7 +166,7 @@ function M.take_buffer(terminal, buf)
   })
 end
 
---- Takes the pane in which a terminal's program now runs.
+--- Sets the pane of a terminal whose program was started.
 ---@param terminal gemini_bridge.Terminal
 ---@param pane string
 ---@param pid integer
@@ -178,14 +178,14 @@ function M.take_pane(terminal, pane, pid)
   end
 end
 
---- The terminal is the one that the user uses now.
+--- Marks a terminal as the one used last.
 ---@param terminal gemini_bridge.Terminal
 function M.use(terminal)
   last = terminal
 end
 
 ---@param base string
----@return string # `base`, or `base-2` and so on when that is taken.
+---@return string # `base`, or `base-2` and so on if that name is used.
 function M.free_name(base)
   local name, number = base, 1
   while M.get(name) do
@@ -203,8 +203,8 @@ function M.get(name)
   end)
 end
 
---- The terminal used last, of those that run or are about to.
----@param cli? string Of this CLI only: its newest, when another's was used last.
+--- Returns the open terminal used last.
+---@param cli? string Only terminals of this CLI: its newest one if a terminal of another CLI was used last.
 ---@return gemini_bridge.Terminal?
 function M.last(cli)
   local running = alive()
@@ -216,7 +216,7 @@ function M.last(cli)
   end)
 end
 
---- Those that run or are about to, oldest first.
+--- Returns the open terminals, oldest first.
 ---@return gemini_bridge.Terminal[]
 function M.list()
   return vim.list_slice(alive())

@@ -1,7 +1,7 @@
---- What a CLI says of itself in the title of its terminal: that it is ready, also after Esc, of which no hook tells.
+--- Reads from a terminal's title that the CLI waits for a prompt, also after Esc, for which there is no hook.
 local M = {}
 
---- How Gemini CLI begins such a title (0.61.0, `computeTerminalTitle`), unless its `ui.dynamicWindowTitle` is off.
+--- Start of the title while Gemini CLI waits (0.61.0, `computeTerminalTitle`), unless `ui.dynamicWindowTitle` is off.
 local READY = "◇"
 
 ---@param title? string
@@ -10,11 +10,11 @@ local function says_ready(title)
   return vim.startswith(title or "", READY)
 end
 
---- Calls `ready`, on Neovim's main loop, whenever the CLI in this terminal begins to wait for a prompt.
+--- Calls `ready` on the main loop whenever the CLI begins to wait for a prompt.
 ---@param buf integer
 ---@param ready fun()
 function M.watch(buf, ready)
-  -- Lua has copies of a buffer's variables, which cannot be watched: Vim script gets the function through one.
+  -- Lua cannot watch the variables of a buffer. Vim script can, and gets the function by a variable.
   vim.b[buf].gemini_titled = function(_, _, change)
     if says_ready(change.new) and not says_ready(change.old) then
       vim.schedule(ready)

@@ -1,13 +1,13 @@
---- Runs a CLI in a pane of the tmux that Neovim is in. The pane outlives Neovim, and the next one takes it over.
+--- Runs a CLI in a pane of the tmux that Neovim runs in. The pane outlives Neovim, and the next Neovim takes it over.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
 
 local M = {}
 
---- No command of tmux takes so long (milliseconds).
-local TIMEOUT = 2000
---- Option of a pane: the process of the Neovim that it belongs to, the terminal's name and its directory.
+--- Timeout of a tmux command (milliseconds).
+local TIMEOUT_MS = 2000
+--- Pane option with the process id of its Neovim, the terminal's name and the directory.
 local OPTION = "@gemini_bridge"
 
 --- Marks the pane and keeps it open after a failure, then runs the program. tmux before 3.3 does not know "failed".
@@ -29,7 +29,7 @@ local SIZES = { right = 0.4, left = 0.4, top = 0.3, bottom = 0.3 }
 ---@return string? problem
 local function tmux(args, stdin)
   local ok, job =
-    pcall(vim.system, vim.list_extend({ "tmux" }, args), { text = true, stdin = stdin, timeout = TIMEOUT })
+    pcall(vim.system, vim.list_extend({ "tmux" }, args), { text = true, stdin = stdin, timeout = TIMEOUT_MS })
   if not ok then
     return nil, "tmux cannot be run"
   end
@@ -40,20 +40,20 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- A text as one word of tmux's own language.
+--- Quotes a text as one word of a tmux command.
 ---@param text string
 local function quote(text)
   return "'" .. text:gsub("'", [['\'']]) .. "'"
 end
 
---- What a pane of this Neovim's is marked with.
+--- Returns the pane option of this Neovim's panes.
 ---@param name string
 ---@param cwd string
 local function mark(name, cwd)
   return table.concat({ vim.fn.getpid(), vim.uri_encode(name), vim.uri_encode(cwd) }, " ")
 end
 
---- The command that opens a pane.
+--- Returns the tmux command that opens a pane.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param place gemini_bridge.Place
 ---@param enter boolean
@@ -70,7 +70,7 @@ local function opening(spec, place, enter)
   if not enter then
     words[#words + 1] = "-d"
   end
-  -- In a directory's name tmux would run what stands in "#()".
+  -- tmux would run a command in "#()" in the name of a directory.
   vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
@@ -84,12 +84,12 @@ end
 ---@class gemini_bridge.PaneView
 ---@field place gemini_bridge.Place
 ---@field enter boolean
----@field pane? string Its id, such as `%3`.
+---@field pane? string Id, such as `%3`.
 ---@field pid? integer
 local View = {}
 View.__index = View
 
---- Makes the pane this Neovim's.
+--- Marks the pane as this Neovim's.
 ---@param name string
 ---@param cwd string
 function View:claim(name, cwd)
@@ -103,7 +103,7 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- As its input: the bridge's token is in it, and what stands on a command line all users can read.
+  -- By standard input, because all users can read a command line, and the command contains the bridge's token.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
@@ -112,18 +112,18 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program runs and its pane exists: a program may outlive a killed pane for a moment.
+--- Whether the program runs and its pane exists. A program may outlive a killed pane for a moment.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
     return false
   end
-  -- Of a pane that does not exist tmux prints an empty line. A tmux that does not answer proves nothing.
+  -- tmux prints an empty line for a pane that does not exist. If tmux does not answer, nothing is known.
   local found = tmux({ "display-message", "-p", "-t", self.pane, "#{pane_id}" })
   return found ~= "\n"
 end
 
---- Goes to the pane, in whatever window of the session it is by now.
+--- Selects the pane, which may have moved to another window of the session.
 ---@param enter boolean
 function View:show(enter)
   self.enter = enter
@@ -135,10 +135,10 @@ function View:show(enter)
   end
 end
 
---- A pane stays where it is: tmux zooms and breaks panes off with keys of its own.
+--- Does nothing: users zoom and move panes with the keys of tmux.
 function View.hide() end
 
---- Never: whoever types into Neovim is not in the pane.
+--- Always false: a user who types into Neovim is not in the pane.
 ---@return boolean
 function View.focused()
   return false
@@ -157,10 +157,10 @@ function M.new(place)
   return setmetatable({ place = place, enter = true }, View)
 end
 
---- The panes that a Neovim which has ended had opened from this session for a directory.
+--- Finds the panes in this session that an ended Neovim has opened for a directory.
 ---@param place gemini_bridge.Place
 ---@param cwd string
----@return table<string, gemini_bridge.PaneView> # By name.
+---@return table<string, gemini_bridge.PaneView> # By terminal name.
 function M.left_behind(place, cwd)
   local views = {}
   if not vim.env.TMUX_PANE then

@@ -65,8 +65,7 @@ local function obstacle(client)
   elseif client.hooks then
     return
   elseif link.state(cli) == "installed" then
-    return "no hook of it was heard yet; if it started before the extension was installed, start it again",
-      true
+    return "it has sent no hook yet; if it started before the extension was installed, start it again", true
   end
   local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
   return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name)

@@ -1,5 +1,4 @@
---- What agents are doing, as the host tells it: `User` events, a progress message and desktop
---- notifications.
+--- Shows the turns of agents: `User` events, a progress message and desktop notifications.
 local config = require("gemini-bridge.config")
 local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
@@ -8,17 +7,17 @@ local M = {}
 
 ---@class gemini_bridge.Turn
 ---@field kind "started"|"waiting"|"resumed"|"ended"
----@field cli string The name of its profile.
----@field session string The CLI's own session.
+---@field cli string Name of the profile.
+---@field session string Id of the CLI's session.
 ---@field cwd string
----@field id? string Of the connected client, in `status()`.
----@field terminal? string The terminal of `:Gemini` that it runs in, as far as known.
----@field prompt? string At the start.
----@field tool? { kind: "edit"|"shell"|"other", name: string, filePath?: string, command?: string } While it waits.
+---@field id? string Id of the connected client in `status()`.
+---@field terminal? string Name of its terminal, if known.
+---@field prompt? string Only at the start.
+---@field tool? { kind: "edit"|"shell"|"other", name: string, filePath?: string, command?: string } Only while it waits.
 
 local EVENTS = { started = "GeminiTurnStarted", waiting = "GeminiWaiting", ended = "GeminiTurnEnded" }
 
---- Of a progress message; the first is what the user reads.
+--- Text and status of the progress message.
 local PROGRESS = {
   started = { "working", "running" },
   resumed = { "working", "running" },
@@ -26,7 +25,7 @@ local PROGRESS = {
   ended = { "done", "success" },
 }
 
---- It is one line and not in the history: a turn is no news a minute later.
+--- Shows one line that is not kept in the message history.
 ---@param turn gemini_bridge.Turn
 local function show_progress(turn)
   local text, state = unpack(PROGRESS[turn.kind])
@@ -60,7 +59,7 @@ local function plain(name)
   return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
 end
 
---- Sends a sequence to the terminal that Neovim is in, which also works over SSH.
+--- Sends an escape sequence to Neovim's own terminal, which also works over SSH.
 ---@param sequence string
 local function send(sequence)
   if vim.api.nvim_ui_send then
@@ -84,7 +83,7 @@ local function notify_desktop(turn)
   send("\27]9;" .. SENTENCES[turn.kind]:format(name, project) .. "\7")
 end
 
---- Takes a change of an agent's turn.
+--- Handles a change of an agent's turn.
 ---@param turn gemini_bridge.Turn
 function M.changed(turn)
   if vim.fn.has("nvim-0.12") == 1 and not vim.api.nvim_get_mode().mode:find("^[cr]") then

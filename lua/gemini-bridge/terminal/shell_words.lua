@@ -1,24 +1,24 @@
---- Arguments, taken apart as a POSIX shell does: quotes and backslashes, and nothing else. Variables, patterns and
---- commands in them stay what they are.
+--- Splits arguments like a POSIX shell, with quotes and backslashes. Does not expand variables, patterns or commands.
 local M = {}
 
---- What a text that starts with a double quote begins with.
+--- Reads the string at the start of a text that begins with a double quote.
 ---@param text string
----@return string? inner Without the quotes and the backslashes that escape; nothing when the quote has no end.
+---@return string? inner Without quotes and escaping backslashes; nil if the closing quote is missing.
 ---@return string? rest
 local function double_quoted(text)
   local at = 2
   repeat
     local stop = text:find('["\\]', at)
     if stop and text:sub(stop, stop) == '"' then
-      -- Before anything else a backslash stands for itself.
+      -- Before any other character, a backslash is literal.
       return text:sub(2, stop - 1):gsub('\\(["\\$`])', "%1"), text:sub(stop + 1)
     end
     at = stop and stop + 2
   until not at
 end
 
----@param text string Starts with no blank.
+--- Reads one piece of a word: a quoted string, an escaped character or plain text.
+---@param text string Does not start with a blank.
 ---@return string? piece
 ---@return string? rest
 local function take(text)
@@ -33,10 +33,10 @@ local function take(text)
   return text:match("^([^%s'\"\\]+)(.*)$")
 end
 
---- Takes a line apart. Quotes with nothing in them are an empty word.
+--- Splits a line into words. Empty quotes are an empty word.
 ---@param line string
 ---@return string[]? words
----@return string? problem Why it cannot be.
+---@return string? problem The reason if the line cannot be split.
 function M.split(line)
   local words, rest = {}, vim.trim(line)
   while rest ~= "" do
@@ -56,7 +56,7 @@ function M.split(line)
   return words
 end
 
---- A word so that |M.split()|, and the command line's own way to find words, take it as one.
+--- Escapes a word, so that |M.split()| and the command line take it as one word.
 ---@param word string
 ---@return string
 function M.escape(word)

@@ -1,4 +1,4 @@
---- The windows that show a terminal: where they are, how large, and without what belongs to files.
+--- Defines position, size and options of terminal windows.
 local M = {}
 
 ---@class gemini_bridge.Place
@@ -15,7 +15,7 @@ local function cells(size, total)
   return math.max(1, math.min(wanted, total - 2))
 end
 
---- Where a window goes: a split or a float.
+--- Returns the configuration of a split or a floating window.
 ---@param place gemini_bridge.Place
 ---@return vim.api.keyset.win_config
 function M.config(place)
@@ -39,7 +39,7 @@ function M.config(place)
   return config
 end
 
---- Gives a window the options of a terminal's.
+--- Sets the options of a terminal window.
 ---@param win integer
 ---@param place gemini_bridge.Place
 function M.dress(win, place)
@@ -51,7 +51,7 @@ function M.dress(win, place)
   wo.winfixheight = place.position == "top" or place.position == "bottom"
 end
 
---- Takes from a window what would stay when it shows a file.
+--- Resets the options that would otherwise apply to a file in this window.
 ---@param win integer
 function M.undress(win)
   local wo = vim.wo[win][0]

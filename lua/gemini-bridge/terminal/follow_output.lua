@@ -1,15 +1,15 @@
---- Keeps the windows of a terminal at the end of its output until the user scrolls back. Neovim does so in Terminal
---- mode, and elsewhere only where the cursor is on the last line: Gemini CLI leaves it further up, in its prompt.
+--- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim does this only in Terminal mode
+--- or with the cursor on the last line, but Gemini CLI leaves the cursor further up, in its prompt.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
---- The extmark at the line where Terminal mode left the cursor. It goes along as lines are forgotten.
-local LEFT_HERE = 1
---- How far below the top of the window that was, and the window's height, by buffer.
+--- Id of the extmark at the cursor line at the end of Terminal mode. It moves when old lines are dropped.
+local CURSOR_MARK = 1
+--- Distance of that line from the top of the window, and the window's height, by buffer.
 ---@type table<integer, { offset: integer, height: integer }>
 local left = {}
 
---- Whether a window shows the last one of so many lines.
+--- Whether a window shows the last line of a buffer with `lines` lines.
 ---@param win integer
 ---@param lines integer
 ---@return boolean
@@ -18,7 +18,7 @@ local function reaches(win, lines)
   return info.topline + info.height > lines
 end
 
---- From there on Neovim itself follows the output, also when the window gets another size.
+--- Moves the cursor to the last line, so that Neovim itself follows the output, also after a resize.
 ---@param win integer
 local function go_to_end(win)
   local last = vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(win))
@@ -30,16 +30,16 @@ end
 ---@return boolean
 local function is_untouched(buf)
   local line = vim.api.nvim_win_get_cursor(0)[1]
-  local row = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, LEFT_HERE, {})[1]
+  local row = vim.api.nvim_buf_get_extmark_by_id(buf, namespace, CURSOR_MARK, {})[1]
   if row ~= line - 1 or vim.api.nvim_get_mode().mode ~= "nt" then
     return false
   end
-  -- Neovim itself scrolls a window that gets another size.
+  -- After a resize, Neovim has scrolled the window itself.
   return line - vim.fn.line("w0") == left[buf].offset or vim.api.nvim_win_get_height(0) ~= left[buf].height
 end
 
---- Whether the current window, which shows a terminal, follows it: the user has not scrolled back. A window that is
---- being left may have been made smaller by now, and not reach the end for that.
+--- Whether the current window follows its terminal, because the user has not scrolled back. A window that is being left
+--- may be smaller already, so that its last line alone does not decide.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -48,20 +48,20 @@ function M.is_following()
     or reaches(win, vim.api.nvim_buf_line_count(buf))
 end
 
---- Follows a terminal's output in all of its windows, those of other tab pages and those to come among them.
+--- Follows the output of a terminal in all its present and future windows.
 ---@param buf integer
 function M.attach(buf)
   local group = vim.api.nvim_create_augroup("gemini-bridge.follow", { clear = false })
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- The window that was left last.
+  --- Whether the window that was left last followed the output.
   local followed = true
-  --- Views of the windows that were left scrolled back. Neovim 0.12 clears the scrollback when the program asks for it,
-  --- which Gemini CLI does before it draws a long answer again: `is_lost` until the lines are back.
+  --- Views of windows that were left scrolled back. Gemini CLI clears the scrollback before it redraws a long answer, which
+  --- Neovim 0.12 supports. `is_lost` is true until the lines exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
-  -- Without WinLeave, a window would not be seen that is left for another one of this terminal.
+  -- WinLeave is needed for a change to another window of the same terminal.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
     local win = vim.api.nvim_get_current_win()
@@ -81,13 +81,13 @@ function M.attach(buf)
   on("TermLeave", function()
     local line = vim.api.nvim_win_get_cursor(0)[1]
     left[buf] = { offset = line - vim.fn.line("w0"), height = vim.api.nvim_win_get_height(0) }
-    vim.api.nvim_buf_set_extmark(buf, namespace, line - 1, 0, { id = LEFT_HERE })
+    vim.api.nvim_buf_set_extmark(buf, namespace, line - 1, 0, { id = CURSOR_MARK })
   end)
 
   local ended ---@type integer[]?
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, last, new_last)
-      local is_forgetting = first == 0 and new_last < last -- at 'scrollback' lines, before more are added
+      local is_forgetting = first == 0 and new_last < last -- Neovim drops lines beyond 'scrollback' before it adds new ones
       if is_forgetting then
         for _, each in pairs(scrolled) do
           each.is_lost = each.is_lost or each.view.lnum > vim.api.nvim_buf_line_count(buf)

@@ -1,9 +1,9 @@
---- Has the float of a terminal step aside while the user is in a review, which would be under it.
+--- Hides a floating terminal while the user is in a review, which the float would cover.
 local safely = require("gemini-bridge.editor.safely")
 
 local M = {}
 
---- Watches a terminal's windows until its buffer is gone.
+--- Watches the windows of a terminal until its buffer is wiped.
 ---@param buf integer
 function M.watch(buf)
   local hidden = {} ---@type integer[]
@@ -17,7 +17,7 @@ function M.watch(buf)
     vim.api.nvim_create_autocmd(event, options)
   end
 
-  local function come_back()
+  local function show_again()
     for _, win in ipairs(hidden) do
       if vim.api.nvim_win_is_valid(win) then
         vim.api.nvim_win_set_config(win, { hide = false })
@@ -35,11 +35,11 @@ function M.watch(buf)
       end
     end
   end)
-  on("BufEnter", { buffer = buf }, come_back)
+  on("BufEnter", { buffer = buf }, show_again)
   on("User", { pattern = { "GeminiDiffAccepted", "GeminiDiffRejected", "GeminiDiffClosed" } }, function()
-    -- The review's windows are still there.
+    -- The windows of the review are closed after this event.
     vim.schedule(function()
-      safely.run(come_back)
+      safely.run(show_again)
     end)
   end)
   on("BufWipeout", { buffer = buf }, function()
