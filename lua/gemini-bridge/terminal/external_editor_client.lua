@@ -1,5 +1,5 @@
---- The editor program for CLIs, run by |-l|: opens the file in the Neovim that the CLI runs in, and waits until the user
---- has finished. Neovim has no `--remote-wait`.
+--- The editor program for CLIs, run by |-l|: opens the file in the Neovim that the CLI runs in, and waits until the
+--- user has finished. Neovim has no `--remote-wait`.
 --- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 

@@ -1,5 +1,5 @@
---- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim does this only in Terminal mode
---- or with the cursor on the last line, but Gemini CLI leaves the cursor further up, in its prompt.
+--- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim does this only in Terminal
+--- mode or with the cursor on the last line, but Gemini CLI leaves the cursor further up, in its prompt.
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
@@ -57,8 +57,8 @@ function M.attach(buf)
   end
   --- Whether the window that was left last followed the output.
   local followed = true
-  --- Views of windows that were left scrolled back. Gemini CLI clears the scrollback before it redraws a long answer, which
-  --- Neovim 0.12 supports. `is_lost` is true until the lines exist again.
+  --- Views of windows that were left scrolled back. Gemini CLI clears the scrollback before it redraws a long answer,
+  --- which Neovim 0.12 supports. `is_lost` is true until the lines exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
   -- WinLeave is needed for a change to another window of the same terminal.
@@ -87,7 +87,7 @@ function M.attach(buf)
   local ended ---@type integer[]?
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function(_, _, _, first, last, new_last)
-      local is_forgetting = first == 0 and new_last < last -- Neovim drops lines beyond 'scrollback' before it adds new ones
+      local is_forgetting = first == 0 and new_last < last -- Neovim drops old lines
       if is_forgetting then
         for _, each in pairs(scrolled) do
           each.is_lost = each.is_lost or each.view.lnum > vim.api.nvim_buf_line_count(buf)

@@ -156,8 +156,8 @@ function View:close()
   end
 end
 
---- Gives the buffer a short name, unless another buffer has it. Removes the unlisted buffer that Neovim creates with the
---- old name.
+--- Gives the buffer a short name, unless another buffer has it. Removes the unlisted buffer that Neovim creates with
+--- the old name.
 ---@param buf integer
 ---@param name string
 local function set_name(buf, name)

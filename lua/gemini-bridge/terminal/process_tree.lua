@@ -5,8 +5,8 @@ local M = {}
 local GRACE_MS = 1000
 
 --- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
---- group. The group contains the processes that a hangup has orphaned. The script reads the list of processes once: it may
---- itself be a descendant, and would find its own new children forever.
+--- group. The group contains the processes that a hangup has orphaned. The script reads the list of processes once: it
+--- may itself be a descendant, and would find its own new children forever.
 M.GUARD = [[
 trap '' HUP INT
 read -r _
@@ -69,8 +69,8 @@ local function send(pids, signal)
   end
 end
 
---- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal is not enough: Gemini CLI ignores the hangup, and its
---- children have their own process groups.
+--- Ends processes by SIGTERM, then by SIGKILL. Closing the terminal is not enough: Gemini CLI ignores the hangup, and
+--- its children have their own process groups.
 ---@param pids integer[] From |tree()|, called while the root process was alive.
 ---@param wait? boolean Wait for the end, as when Neovim exits. Default: return at once.
 function M.finish(pids, wait)
