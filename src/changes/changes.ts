@@ -16,6 +16,7 @@ import { type FileChange, follow, kept, obstacle, sightingOf, textOf, undone } f
 import type { History } from "./history.ts";
 import { createPast } from "./past.ts";
 import type { Prompts } from "./prompts.ts";
+import { findRenamed } from "./renamed-file.ts";
 import { oldLines, shownLines } from "./shown-lines.ts";
 import { createTracker } from "./tracker.ts";
 
@@ -157,7 +158,16 @@ export function createChanges(options: ChangesOptions): Changes {
   /** What the disk holds although no agent is known to have written it, the user has written. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
-    if (change && (await versionAt(path)) !== change.version) files.set(follow(change, await seeStill(path)));
+    if (!change || (await versionAt(path)) === change.version) return;
+    const now = await seeStill(path);
+    if (now.kind === "absent" && change.exists) await followRename(change);
+    files.set(follow(change, now));
+  }
+
+  /** Lists the change under the new name of its file. */
+  async function followRename(change: FileChange): Promise<void> {
+    const name = await findRenamed(change, (await openPlaces())?.files ?? []);
+    if (name !== undefined && !files.get(name)) files.set(follow({ ...change, path: name }, await see(name)));
   }
 
   async function wroteHere(path: string, now: Sighting): Promise<void> {

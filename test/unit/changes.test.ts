@@ -2,10 +2,12 @@ import {
   chmodSync,
   existsSync,
   linkSync,
+  lstatSync,
   mkdirSync,
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   statSync,
   symlinkSync,
 } from "node:fs";
@@ -184,6 +186,44 @@ t.test("nothing is written where it does not belong", async (t) => {
   await host.edit("named.txt", "two\n");
   await host.undo("named.txt");
   t.equal(String(host.read("other.txt")), "one\n", "to all names of a file");
+});
+
+t.test("a change keeps its own name when the agent puts a link in place of the file", async (t) => {
+  const host = new ChangesHost(t);
+  for (const name of ["a.txt", "target.txt"]) host.write(name, "one\n");
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  await host.tell({ kind: "tool_starting", tool });
+  rmSync(host.path("a.txt"));
+  symlinkSync("target.txt", host.path("a.txt"));
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  t.strictSame([...host.shown.keys()], [host.path("a.txt")]);
+  await host.undo("a.txt");
+  t.ok(lstatSync(host.path("a.txt")).isFile());
+  t.equal(String(host.read("a.txt")), "one\n");
+  t.equal(String(host.read("target.txt")), "one\n");
+});
+
+t.test("a change follows its file when the user renames it", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  await host.edit("a.txt", "one\ntwo\n");
+  await host.edit("made.txt", "made\n");
+  await host.edit("gone.txt", "gone\n");
+  mkdirSync(host.path("folder"));
+  host.open = [host.path("folder/made.txt")];
+  renameSync(host.path("a.txt"), host.path("b.txt"));
+  renameSync(host.path("made.txt"), host.path("folder/made.txt"));
+  rmSync(host.path("gone.txt"));
+  await waitFor(() => host.change("b.txt") && host.change("folder/made.txt"), "the new names");
+  await waitFor(() => host.shown.size === 2, "the earlier names to be gone");
+  t.match(host.change("b.txt"), { status: "modified", added: 1 });
+  t.match(host.change("folder/made.txt"), { status: "added", added: 1 });
+  await host.undo("b.txt");
+  t.equal(String(host.read("b.txt")), "one\n");
+  t.notOk(existsSync(host.path("a.txt")));
+  await host.undo("folder/made.txt");
+  t.notOk(existsSync(host.path("folder/made.txt")));
+  t.strictSame(host.messages(), []);
 });
 
 t.test("bytes that are known come back, whatever has taken their place", async (t) => {
