@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
-import { createFiles, type Files, type FilesOptions } from "../sharing/files.ts";
+import { createFiles, type FilesOptions, type Look } from "../sharing/files.ts";
 import { IGNORE_FILE } from "../sharing/ignore-files.ts";
 import { createFileWatch } from "../system/watch.ts";
 import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
@@ -14,8 +14,6 @@ const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
 /** Maximum number of problems in the status. The log has all of them. */
 const MAX_PROBLEMS = 5;
-
-type Look = ReturnType<Files["look"]>;
 
 export interface Context {
   /** @returns the new context, or `undefined` if nothing has changed */

@@ -11,6 +11,14 @@ export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
 
+/** Asked first by clients that prefer a later protocol without sessions. An immediate error makes them use this one. */
+export const DISCOVER = "server/discover";
+
+/** @returns the answer to a request with an unknown method */
+export function methodNotFound(id: unknown) {
+  return { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id } as const;
+}
+
 /** JSON-RPC code and message for an HTTP status. Fastify's own messages may reveal internals. */
 function errorOf(status: number): [code: number, message: string] {
   switch (status) {

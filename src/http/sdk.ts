@@ -2,6 +2,7 @@
 export { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 export {
   isInitializeRequest,
+  isJSONRPCRequest,
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from "@modelcontextprotocol/sdk/types.js";

@@ -5,7 +5,7 @@ import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
-import { rpcError } from "./errors.ts";
+import { DISCOVER, methodNotFound, rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
 import { hasLongId, type Introduction, MAX_FIRST_MESSAGE, sessionInfo } from "./limits.ts";
 import type { Connection, Session, SessionInfo } from "./session.ts";
@@ -143,7 +143,8 @@ export function createSessions(options: SessionOptions): Sessions {
       if (connection?.info.credential !== request.credential) return refuse(404, -32001, "Session not found");
       return connection.handle(request, reply);
     }
-    const { isInitializeRequest } = await prepare();
+    const { isInitializeRequest, isJSONRPCRequest } = await prepare();
+    if (isJSONRPCRequest(body) && body.method === DISCOVER) return reply.send(methodNotFound(body.id));
     if (request.method === "POST" && isInitializeRequest(body))
       return initialize(body.params, request, reply);
     return refuse(400, -32000, "Bad Request: Mcp-Session-Id header is required");

@@ -17,7 +17,7 @@ export interface Found extends Place {
 /** Each place once, in the order of files and lines. */
 function ordered(places: readonly Found[]): Found[] {
   const unique = new Map(
-    places.map((place) => [`${place.path}\0${place.line}\0${place.label ?? ""}`, place]),
+    places.map((place) => [`${place.path}\0${place.line}\0${place.character}\0${place.label ?? ""}`, place]),
   );
   return [...unique.values()].sort(
     (a, b) =>

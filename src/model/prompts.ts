@@ -48,14 +48,12 @@ const OWN: Record<string, Prompt> = {
   },
 };
 
+/** Replaces each placeholder once: a filling may contain text that looks like another one. */
 async function fill(prompt: Prompt, path: string | undefined, scene: Scene): Promise<string> {
-  let filled = prompt.text.replaceAll("{path}", () => path ?? "what is shown here");
-  for (const [name, filling] of Object.entries(FILLINGS)) {
-    if (!filled.includes(`{${name}}`)) continue;
-    const content = await filling(path, scene, prompt);
-    filled = filled.replaceAll(`{${name}}`, () => content);
-  }
-  return filled;
+  const fillings = new Map([["path", path ?? "what is shown here"]]);
+  for (const [name, filling] of Object.entries(FILLINGS))
+    if (prompt.text.includes(`{${name}}`)) fillings.set(name, await filling(path, scene, prompt));
+  return prompt.text.replace(/\{(\w+)\}/g, (placeholder, name) => fillings.get(name) ?? placeholder);
 }
 
 /** @param own the user's, which take the place of ours with the same names */

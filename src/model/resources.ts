@@ -49,7 +49,10 @@ const RESOURCES: readonly Resource[] = [
 async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
   const { changes } = await ask("changes", {});
   const shared = await workspace.shared(changes.map(({ path }) => path));
-  const shown = changes.filter(({ path }) => shared.has(path));
+  const isShown = await Promise.all(
+    changes.map(({ path, status }) => (status === "deleted" ? workspace.mayName(path) : shared.has(path))),
+  );
+  const shown = changes.filter((_, index) => isShown[index]);
   const lines = shown.map(
     ({ path, status, added, removed }) => `${workspace.label(path)} ${status} +${added} -${removed}`,
   );

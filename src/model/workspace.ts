@@ -15,8 +15,10 @@ export interface Workspace {
    * @throws {Refusal} when there is none that it may see
    */
   file(path: string): Promise<string>;
-  /** Those of absolute paths that the model may see, in their order. */
+  /** The files that the model may read, in the given order. */
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Whether the model may know the name of a deleted file. */
+  mayName(path: string): Promise<boolean>;
   /** An absolute path as the model is told it: relative to the first open directory where that is shorter. */
   name(path: string): string;
   /** The same for a line of text: a name may hold line breaks, and must not look like more lines. */
@@ -82,6 +84,9 @@ export function openWorkspace(
       const unique = [...new Set(paths)];
       const inside = await Promise.all(unique.map(isInside));
       return new Set(unique.filter((path, index) => inside[index] && look(path) === "shared"));
+    },
+    async mayName(path) {
+      return (await isInside(path)) && look.mayName(await real(path));
     },
     name,
     label: (path) => oneLine(name(path), MAX_PATH),

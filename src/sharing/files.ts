@@ -10,13 +10,16 @@ const CACHE_TIME_MS = 2_000;
 /** `absent`: not a regular file, or on a network drive that does not answer. */
 export type Verdict = "absent" | "excluded" | "shared";
 
+/** A snapshot of the disk: within it, the verdict on a file does not change. Takes absolute paths. */
+export interface Look {
+  (path: string): Verdict;
+  /** Whether the name of a deleted file may be shared. */
+  mayName(path: string): Promise<boolean>;
+}
+
 export interface Files {
-  /**
-   * Starts a snapshot of the disk: within it, the verdict on a file does not change.
-   * @param exclude the user's patterns, see {@link anchor}
-   * @returns a function for absolute paths
-   */
-  look(exclude: readonly string[]): (path: string) => Verdict;
+  /** @param exclude the user's patterns, see {@link anchor} */
+  look(exclude: readonly string[]): Look;
   /** Paths of the ignore files that were found. */
   ignoreFiles(): string[];
   /** Ignore files that cannot be used. All files below them are excluded. */
@@ -104,10 +107,12 @@ export function createFiles({
         // A link is also excluded by the name of its target.
         const { value: target } = yield* fileSystem.realpath(path);
         if (target === undefined) return "absent";
-        for (const name of new Set([path, target])) {
-          if (isExcludedByUser(name) || (yield* isIgnored(name))) return "excluded";
-        }
+        for (const name of new Set([path, target])) if (yield* isNameExcluded(name)) return "excluded";
         return "shared";
+      }
+
+      function* isNameExcluded(name: string): Question<boolean> {
+        return isExcludedByUser(name) || (yield* isIgnored(name));
       }
 
       function verdictNow(path: string): Verdict {
@@ -123,11 +128,18 @@ export function createFiles({
       }
 
       const verdicts = new Map<string, Verdict>();
-      return (path) => {
+      const look = (path: string) => {
         const verdict = verdicts.get(path) ?? verdictNow(path);
         verdicts.set(path, verdict);
         return verdict;
       };
+      return Object.assign(look, {
+        async mayName(path: string) {
+          // A drive that does not answer may have an ignore file.
+          const isExcluded = moment.ask(() => isNameExcluded(path));
+          return !(await Promise.resolve(isExcluded).catch(() => true));
+        },
+      });
     },
   };
 }

@@ -65,6 +65,21 @@ t.test("a client beyond the limit is refused until another one has left", async 
   t.equal((await ask(port, { body: INITIALIZE })).status, 200);
 });
 
+t.test("a client that asks for a later protocol first learns at once that it is unknown", async (t) => {
+  const { port, sessions } = await startServer(t);
+  const discover = (id: unknown) => JSON.stringify({ jsonrpc: "2.0", id, method: "server/discover" });
+  for (const id of [1, "a"]) {
+    const { status, body } = await ask(port, { body: discover(id) });
+    t.equal(status, 200);
+    t.same(JSON.parse(body), { jsonrpc: "2.0", error: { code: -32601, message: "Method not found" }, id });
+  }
+  for (const id of [undefined, null, {}]) t.equal((await ask(port, { body: discover(id) })).status, 400);
+  t.same(sessions.all(), []);
+  const session = await initialize(port);
+  const later = await ask(port, { body: discover(2), headers: { "mcp-session-id": session } });
+  t.match([later.status, later.body], [200, /"code":-32601/]);
+});
+
 t.test("a refused first message leaves no session", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 1 });
   t.equal((await ask(port, { body: INITIALIZE, headers: { accept: "text/html" } })).status, 406);

@@ -3,6 +3,7 @@ import t from "tap";
 import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { connectEditorClient, languageServer } from "../support/editor-client.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
 
 const FILES = {
   "greet.js": "function greet(name) {\n  return name;   \n}\n",
@@ -54,6 +55,20 @@ t.test("tools that edit", async (t) => {
     await nvim.command("silent redo");
     await undoAll();
     for (const [name, content] of Object.entries(FILES)) t.equal(onDisk(name), content, name);
+  });
+
+  await t.test("deleted files are among the changes, unless their names are excluded", async (t) => {
+    const agent = new HookedAgent(bridge);
+    writeFileSync(nvim.path(".geminiignore"), "*.key\n");
+    for (const name of ["gone.js", "gone.key"]) {
+      writeFileSync(nvim.path(name), "old\n");
+      await agent.write(name, undefined);
+    }
+    await nvim.waitFor(async () => (await changes()).length === 2, "both to be listed");
+    const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
+    t.equal(told && "text" in told && told.text, "1 file changed and not kept yet\ngone.js deleted +0 -1");
+    await undoAll();
+    for (const name of ["gone.js", "gone.key", ".geminiignore"]) rmSync(nvim.path(name));
   });
 
   await t.test("format", async (t) => {

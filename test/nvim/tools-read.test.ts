@@ -106,6 +106,12 @@ t.test("tools that read", async (t) => {
       await text("references", place),
       /^2 references in 2 files\ngreet\.js:1:10 .*\nmain\.js:1:1 greet/,
     );
+    writeFileSync(nvim.path("twice.js"), "twice(twice(1));\n");
+    t.equal(
+      await text("references", { path: "twice.js", line: 1, symbol: "twice" }),
+      "2 references\ntwice.js:1:1 twice(twice(1));\ntwice.js:1:7 twice(twice(1));",
+      "two places on a line are two",
+    );
     t.match(await text("hover", place), /about \*\*greet\*\*/);
     t.equal(await text("hover", { path: "greet.js", line: 1, symbol: "{" }), "Nothing is known of {.");
     t.match(
@@ -186,7 +192,7 @@ t.test("tools that read", async (t) => {
     t.match((await examine(nvim))["Bridge"], "Its model has Neovim's tools: test 1");
     await client.mcp.close();
     await nvim.waitFor("#require('gemini-bridge.bridge.status').get().asking == 0", "the client to be gone");
-    t.match((await examine(nvim))["Bridge"], "No client has Neovim's tools for its model now");
+    t.match((await examine(nvim))["Bridge"], "No client uses Neovim's tools for its model now");
   });
 });
 

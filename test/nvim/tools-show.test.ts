@@ -15,7 +15,7 @@ const FILES = {
   ".env": "SECRET\n",
 };
 const PROMPTS =
-  "require('gemini-bridge').setup({ prompts = { haiku = { description = 'A poem', text = 'On {path}:' } } })";
+  "require('gemini-bridge').setup({ prompts = { haiku = { description = 'A poem', text = 'On {path}:' }, quote = { description = 'A quote', text = '{path} {selection} {other}' } } })";
 
 t.test("what the model shows, and what the user gives it", async (t) => {
   const init = `${PROMPTS}\n${languageServer()}`;
@@ -122,7 +122,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
 
   await t.test("prompts", async (t) => {
     const { prompts } = await mcp.listPrompts();
-    t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "review", "test"]);
+    t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "quote", "review", "test"]);
     const say = async (name: string, args: Record<string, string> = {}) => {
       const { messages } = await mcp.getPrompt({ name, arguments: args });
       t.equal(messages.length, 1);
@@ -131,6 +131,14 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     };
     t.match(await say("fix", { path: "main.js" }), /Fix these problems[\s\S]*main\.js:2:11 error/);
     t.equal(await say("haiku", { path: "$& main.js" }), "On $& main.js:");
+    await nvim.input("ggO{path} {diagnostics}<Esc>V");
+    await nvim.waitFor("vim.fn.mode() == 'V'", "the selection");
+    t.equal(
+      await say("quote", { path: "{selection}" }),
+      "{selection} The cursor is at more.js:1:20; selected:\n{path} {diagnostics} {other}",
+      "inserted text is not replaced again",
+    );
+    await nvim.input("<Esc>u");
     t.match(await say("explain"), "The cursor is at more.js:1:1");
     await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: ".env" } }), /is kept back/);
     await t.rejects(

@@ -1,4 +1,7 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import {
@@ -91,6 +94,18 @@ t.test("the program for any MCP client", async (t) => {
     const elsewhere = await startProgram(t, temporary(t), nvim.dirs.tmp);
     t.match(await elsewhere.refusal("buffers"), NONE);
   });
+});
+
+t.test("a client that asks for a later protocol first learns at once that it is unknown", async (t) => {
+  const program = spawn(process.execPath, [join(root, "dist/neovim.cjs")], {
+    cwd: temporary(t),
+    env: { PATH: process.env["PATH"] },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  t.teardown(() => program.kill());
+  program.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "server/discover" })}\n`);
+  const [line] = await once(createInterface({ input: program.stdout }), "line");
+  t.match(JSON.parse(String(line)), { id: 1, error: { code: -32601 } });
 });
 
 t.test("a cancelled call closes its review and gets no answer", async (t) => {

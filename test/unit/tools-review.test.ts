@@ -7,6 +7,7 @@ const ask = (async () => ({ texts: [{ path: "/w/a.js", content: "a" }] })) as un
 const workspace = {
   file: async (path: string) => path,
   shared: async (paths: readonly string[]) => new Set(paths),
+  mayName: async () => true,
   name: (path: string) => path.slice(3),
   label: (path: string) => path.slice(3),
 };

@@ -1,4 +1,5 @@
 /** Answers requests while there is no editor. */
+import { DISCOVER, methodNotFound } from "../../http/errors.ts";
 
 /** The inspected part of a JSON-RPC message. */
 export interface Message {
@@ -42,6 +43,8 @@ export function answerAlone({ id, method, params }: Request, offer: Offer): Mess
       return answer({ resources: [] });
     case "tools/call":
       return answer({ isError: true, content: [{ type: "text", text: whatToDo(process.cwd()) }] });
+    case DISCOVER:
+      return methodNotFound(id);
     default:
       return { jsonrpc: "2.0", id, error: { code: -32002, message: whatToDo(process.cwd()) } };
   }

@@ -32,9 +32,10 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
   const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
+    if (!introduction) return undefined;
     const { findNeovim } = await import("./find.ts");
     const address = await findNeovim();
-    if (!address || !introduction) return undefined;
+    if (!address) return undefined;
     const response = await exchange(address, {}, introduction);
     const id = response.headers["mcp-session-id"];
     let version = "";
