@@ -255,3 +255,10 @@ t.test("the view and the log open from a float, and in another Neovim's presence
   t.equal(await nvim.lua("return vim.bo.swapfile"), false);
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
+
+t.test("the view is as wide as the editor, also from a narrow window", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.command("botright 20vnew");
+  await nvim.command("GeminiStatus");
+  t.equal(await nvim.lua("return vim.api.nvim_win_get_width(0)"), await nvim.lua("return vim.o.columns"));
+});

@@ -1,7 +1,6 @@
 --- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
 local safely = require("gemini-bridge.editor.safely")
 local status = require("gemini-bridge.bridge.status")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -223,7 +222,7 @@ local function follow(buf)
   ask()
 end
 
---- Opens the view below the current window, or goes to it. `q` closes it.
+--- Opens the view at the bottom of the editor, or goes to it. `q` closes it.
 function M.open()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   local win = buf > 0 and vim.fn.win_findbuf(buf)[1]
@@ -237,7 +236,7 @@ function M.open()
   vim.bo[buf].filetype = "gemini_status"
   render(buf)
   local height = vim.api.nvim_buf_line_count(buf) + 1
-  win = vim.api.nvim_open_win(buf, true, { win = window.base(), split = "below", height = height })
+  win = vim.api.nvim_open_win(buf, true, { win = -1, split = "below", height = height })
   local wo = vim.wo[win][0]
   wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
