@@ -29,7 +29,8 @@ export interface Services {
   restore(): Promise<void>;
   /** Resumes the reviews of an earlier host, prepares for the first client, and removes files of dead editors. */
   resume(): void;
-  close(): void;
+  /** May run twice. */
+  close(): Promise<void>;
 }
 
 export interface ServicesOptions {
@@ -170,8 +171,8 @@ export function createServices(options: ServicesOptions): Services {
       editor.close();
       prompts.close();
       reviews.close();
-      changes.close();
       rest.close();
+      return changes.close();
     },
   };
 }

@@ -1,9 +1,16 @@
-/** The changes of this Neovim, for the next host should this one crash: nothing of files that are not shared. */
+/** Stores the changes of this Neovim for the next host, without the text of files that are not shared. */
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { createFiles } from "../sharing/files.ts";
+import { createFiles, type Files } from "../sharing/files.ts";
+import {
+  type CommandMemory,
+  createCommandMemory,
+  type RestoredCommand,
+  SavedAgent,
+  SavedMetadata,
+} from "./command-memory.ts";
 import type { FileChange } from "./file-change.ts";
 import { createKeptFiles, prune, touch } from "./kept-files.ts";
 import { splitLines } from "./lines.ts";
@@ -21,6 +28,7 @@ interface Awaited {
 export interface Saved {
   readonly changes: readonly FileChange[];
   readonly awaited: readonly Awaited[];
+  readonly commands: readonly RestoredCommand[];
   /** By session. */
   readonly turns: ReadonlyMap<string, Turn>;
 }
@@ -31,12 +39,13 @@ export interface ChangeMemory {
   await(awaited: readonly Awaited[]): void;
   /** The turn of a session; nothing: it is over. */
   saveTurn(session: string, turn: Turn | undefined): void;
+  readonly commands: CommandMemory;
   /** What the host before this one has saved. */
   load(): Promise<Saved>;
   /** Whether the text of a file may be kept: not of one that is excluded from sharing, nor of one that is unknown. */
   mayKeep(path: string): boolean;
-  /** May run twice. */
-  close(): void;
+  /** Resolves when everything is stored. May run twice. */
+  close(): Promise<void>;
 }
 
 const lines = z.string().transform(splitLines);
@@ -53,7 +62,7 @@ const SavedChange = z.object({
   path: z.string(),
   before: z.enum(["absent", "known", "unknown"]),
   reason: z.string().optional(),
-  metadata: z.object({ mode: z.number(), uid: z.number(), gid: z.number() }).optional(),
+  metadata: SavedMetadata.optional(),
   exists: z.boolean(),
   opaque: z.object({ reason: z.string(), by: z.enum(["agent", "user"]) }).optional(),
   version: z.string(),
@@ -74,14 +83,9 @@ const SavedTurn = z.object({
   turn: z.number(),
   prompt: z.string(),
   files: z.array(z.string()),
+  gaps: z.array(z.string()),
 });
 
-const SavedAgent = z.object({
-  cli: z.string(),
-  session: z.string(),
-  cwd: z.string(),
-  pid: z.number().optional(),
-});
 const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
@@ -90,7 +94,7 @@ const SavedAwaited = z.object({
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
-/** Whether a file may be kept is looked up this seldom (ms). */
+/** Time for which ignore files are not read again (ms). */
 const VERDICT_MS = 1_000;
 
 /**
@@ -113,26 +117,25 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const all = join(directory, "changes");
   const own = join(all, instance);
   const kept = createKeptFiles(own, log);
-  const files = createFiles();
-  /** Files that are gone are what they were. */
-  const verdicts = new Map<string, { at: number; mayKeep: boolean }>();
+  const files = createFiles({ judgesMissing: true });
+  let look: { judge: ReturnType<Files["look"]>; at: number } | undefined;
   /** The turns that are still to be saved, and when. */
   const turns = new Map<string, Turn>();
   let turnsDue: NodeJS.Timeout | undefined;
 
   function mayKeep(path: string): boolean {
-    const known = verdicts.get(path);
-    if (known && performance.now() - known.at < VERDICT_MS) return known.mayKeep;
-    const verdict = files.look(exclude)(path);
-    if (verdict !== "absent") verdicts.set(path, { at: performance.now(), mayKeep: verdict === "shared" });
-    return verdicts.get(path)?.mayKeep ?? false;
+    const now = performance.now();
+    if (!look || now - look.at > VERDICT_MS) look = { judge: files.look(exclude), at: now };
+    return look.judge(path) === "shared";
   }
+
+  const commands = createCommandMemory(kept, mayKeep);
 
   function saveTurns(): void {
     clearTimeout(turnsDue);
     turnsDue = undefined;
-    for (const [session, { files, ...turn }] of turns)
-      kept.save(turnKey(session), { session, ...turn, files: [...files].filter(mayKeep) });
+    for (const [session, { files, gaps, ...turn }] of turns)
+      kept.save(turnKey(session), { session, ...turn, files: [...files].filter(mayKeep), gaps: [...gaps] });
     turns.clear();
   }
 
@@ -158,18 +161,24 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
       if (turn?.files.size === 0) saveTurns();
       else if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
     },
+    commands,
     async load() {
+      const loaded = kept.load();
       await touch(own);
       void prune(all, MAX_AGE);
-      const saved = await kept.load();
+      const saved = await loaded;
       const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
       return {
         changes: saved.flatMap((value) => SavedChange.safeParse(value).data ?? []),
         awaited,
+        commands: commands.restore(saved),
         turns: new Map(
           saved
             .flatMap((value) => SavedTurn.safeParse(value).data ?? [])
-            .map(({ session, files, ...turn }) => [session, { ...turn, files: new Set(files) }]),
+            .map(({ session, files, gaps, ...turn }) => [
+              session,
+              { ...turn, files: new Set(files), gaps: new Set(gaps) },
+            ]),
         ),
       };
     },
@@ -177,6 +186,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     close() {
       saveTurns();
       files.close();
+      return kept.flush();
     },
   };
 }

@@ -56,7 +56,8 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(look);
   let areAtWork = false;
-  let following = false;
+  /** Undefined until Neovim, which may have heard it from an earlier host, was told. */
+  let following: boolean | undefined;
 
   const isAwaited = (path: string, except?: Agent) =>
     [...awaited.values()].find(({ agent, paths }) => agent.session !== except?.session && paths.has(path))
@@ -156,6 +157,7 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
         tidy(change.path);
         show(change.path, undefined);
       }
+      follow();
       return saved.changes.filter(({ path }) => !isAwaited(path));
     },
     close: watch.close,

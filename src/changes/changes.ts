@@ -6,11 +6,13 @@ import { createPauses } from "../base/pauses.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
+import type { Boot } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { realPath, type Sighting, see, seeStill, versionAt } from "../system/sighting.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
+import type { RestoredCommand } from "./command-memory.ts";
 import type { OpenPlaces } from "./commands.ts";
 import { type FileChange, follow, kept, obstacle, sightingOf, textOf, undone } from "./file-change.ts";
 import type { History } from "./history.ts";
@@ -23,6 +25,9 @@ import { createTracker } from "./tracker.ts";
 /** Timeout for Lua, which cannot answer while a prompt is open (ms). */
 const LUA_TIMEOUT_MS = 200;
 
+/** After a longer absence, too much may have happened that no command did (ms). */
+const MAX_ABSENCE_MS = 10_000;
+
 export interface Changes {
   /**
    * Takes what a hook tells. Never rejects.
@@ -33,8 +38,12 @@ export interface Changes {
   /** The user has agreed to texts of a file, given by their hashes: what makes it so is no change. */
   agreed(path: string, hashes: readonly string[]): void;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stops looking at the disk. May run twice. */
-  close(): void;
+  /** Stops looking at the disk. Resolves when the next host can continue. May run twice. */
+  close(): Promise<void>;
+}
+
+function withoutSnapshot(command: RestoredCommand): RestoredCommand {
+  return { ...command, snapshot: undefined };
 }
 
 /** Keeps or undoes a file's change. @param ids of its hunks, all without them. @throws {Refusal} */
@@ -57,11 +66,25 @@ export interface ChangesOptions {
   history: History;
   userFiles: UserFiles;
   stateDirectory: string;
+  absence: Boot["absence"];
+  /** The directories that were open in Neovim at the start. */
+  directories: readonly string[];
   log: Log;
 }
 
 export function createChanges(options: ChangesOptions): Changes {
-  const { bridge, terminalOf, memory, prompts, history, userFiles, stateDirectory, log } = options;
+  const {
+    bridge,
+    terminalOf,
+    memory,
+    prompts,
+    history,
+    userFiles,
+    stateDirectory,
+    absence,
+    directories,
+    log,
+  } = options;
   const files = createChangedFiles({ bridge, memory, look: (paths) => void inTurn(() => lookAgain(paths)) });
   const tracker = createTracker({
     bridge,
@@ -69,9 +92,12 @@ export function createChanges(options: ChangesOptions): Changes {
     files,
     prompts,
     history,
+    memory: memory.commands,
     stateDirectory,
+    directories,
     inTurn,
     openPlaces,
+    resumed: () => resumed,
   });
   let last: Promise<void> = Promise.resolve();
   const pause = createPauses();
@@ -176,13 +202,32 @@ export function createChanges(options: ChangesOptions): Changes {
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  void inTurn(async () => {
+  /** Continues with what an earlier host knew. */
+  async function resume() {
     const saved = await memory.load();
+    const agents = saved.awaited.map(({ agent }) => agent);
+    const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
+    tracker.resume(agents, isLong ? saved.commands.map(withoutSnapshot) : saved.commands);
+    const written = await Promise.all((absence?.written ?? []).map(seeWritten));
+    return { saved, written };
+  }
+
+  const resumed = resume();
+  void inTurn(async () => {
+    const { saved, written } = await resumed;
     prompts.restore(saved.turns);
-    for (const { agent } of saved.awaited) tracker.resume(agent);
     for (const { path } of files.restore(saved)) await syncPath(path);
+    for (const { path, now } of written) await wroteHere(path, now);
     await tracker.resolveGone();
   });
+
+  /** Sees a file that the user has written, which no running command did. */
+  async function seeWritten(named: string): Promise<{ path: string; now: Sighting }> {
+    const path = await realPath(named);
+    const now = await see(path);
+    tracker.settled(path, now);
+    return { path, now };
+  }
 
   const never = new AbortController().signal;
   return {
@@ -192,11 +237,7 @@ export function createChanges(options: ChangesOptions): Changes {
     handlers: {
       ...createPast({ bridge, history, inTurn, userFiles, restored }),
       file_written({ path: named }) {
-        const seen = realPath(named).then(async (path) => {
-          const now = await see(path);
-          tracker.settled(path, now);
-          return { path, now };
-        });
+        const seen = resumed.then(() => seeWritten(named));
         return inTurn(async () => {
           const { path, now } = await seen;
           await wroteHere(path, now);
@@ -224,7 +265,7 @@ export function createChanges(options: ChangesOptions): Changes {
     close() {
       files.close();
       tracker.close();
-      memory.close();
+      return memory.close();
     },
   };
 }

@@ -1,9 +1,11 @@
-/** The shell commands that agents run: what each did to files is found by a look before it and one after it. */
+/** Finds what the shell commands of agents do to files, by a snapshot before each command and a comparison after it. */
+import { randomUUID } from "node:crypto";
 import { createPauses } from "../base/pauses.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { type Sighting, see, unknown } from "../system/sighting.ts";
+import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { compare, type Touched } from "./comparison.ts";
-import { createSnapshots, type Snapshot } from "./snapshot.ts";
+import { createSnapshots, restoreSnapshot, type Snapshot } from "./snapshot.ts";
 import { createIndexReader, type Scope } from "./work-tree.ts";
 
 /** Characters of the files that a command has changed; of what comes beyond them the text is not read. */
@@ -28,41 +30,48 @@ export interface CommandResult {
 
 export interface Commands {
   /**
-   * Looks before a command.
+   * Takes the snapshot before a command.
    * @param begun aborted when the command begins: what was not seen by then is unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
-  /** Looks after a command. @returns nothing for one of whose start nobody was told */
+  /** Continues with a command that started under an earlier host. */
+  resume(command: RestoredCommand): void;
+  /** Compares after a command. @returns undefined if the start of the command was not reported */
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
   /** The commands of an agent that have not ended. */
   ofAgent(agent: Agent): string[];
   /** Whether any command runs. */
   readonly areRunning: boolean;
-  /** A file was written, and whose doing that was is settled: it is no running command's. */
+  /** A file was written, and it is known by whom: no running command did it. */
   settled(path: string, now: Sighting): void;
-  /** An agent's edit is about to begin: what comes now is no command's that has ended and is still looked at. */
+  /** An agent's edit is about to begin. Commands that have ended, and are still compared, did not write what follows. */
   editing(path: string, now: Sighting): void;
-  /** Lets go of what was remembered for the next command. */
+  /** Drops what was remembered for the next command. */
   forget(): void;
 }
 
 interface Command {
+  readonly id: string;
   readonly agent: Agent;
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** By path, as that was written last. */
+  /** Files that were settled meanwhile, as last written, by path. */
   readonly settled: Map<string, Sighting>;
   /** After the command, by path. */
   readonly seen: Map<string, Sighting>;
   hasEnded: boolean;
 }
 
-/** @param except our own directory, in which nothing is anybody's change */
-export function createCommands(except: string): Commands {
+/** @param except the plugin's own directory, whose files are nobody's change */
+export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
   const running = new Set<Command>();
+
+  function begin(one: Pick<Command, "id" | "agent" | "command" | "scope" | "snapshot">): void {
+    running.add({ ...one, settled: new Map(), seen: new Map(), hasEnded: false });
+  }
 
   async function result(one: Command): Promise<CommandResult> {
     const { settled, seen, scope } = one;
@@ -84,18 +93,19 @@ export function createCommands(except: string): Commands {
 
   return {
     async start(agent, command, places, begun) {
-      const scope = { directories: places.directories, except };
+      const { directories } = places;
+      const scope = { directories, except };
       const snapshot = snapshots.take({ agent, known: places.files, scope, begun });
-      running.add({
-        agent,
-        command,
-        scope,
-        snapshot,
-        settled: new Map(),
-        seen: new Map(),
-        hasEnded: false,
-      });
+      const id = randomUUID();
+      begin({ id, agent, command, scope, snapshot });
+      const started = { agent, command, directories };
+      memory.begin(id, started);
+      void snapshot.then((taken) => memory.save(id, started, taken));
       return snapshot;
+    },
+    resume({ directories, ...saved }) {
+      const scope = { directories, except };
+      begin({ ...saved, scope, snapshot: restoreSnapshot(saved.snapshot, saved.files, scope, readIndex) });
     },
     async end(agent, command) {
       const one = [...running].find(
@@ -107,6 +117,7 @@ export function createCommands(except: string): Commands {
         return await result(one);
       } finally {
         running.delete(one);
+        memory.forget(one.id);
       }
     },
     ofAgent: ({ session }) =>
@@ -117,7 +128,10 @@ export function createCommands(except: string): Commands {
       return running.size > 0;
     },
     settled(path, now) {
-      for (const { settled } of running) settled.set(path, now);
+      for (const { id, settled } of running) {
+        settled.set(path, now);
+        memory.settled(id, path, now);
+      }
     },
     editing(path, now) {
       for (const { hasEnded, seen } of running) if (hasEnded && !seen.has(path)) seen.set(path, now);

@@ -13,7 +13,8 @@ import {
 import { versionOf } from "../system/version.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
-import { LATE, type Snapshot, type TreeSnapshot } from "./snapshot.ts";
+import { LATE, type Snapshot, TOO_MANY, type TreeSnapshot } from "./snapshot.ts";
+import { listFiles } from "./untracked-directories.ts";
 import {
   areReal,
   cleanBytes,
@@ -57,6 +58,7 @@ export interface ComparisonOptions {
   readonly readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>;
 }
 
+/** A file of the index that is not as it was there. */
 interface Changed {
   readonly entry: IndexEntry;
   readonly found: Found;
@@ -65,49 +67,79 @@ interface Changed {
   readonly isKnown: boolean;
 }
 
-export async function compare(options: ComparisonOptions): Promise<Comparison> {
-  const { snapshot, settled } = options;
+/** A file from before the command. */
+interface Earlier extends Touched {
+  /** Set if the file is gone. Another file with this inode is the same file with a new name. */
+  readonly goneInode?: number | undefined;
+}
+
+export async function compare({
+  snapshot,
+  settled,
+  scope,
+  readIndex,
+}: ComparisonOptions): Promise<Comparison> {
+  const { tree, since, outside } = snapshot;
   const base = new Map([...snapshot.files, ...settled]);
-  const touched: Touched[] = [];
-  /** Of files that are gone: one of them may have another name now. */
-  const gone = new Set<number>();
+  const isNew = (path: string) => !base.has(path);
+  const known = await changedSince(base);
+  const inTree = tree && (await compareTree(tree, since, { isNew, scope, readIndex }));
+  const listing = await listFiles(outside);
+  const earlier = [...known, ...(inTree?.changed ?? [])];
+  const names = [...(inTree?.names ?? []), ...listing.paths].filter(isNew);
+  const made = await newFiles(names, since, earlier);
+  const gaps = new Set([
+    ...snapshot.gaps,
+    ...(inTree?.gaps ?? []),
+    ...(listing.isComplete ? [] : [TOO_MANY]),
+  ]);
+  if (made.length > MAX_FILES) gaps.add(`a command created ${made.length} files`);
+  const all = [...earlier, ...(made.length > MAX_FILES ? [] : made)];
+  const real = await areReal(all.map(({ path }) => path));
+  return { touched: all.filter((_, i) => real[i]), gaps: [...gaps] };
+}
+
+async function changedSince(base: ReadonlyMap<string, Sighting>): Promise<Earlier[]> {
+  const changed: Earlier[] = [];
   await lookAt(
     [...base],
     ([path]) => path,
     ([path, before], found) => {
       if (versionIn(found) === before.version) return;
-      touched.push({ path, before });
-      if (!found) gone.add(inodeOf(before));
+      changed.push({ path, before, goneInode: found ? undefined : inodeOf(before) });
     },
   );
-  if (!snapshot.tree) return { touched, gaps: snapshot.gaps };
-  const { tree, since } = { ...snapshot, tree: snapshot.tree };
-  const [index, untracked] = await Promise.all([
-    options.readIndex(tree),
-    untrackedFiles(tree, GIT_TIMEOUT_MS),
-  ]);
-  const changed = await changedEntries(tree, since, base);
-  for (const { entry, found } of changed) if (!found) gone.add(entry.inode);
-  const isOpen = await createFilter(options.scope, tree.top);
-  const names = newNames(tree, index, untracked ?? []).filter(
-    (name) => isOpen(name) && !base.has(pathIn(tree, name)),
-  );
-  const made: Touched[] = [];
-  await lookAt(
-    names,
-    (name) => pathIn(tree, name),
-    (name, found) => {
-      const before = typeof found === "object" && beforeNew(found, since, gone);
-      if (before) made.push({ path: pathIn(tree, name), before });
-    },
-  );
-  const gaps = [...snapshot.gaps, ...(index && untracked ? [] : ["Git did not answer after a command"])];
-  const count = changed.length + made.length;
-  if (count > MAX_FILES) return { touched, gaps: [...gaps, `a command changed ${count} files at once`] };
+  return changed;
+}
+
+interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
+  isNew(path: string): boolean;
+}
+
+interface TreeComparison {
+  readonly changed: readonly Earlier[];
+  /** Absolute paths that Git knows now, and did not track before. */
+  readonly names: readonly string[];
+  readonly gaps: readonly string[];
+}
+
+async function compareTree(
+  tree: TreeSnapshot,
+  since: number,
+  { isNew, scope, readIndex }: TreeOptions,
+): Promise<TreeComparison> {
+  const [index, untracked] = await Promise.all([readIndex(tree), untrackedFiles(tree, GIT_TIMEOUT_MS)]);
+  const isOpen = await createFilter(scope, tree.top);
+  const names = newNames(tree, index, untracked ?? []).filter(isOpen);
+  const changed = await changedEntries(tree, since, isNew);
+  const gaps = index && untracked ? [] : ["Git did not answer after a command"];
+  if (changed.length > MAX_FILES) gaps.push(`a command changed ${changed.length} files`);
   const isConverted = [...changed.map(({ entry }) => entry.name), ...names].some(isAttributes);
-  const all = [...touched, ...(await withBytes(tree, changed, isConverted)), ...made];
-  const real = await areReal(all.map(({ path }) => path));
-  return { touched: all.filter((_, i) => real[i]), gaps };
+  return {
+    changed: changed.length > MAX_FILES ? [] : await withBytes(tree, changed, isConverted),
+    names: names.map((name) => pathIn(tree, name)),
+    gaps,
+  };
 }
 
 function versionIn(found: Found): string {
@@ -118,7 +150,7 @@ function versionIn(found: Found): string {
 async function changedEntries(
   tree: TreeSnapshot,
   since: number,
-  base: ReadonlyMap<string, Sighting>,
+  isNew: (path: string) => boolean,
 ): Promise<Changed[]> {
   const changed: Changed[] = [];
   await lookAt(
@@ -126,7 +158,7 @@ async function changedEntries(
     ({ entry }) => pathIn(tree, entry.name),
     ({ entry, at }, found) => {
       const stats = typeof found === "object" ? found : undefined;
-      if ((stats && entry.isSame(stats)) || base.has(pathIn(tree, entry.name))) return;
+      if ((stats && entry.isSame(stats)) || !isNew(pathIn(tree, entry.name))) return;
       const isKnown = at < tree.looked;
       // What nobody looked at before may have been other than in the index for long.
       if (isKnown || (stats && stats.ctimeMs >= since))
@@ -145,14 +177,35 @@ function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: re
   return [...new Set([...tracked.map(({ name }) => name), ...untracked])].filter((name) => !before.has(name));
 }
 
+/** @param earlier files from before the command, some of which may have a new name now */
+async function newFiles(
+  paths: readonly string[],
+  since: number,
+  earlier: readonly Earlier[],
+): Promise<Touched[]> {
+  const renamed = new Map(earlier.map(({ goneInode, before }) => [goneInode, before.kind]));
+  const made: Touched[] = [];
+  await lookAt(
+    paths,
+    (path) => path,
+    (path, found) => {
+      const before = typeof found === "object" && beforeNew(found, since, renamed.get(inodeOf(found)));
+      if (before) made.push({ path, before });
+    },
+  );
+  return made;
+}
+
 /**
- * What a file was before that Git did not know then. Perhaps it was ignored: to undo what was done to it must not take it
- * away.
- * @returns nothing for one that is as it was
+ * Tells what was in the place of a file that was not known before the command. If the only copy of some bytes may be
+ * there now, as of a file that Git ignored, the answer is "unknown": undo must not delete it.
+ * @param renamed what is known of the file's bytes under its earlier name, if it had one
+ * @returns undefined if the file has not changed
  */
-function beforeNew(found: Stats, since: number, gone: ReadonlySet<number>): Sighting | undefined {
-  if (found.birthtimeMs >= since || gone.has(inodeOf(found))) return ABSENT;
-  return found.ctimeMs >= since ? unknown(NOT_KNOWN) : undefined;
+function beforeNew(found: Stats, since: number, renamed: Sighting["kind"] | undefined): Sighting | undefined {
+  if (renamed === "known") return ABSENT;
+  if (renamed === undefined && found.birthtimeMs >= since) return ABSENT;
+  return renamed || found.ctimeMs >= since ? unknown(NOT_KNOWN) : undefined;
 }
 
 function isAttributes(name: string): boolean {
@@ -164,7 +217,7 @@ async function withBytes(
   tree: TreeSnapshot,
   changed: readonly Changed[],
   isConverted: boolean,
-): Promise<Touched[]> {
+): Promise<Earlier[]> {
   let room = MAX_TEXT;
   const wanted = new Set<IndexEntry>();
   const reasons = new Map<IndexEntry, string>();
@@ -178,14 +231,14 @@ async function withBytes(
   }
   const bytes =
     wanted.size > 0 ? await cleanBytes(tree, [...wanted], GIT_TIMEOUT_MS) : new Map<string, Buffer>();
-  return changed.map(({ entry, mode }) => {
+  return changed.map(({ entry, mode, found }) => {
     const text = wanted.has(entry) ? bytes.get(entry.name)?.toString("latin1") : undefined;
     const metadata = { mode, uid: entry.uid, gid: entry.gid };
     const before: Sighting =
       text === undefined
         ? { ...unknown(reasons.get(entry) ?? NOT_KNOWN), metadata }
         : { kind: "known", text, metadata, version: "as in Git" };
-    return { path: pathIn(tree, entry.name), before };
+    return { path: pathIn(tree, entry.name), before, goneInode: found ? undefined : entry.inode };
   });
 }
 

@@ -7,6 +7,8 @@ import { CLOCK_TICK_MS } from "../system/sighting.ts";
 
 export interface GitIndex {
   readonly entries: readonly IndexEntry[];
+  /** Of the file, see src/system/version.ts. */
+  readonly version: string;
 }
 
 export interface IndexEntry {
@@ -47,7 +49,7 @@ const FOLDER = 0o040000;
  * @param idLength bytes of an object's name
  * @returns nothing for what cannot be read alone, or not as a whole
  */
-export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): GitIndex | undefined {
+export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): IndexEntry[] | undefined {
   try {
     if (bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
     const version = bytes.readUInt32BE(4);
@@ -77,7 +79,7 @@ export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): 
       });
       if (entry) entries.push(entry);
     }
-    return isWhole(bytes, at, idLength) ? { entries } : undefined;
+    return isWhole(bytes, at, idLength) ? entries : undefined;
   } catch {
     return undefined; // it ends too early
   }

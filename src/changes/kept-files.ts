@@ -17,7 +17,9 @@ export interface KeptFiles {
   /** Writes it in the background; of several for one key the last counts. */
   save(key: string, value: unknown): void;
   remove(key: string): void;
-  /** What has been saved until now, as far as it can be read; in no order. */
+  /** Resolves when everything that is due has been written. */
+  flush(): Promise<void>;
+  /** Reads what was saved before this call, as far as it can be read, in no order. Later writes wait for that. */
   load(): Promise<unknown[]>;
 }
 
@@ -29,6 +31,7 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
   let isMade = false;
   /** Until nothing is due. */
   let writing: Promise<void> | undefined;
+  let reading: Promise<unknown> = Promise.resolve();
 
   const fileOf = (key: string) =>
     join(directory, `${createHash("sha256").update(key).digest("hex").slice(0, 32)}.json`);
@@ -50,8 +53,9 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
     isMade = true;
   }
 
-  async function write(): Promise<void> {
+  async function write(afterReading: Promise<unknown>): Promise<void> {
     await setImmediate(); // an agent may wait for whoever saves
+    await afterReading;
     const pause = createPauses();
     for (const [key, value] of due) {
       await pause();
@@ -69,23 +73,30 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
   function save(key: string, value: unknown): void {
     due.delete(key);
     due.set(key, value);
-    writing ??= write();
+    writing ??= write(reading);
+  }
+
+  /** Never rejects. */
+  async function readAll(): Promise<unknown[]> {
+    const names = await readdir(directory).catch((): string[] => []);
+    const read = async (name: string): Promise<unknown[]> => {
+      try {
+        return [JSON.parse(await readFile(join(directory, name), "utf8"))];
+      } catch {
+        return []; // half written, or gone meanwhile
+      }
+    };
+    return (await Promise.all(names.filter((name) => name.endsWith(".json")).map(read))).flat();
   }
 
   return {
     save,
     remove: (key) => save(key, undefined),
-    async load() {
-      await writing;
-      const names = await readdir(directory).catch((): string[] => []);
-      const read = async (name: string): Promise<unknown[]> => {
-        try {
-          return [JSON.parse(await readFile(join(directory, name), "utf8"))];
-        } catch {
-          return []; // half written, or gone meanwhile
-        }
-      };
-      return (await Promise.all(names.filter((name) => name.endsWith(".json")).map(read))).flat();
+    flush: async () => writing,
+    load() {
+      const loaded = (writing ?? Promise.resolve()).then(readAll);
+      reading = loaded;
+      return loaded;
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Which prompt an agent works on, and what it has changed for that. */
+/** Remembers which prompt an agent works on, what it has changed for that, and which changes may be missing. */
 import type { Agent } from "../contract/hooks.ts";
 import type { Author } from "./file-change.ts";
 
@@ -10,6 +10,8 @@ const MAX_AGENTS = 64;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
+  /** Reasons why not all changes may be listed, each the end of a sentence. */
+  readonly gaps: Set<string>;
 }
 
 export interface Prompts {
@@ -18,8 +20,9 @@ export interface Prompts {
   /** The last turn of a profile's agents. */
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
-  /** @returns the files that were changed in this turn, each time from the last end on */
-  end(agent: Agent): string[];
+  missed(agent: Agent, gap: string): void;
+  /** @returns what was added since the last end */
+  end(agent: Agent): Pick<Turn, "files" | "gaps">;
   /** Goes on with the turns that the host before this one knew, by session. */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }
@@ -34,7 +37,7 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), files: new Set<string>() };
+    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);
     for (const session of turns.keys()) {
       if (turns.size <= MAX_AGENTS) break;
@@ -61,16 +64,25 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
       turn.files.add(path);
       save(agent.session, turn);
     },
+    missed(agent, gap) {
+      const turn = turnOf(agent);
+      turn.gaps.add(gap);
+      save(agent.session, turn);
+    },
     end(agent) {
       const turn = turnOf(agent);
-      turns.set(agent.session, { ...turn, files: new Set() });
+      turns.set(agent.session, { ...turn, ...nothing() });
       save(agent.session, undefined);
-      return [...turn.files];
+      return turn;
     },
     restore(known) {
       for (const [session, turn] of known) turns.set(session, turn);
     },
   };
+}
+
+function nothing(): Pick<Turn, "files" | "gaps"> {
+  return { files: new Set(), gaps: new Set() };
 }
 
 function shorten(prompt: string): string {

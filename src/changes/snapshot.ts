@@ -1,4 +1,5 @@
-/** The files that a shell command may change, as they are before it: no hook tells what it does to them. */
+/** Reads the files that a shell command may change before it runs, because no hook tells what it does to them. */
+import { createPauses } from "../base/pauses.ts";
 import type { Agent } from "../contract/hooks.ts";
 import {
   ABSENT,
@@ -13,6 +14,7 @@ import {
   unknown,
 } from "../system/sighting.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
+import { findOutside, listFiles, MAX_LISTED_FILES, type Outside } from "./untracked-directories.ts";
 import {
   areReal,
   createFilter,
@@ -32,8 +34,11 @@ const GIT_TIMEOUT_MS = 5_000;
 const MAX_TEXT = 32 * 1024 * 1024;
 
 export const LATE = "the command began before its bytes were read";
-const FULL = "too much else differs from Git";
-const SLOW = "a command began before all files of its work tree were looked at";
+const FULL = "too many other files differ from Git, or are not in Git";
+const SLOW = "a command began before all files were checked";
+const INDEX_CHANGED = "the bridge was restarted while a command changed Git's index";
+const NOT_STORED = "the bridge was restarted before the files from before a command were stored";
+export const TOO_MANY = `more than ${MAX_LISTED_FILES} files are not in a Git work tree`;
 
 export interface Snapshot {
   /** When it was begun (Unix milliseconds). */
@@ -41,6 +46,7 @@ export interface Snapshot {
   /** By absolute path: the files that are open or listed, and those that differ from the index. */
   readonly files: Map<string, Sighting>;
   readonly tree?: TreeSnapshot | undefined;
+  readonly outside: Outside;
   /** Why there may be more changes than can be found, each the end of a sentence. */
   readonly gaps: readonly string[];
 }
@@ -103,7 +109,9 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
     const files = new Map<string, Sighting>();
     let room = MAX_TEXT;
     const readAt = Date.now();
+    const pause = createPauses();
     for (const candidate of candidates) {
+      await pause();
       if (files.has(candidate.path)) continue;
       const seen = await read(candidate, room, begun);
       if (seen.kind === "known") room -= seen.text.length;
@@ -122,8 +130,8 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
       readIndex(tree),
       untrackedFiles(tree, GIT_TIMEOUT_MS),
     ]);
-    if (!index) return { differing: [], gaps: ["Git's index cannot be read"] };
-    const entries = index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
+    if (!index) return { tree: undefined, differing: [], gaps: ["Git's index cannot be read"] };
+    const entries = openEntries(index, isOpen);
     const modes = new Uint16Array(entries.length);
     const others = (untracked ?? []).filter(isOpen);
     const differing: Candidate[] = [];
@@ -152,7 +160,7 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
     const isWhole = looked === entries.length && lookedAtOthers === others.length;
     return {
       tree: { ...tree, index, entries, looked, modes },
-      differing: (await unlinked(differing)).sort((a, b) => sizeOf(a) - sizeOf(b)),
+      differing: await unlinked(differing),
       gaps: [
         ...(untracked ? [] : ["Git did not say which files it does not track"]),
         ...(isWhole ? [] : [SLOW]),
@@ -170,9 +178,13 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
         (path) => path,
         (path, found) => void known.push({ path, found }),
       );
-      const tree = await findWorkTree(options.agent.cwd, GIT_TIMEOUT_MS);
-      const { differing = [], gaps = [], ...rest } = tree ? await lookAtTree(tree, options) : {};
-      return { since, files: await readAll([...known, ...differing], options.begun), gaps, ...rest };
+      const top = await findWorkTree(options.agent.cwd, GIT_TIMEOUT_MS);
+      const outside = await findOutside(options.scope, top?.top);
+      const { differing = [], gaps = [], tree } = top ? await lookAtTree(top, options) : {};
+      const others = await lookOutside(outside, options.begun);
+      const candidates = [...known, ...bySize([...differing, ...others.found])];
+      const files = await readAll(candidates, options.begun);
+      return { since, files, tree, outside, gaps: [...new Set([...gaps, ...others.gaps])] };
     },
     forget: () => remembered.clear(),
   };
@@ -182,6 +194,55 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
 async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
   const real = await areReal(candidates.map(({ path }) => path));
   return candidates.map((one, i) => (real[i] ? one : { ...one, found: "ELOOP" }));
+}
+
+function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexEntry[] {
+  return index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
+}
+
+/** A snapshot as it is stored for the next host, without its files. */
+export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
+  /** The entries are read again from Git's index, if it still has this version. */
+  readonly tree?: (WorkTree & { indexVersion: string; looked: number; modes: string }) | undefined;
+}
+
+/** @param snapshot undefined if it was not stored completely */
+export async function restoreSnapshot(
+  snapshot: StoredSnapshot | undefined,
+  files: Map<string, Sighting>,
+  scope: Scope,
+  readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>,
+): Promise<Snapshot> {
+  const nowhere = { directories: [], except: [] };
+  if (!snapshot) return { since: Date.now(), files: new Map(), outside: nowhere, gaps: [NOT_STORED] };
+  const { since, outside, gaps, tree: saved } = snapshot;
+  if (!saved) return { since, files, outside, gaps };
+  const index = await readIndex(saved);
+  const entries = index && openEntries(index, await createFilter(scope, saved.top));
+  const modes = new Uint16Array(new Uint8Array(Buffer.from(saved.modes, "base64")).buffer);
+  if (index?.version !== saved.indexVersion || entries?.length !== modes.length)
+    return { since, files, outside, gaps: [...gaps, INDEX_CHANGED] };
+  return { since, files, outside, gaps, tree: { ...saved, index, entries, modes } };
+}
+
+async function lookOutside(
+  outside: Outside,
+  begun: AbortSignal,
+): Promise<{ found: Candidate[]; gaps: string[] }> {
+  const { paths, isComplete } = await listFiles(outside, () => begun.aborted);
+  const all: Candidate[] = [];
+  await lookAt(
+    paths,
+    (path) => path,
+    (path, found) => void all.push({ path, found }),
+    () => begun.aborted,
+  );
+  const gaps = begun.aborted ? [SLOW] : isComplete ? [] : [TOO_MANY];
+  return { found: all, gaps };
+}
+
+function bySize(candidates: readonly Candidate[]): Candidate[] {
+  return [...candidates].sort((a, b) => sizeOf(a) - sizeOf(b));
 }
 
 function sizeOf({ found }: Candidate): number {

@@ -6,11 +6,14 @@ import { hashOfPlain } from "../system/disk-text.ts";
 import { ABSENT, realPath, type Sighting, see, unknown } from "../system/sighting.ts";
 import { createAgents } from "./agents.ts";
 import type { ChangedFiles } from "./changed-files.ts";
+import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
 import { type FileChange, follow, isChanged, NOT_KNOWN, shown, sightingOf, textOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import type { Prompts } from "./prompts.ts";
 import { LATE } from "./snapshot.ts";
+
+const NOT_SEEN = "the bridge was not running when a command began";
 
 export interface Tracker {
   /** Takes what a hook tells. @returns when the tool may begin */
@@ -22,8 +25,8 @@ export interface Tracker {
   readonly areCommandsRunning: boolean;
   /** Resolves what agents have begun whose process has ended. */
   resolveGone(): Promise<void>;
-  /** Goes on with an agent that the host before this one has heard. */
-  resume(agent: Agent): void;
+  /** Continues with the agents and commands of an earlier host. */
+  resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
   /** May run twice. */
   close(): void;
 }
@@ -35,12 +38,17 @@ export interface TrackerOptions {
   files: ChangedFiles;
   prompts: Prompts;
   history: History;
+  memory: CommandMemory;
   /** Our own, in which nothing is anybody's change. */
   stateDirectory: string;
+  /** The directories that were open in Neovim at the start. */
+  directories: readonly string[];
   /** What is open in Neovim, as far as it answers. */
   openPlaces(): Promise<OpenPlaces | undefined>;
   /** Runs one thing after the other. */
   inTurn(run: () => void | Promise<void>): Promise<void>;
+  /** Resolves when the commands of an earlier host are known. One of them may end right after a restart. */
+  resumed(): Promise<unknown>;
 }
 
 /** What is at a path, seen as soon as it was asked for. */
@@ -51,7 +59,7 @@ interface Seen {
 
 export function createTracker(options: TrackerOptions): Tracker {
   const { bridge, terminalOf, files, prompts, history, openPlaces, inTurn } = options;
-  const commands = createCommands(options.stateDirectory);
+  const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
     gone: () => void inTurn(resolveGone),
     changed: files.follow,
@@ -60,12 +68,16 @@ export function createTracker(options: TrackerOptions): Tracker {
   const agreements = new Map<string, Set<string>>();
   /** Where the files are that agents edit: a link may lead elsewhere afterwards. By agent and path. */
   const places = new Map<string, string>();
-  /** Why not all of a turn's changes may be listed, by session. */
-  const gaps = new Map<string, Set<string>>();
-  let lastPlaces: OpenPlaces = { files: [], directories: [] };
+  /** Commands whose end was not reported when their turn ended. It may still be. */
+  const unended = new Set<string>();
+  let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
   function keyOf(agent: Agent, name: string): string {
     return `${agent.session} ${name}`;
+  }
+
+  function forget(known: Map<string, unknown> | Set<string>, { session }: Agent): void {
+    for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
   }
 
   /** Sees the file at once, whatever is still to be done before it. */
@@ -130,8 +142,12 @@ export function createTracker(options: TrackerOptions): Tracker {
       const seen = seeEnd(agent, tool.filePath);
       await inTurn(async () => editEnds(agent, await seen, failed, texts));
     } else if (tool.kind === "shell") {
-      const result = commands.end(agent, tool.command);
-      await inTurn(async () => commandEnds(agent, await result));
+      const result = options.resumed().then(() => commands.end(agent, tool.command));
+      await inTurn(async () => {
+        const found = await result;
+        if (found) return commandEnds(agent, found);
+        if (!unended.delete(keyOf(agent, tool.command))) prompts.missed(agent, NOT_SEEN);
+      });
     }
   }
 
@@ -158,7 +174,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
     if (!result) return;
     const pause = createPauses();
-    for (const gap of result.gaps) note(agent, gap);
+    for (const gap of result.gaps) prompts.missed(agent, gap);
     for (const { path, before, after } of result.written) {
       await pause();
       if (files.isAwaited(path)) continue;
@@ -186,15 +202,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     return hashes.has(hashOfPlain(Buffer.from(now.text, "latin1")));
   }
 
-  function note(agent: Agent, gap: string): void {
-    const all = gaps.get(agent.session) ?? new Set();
-    gaps.set(agent.session, all.add(gap));
-  }
-
   /** @param isGone its process has ended, perhaps in the midst of an edit; else what it did not tell it has not done */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
-    for (const command of commands.ofAgent(agent))
+    for (const command of commands.ofAgent(agent)) {
+      unended.add(keyOf(agent, command));
       await commandEnds(agent, await commands.end(agent, command));
+    }
     for (const path of files.awaitedBy(agent)) {
       const change = files.get(path);
       const now = await see(path);
@@ -203,29 +216,28 @@ export function createTracker(options: TrackerOptions): Tracker {
       else files.set(follow(change, now));
     }
     files.abandon(agent);
-    for (const key of places.keys()) if (key.startsWith(`${agent.session} `)) places.delete(key);
+    forget(places, agent);
     if (!agents.areAtWork) commands.forget();
     history.turnEnded(agent);
     report(agent);
   }
 
-  /** One line for what has changed, and one for what is perhaps missing. */
+  /** Tells how much has changed in a turn, and why that may not be everything. */
   function report(agent: Agent): void {
-    const { cli, session } = agent;
-    const changes = prompts.end(agent).flatMap((path) => {
+    const { cli } = agent;
+    const { files: paths, gaps } = prompts.end(agent);
+    const changes = [...paths].flatMap((path) => {
       const change = files.get(path);
       return change && isChanged(change) ? [shown(change)] : [];
     });
+    if (changes.length + gaps.size === 0) return;
     const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
     const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
-    if (changes.length > 0) bridge.tell("turn_changes", { cli, terminal: terminalOf(agent), ...counts });
-    const [first, ...others] = gaps.get(session) ?? [];
-    gaps.delete(session);
-    if (first === undefined) return;
-    const more = others.length > 0 ? `, and ${others.length} more` : "";
-    bridge.tell("message", {
-      level: "warn",
-      text: `Not all changes of ${cli} may be listed: ${first}${more}.`,
+    bridge.tell("turn_changes", {
+      cli,
+      terminal: terminalOf(agent),
+      ...counts,
+      incomplete: sentenceOf(cli, gaps),
     });
   }
 
@@ -240,6 +252,7 @@ export function createTracker(options: TrackerOptions): Tracker {
         case "turn_started":
           return inTurn(async () => {
             await turnEnds(agent, false);
+            forget(unended, agent);
             prompts.begin(agent, event.prompt);
           });
         case "tool_starting":
@@ -266,9 +279,21 @@ export function createTracker(options: TrackerOptions): Tracker {
       return commands.areRunning;
     },
     resolveGone,
-    resume: agents.resume,
+    resume(known, running) {
+      for (const agent of known) agents.resume(agent);
+      for (const command of running) {
+        agents.resume(command.agent);
+        commands.resume(command);
+      }
+    },
     close: agents.close,
   };
+}
+
+function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
+  if (first === undefined) return undefined;
+  const more = others.length > 0 ? `, and ${others.length} more` : "";
+  return `Not all changes of ${cli} may be listed: ${first}${more}.`;
 }
 
 /** For the history. @returns nothing unless both are known */

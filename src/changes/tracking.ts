@@ -14,7 +14,7 @@ export interface TrackingOptions {
   terminalOf(agent: Agent): string | undefined;
   bridge: Bridge;
   userFiles: UserFiles;
-  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude">;
+  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "workspace">;
   log: Log;
 }
 
@@ -22,10 +22,10 @@ export function createTracking({ bridge, terminalOf, userFiles, boot, log }: Tra
   changes: Changes;
   history: History;
 } {
-  const { stateDirectory: directory, instance, exclude } = boot;
+  const { stateDirectory: directory, instance, exclude, absence, workspace } = boot;
   const memory = createChangeMemory({ directory, instance, exclude, log });
   const prompts = createPrompts(memory.saveTurn);
   const history = createHistory({ directory, mayKeep: memory.mayKeep, authorOf: prompts.latest, log });
   const options = { bridge, terminalOf, memory, prompts, history, userFiles, stateDirectory: directory, log };
-  return { changes: createChanges(options), history };
+  return { changes: createChanges({ ...options, absence, directories: workspace.directories }), history };
 }

@@ -64,25 +64,24 @@ export async function createFilter(
     (without === undefined || !isBelow(name, without));
 }
 
-const NO_INDEX: GitIndex = { entries: [] };
-
 /** Reads indexes, each version once. @returns what answers nothing for one that cannot be read */
 export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
   let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
   return async ({ indexFile: path, idLength }) => {
     const version = await versionAt(path);
     if (last?.path === path && last.version === version) return last.index;
-    last = { path, version, index: await readIndex(path, idLength) };
+    const entries = await readIndex(path, idLength);
+    last = { path, version, index: entries && { entries, version } };
     return last.index;
   };
 }
 
-async function readIndex(path: string, idLength: number): Promise<GitIndex | undefined> {
+async function readIndex(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
     const { mtimeMs } = await stat(path);
     return parseIndex(await readFile(path), mtimeMs, idLength);
   } catch (error) {
-    return codeOf(error) === "ENOENT" ? NO_INDEX : undefined;
+    return codeOf(error) === "ENOENT" ? [] : undefined;
   }
 }
 

@@ -62,6 +62,8 @@ export const Boot = z.object({
   prompts: map(z.object({ description: z.string(), text: z.string() })),
   /** Memory of the previous host. A host that was stopped leaves no diffs. */
   memory: Memory.optional(),
+  /** The time since the end of the previous host (ms), and the files that the user has written meanwhile. */
+  absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
   /** Events (name and payload) about diffs that the previous host has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });

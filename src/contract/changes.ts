@@ -84,8 +84,17 @@ export interface ChangeCalls {
   change_lines: { path: string; hunks: { id: number; lines: string[] }[] };
   /** The text of a deleted file, without line breaks. */
   deleted_text: { path: string; lines: string[] };
-  /** A turn with changes without a review has ended. */
-  turn_changes: { cli: string; terminal?: string | undefined; files: number; added: number; removed: number };
+  /**
+   * A turn with changes without a review has ended. `incomplete`: a sentence that says why there may be more changes.
+   */
+  turn_changes: {
+    cli: string;
+    terminal?: string | undefined;
+    files: number;
+    added: number;
+    removed: number;
+    incomplete?: string | undefined;
+  };
   /** Shows the history, newest first. */
   history_show: { id: number; entries: ShownEntry[] };
   /** Shows both texts of an entry as lines. An empty list stands for a missing file. */

@@ -33,6 +33,8 @@ export interface FilesOptions {
   report?: ((problem: IgnoreProblem) => void) | undefined;
   /** Called when a network drive has answered, so that verdicts may have changed. */
   answered?: () => void;
+  /** Whether a missing file is judged by its name. Otherwise it is `absent`. */
+  judgesMissing?: boolean;
   disk?: Disk;
 }
 
@@ -46,6 +48,7 @@ interface Remote {
 export function createFiles({
   report = () => {},
   answered = () => {},
+  judgesMissing = false,
   disk = thisDisk,
 }: FilesOptions = {}): Files {
   const ignoreFiles = createIgnoreFiles(report);
@@ -102,10 +105,11 @@ export function createFiles({
       const isIgnored = ignoreFiles.look();
 
       function* verdictOn(path: string): Question<Verdict> {
-        const { value: found } = yield* fileSystem.stat(path);
-        if (!found?.isFile()) return "absent";
+        const found = yield* fileSystem.stat(path);
+        const isMissing = judgesMissing && found.error === "ENOENT";
+        if (!isMissing && !found.value?.isFile()) return "absent";
         // A link is also excluded by the name of its target.
-        const { value: target } = yield* fileSystem.realpath(path);
+        const target = isMissing ? path : (yield* fileSystem.realpath(path)).value;
         if (target === undefined) return "absent";
         for (const name of new Set([path, target])) if (yield* isNameExcluded(name)) return "excluded";
         return "shared";

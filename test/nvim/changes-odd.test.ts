@@ -190,7 +190,9 @@ t.test("a hundred files", async (t) => {
   const { nvim, agent, lists, changes } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
   await agent.prompt("many");
   await agent.run("for i in $(seq 100); do echo $i > $i.txt; done");
-  t.strictSame(await changes(), [], "outside of a work tree nothing is known of them");
+  await nvim.waitFor(async () => (await changes()).length === 100, "the new files", 20_000);
+  await nvim.command("GeminiKeep all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "all to be kept", 20_000);
   for (let i = 1; i <= 100; i += 1) await agent.write(`${i}.txt`, `${i}\nmore\n`);
   await nvim.waitFor(async () => (await changes()).length === 100, "all of them", 20_000);
   await nvim.command("GeminiChanges");
@@ -244,6 +246,7 @@ t.test(
     const { nvim, agent, read } = await start(t, EVERYDAY);
     await agent.write("a.txt", "1\ntwo\n3\n");
     await nvim.waitFor("vim.fn.getline(2) == 'two'", "the agent's text");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
     await nvim.input(":GeminiUndo!<CR>Gotyped<Esc>");
     await nvim.waitFor(async () => read("a.txt") === "1\n2\n3\n", "the undone file");
     await nvim.waitFor(

@@ -6,6 +6,7 @@ import type { History } from "../../src/changes/history.ts";
 import { createTracking } from "../../src/changes/tracking.ts";
 import type { ChangeCalls, ShownChange } from "../../src/contract/changes.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
+import type { Boot } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
 import { createDrafts } from "../../src/system/drafts.ts";
@@ -26,8 +27,11 @@ export class ChangesHost {
   directories: string[];
   #agent: Agent;
 
-  /** @param directory of a host before this one */
-  constructor(t: Scope, directory = temporary(t), exclude: string[] = []) {
+  /**
+   * @param directory that of a host before this one
+   * @param absence since the end of that host
+   */
+  constructor(t: Scope, directory = temporary(t), exclude: string[] = [], absence?: Boot["absence"]) {
     this.directory = directory;
     this.directories = [directory];
     this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
@@ -40,7 +44,13 @@ export class ChangesHost {
     };
     const log = createLog();
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
-    const boot = { stateDirectory: join(this.directory, "state"), instance: "1", exclude };
+    const boot = {
+      stateDirectory: join(this.directory, "state"),
+      instance: "1",
+      exclude,
+      absence,
+      workspace: { directories: this.directories },
+    };
     const userFiles = createUserFiles(createDrafts(join(boot.stateDirectory, "drafts")));
     const { changes, history } = createTracking({
       bridge,
@@ -50,7 +60,7 @@ export class ChangesHost {
       log,
     });
     [this.changes, this.history] = [changes, history];
-    t.teardown(() => this.changes.close());
+    t.teardown(() => void this.changes.close());
   }
 
   #take(name: string, params: ChangeCalls["change_show"]): void {
@@ -138,10 +148,10 @@ export class ChangesHost {
 
   /** The sentences by which the user was warned. */
   messages(): string[] {
-    return this.told.flatMap(([name, params]) =>
-      name === "message" && "text" in params && "level" in params && params.level === "warn"
-        ? [String(params.text)]
-        : [],
-    );
+    return this.told.flatMap(([name, params]) => {
+      if (name === "turn_changes" && "incomplete" in params) return params.incomplete ?? [];
+      const isWarning = name === "message" && "level" in params && params.level === "warn";
+      return isWarning && "text" in params ? String(params.text) : [];
+    }) as string[];
   }
 }

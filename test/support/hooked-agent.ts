@@ -1,34 +1,53 @@
+import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
 import type { RunningBridge } from "./bridge.ts";
+import { runHook, SILENT } from "./hook.ts";
 
 let moment = Date.now();
 
 /** An agent in the bridge's Neovim: its tools change files, and its hooks tell of them over HTTP as a CLI's do. */
 export class HookedAgent {
+  /** Where hooks are sent to, as in the environment of a CLI. */
+  readonly #address;
+
   constructor(
     readonly bridge: RunningBridge,
     readonly session = "a session",
     /** Of the CLI's process. */
     readonly pid?: number,
-  ) {}
+  ) {
+    const { port, content } = bridge.file();
+    this.#address = { port, token: content.authToken };
+  }
 
   /** Sends what a CLI gives its hook, and waits for the answer. */
   async hook(hook_event_name: string, fields: object = {}): Promise<void> {
-    const { port, content } = this.bridge.file();
-    const body = {
+    const { port, token } = this.#address;
+    const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: JSON.stringify(this.#body(hook_event_name, fields)),
+    });
+    if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
+  }
+
+  /** The same with the script that CLIs run, which is silent without a host. */
+  async script(hook_event_name: string, fields: object = {}): Promise<void> {
+    const { port, token } = this.#address;
+    const env = { GEMINI_CLI_IDE_SERVER_PORT: String(port), GEMINI_CLI_IDE_AUTH_TOKEN: token };
+    const result = await runHook(env, JSON.stringify(this.#body(hook_event_name, fields)));
+    assert.deepEqual(result, SILENT);
+  }
+
+  #body(hook_event_name: string, fields: object): object {
+    return {
       session_id: this.session,
       cwd: this.bridge.nvim.dirs.workspace,
       hook_event_name,
       timestamp: new Date(++moment).toISOString(),
       ...fields,
     };
-    const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
-      method: "POST",
-      headers: { authorization: `Bearer ${content.authToken}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
   }
 
   prompt(prompt: string): Promise<void> {

@@ -46,7 +46,7 @@ t.test(
     await host.tell({ kind: "turn_ended" });
     t.strictSame(
       host.told.filter(([name]) => name === "turn_changes").map(([, params]) => params),
-      [{ cli: "gemini", terminal: "gemini-2", files: 5, added: 15, removed: 1 }],
+      [{ cli: "gemini", terminal: "gemini-2", files: 5, added: 15, removed: 1, incomplete: undefined }],
     );
     for (const [name, bytes] of Object.entries(originals)) {
       await host.undo(name);

@@ -1,9 +1,19 @@
 /** What shell commands do: found in Git work trees of any kind, without writing there and without running anything. */
-import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
+import { temporary } from "../support/temporary.ts";
 
 t.test("in a work tree every file that a command changes is found, with its bytes from before", async (t) => {
   const host = new ChangesHost(t);
@@ -104,12 +114,53 @@ t.test("a repository runs no program, whatever it configures", async (t) => {
   t.match(readFileSync(host.path(".git/config"), "utf8"), /trap/);
 });
 
-t.test("where nothing is known of the files, nothing is said, and the agent is not held up", async (t) => {
+t.test("outside a work tree every file of the open directories is compared", async (t) => {
+  const elsewhere = temporary(t);
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
-  await run(host, "echo a >> a.txt");
-  t.equal(host.shown.size, 0);
-  await host.edit("a.txt", "one\nb\n");
-  await run(host, "echo c >> a.txt");
-  t.match(host.change("a.txt"), { added: 2 }, "but of what the agent has changed before");
+  host.write("gone.txt", "gone\n", 0o600);
+  host.write("same.txt", "same\n");
+  host.write("long.bin", "a".repeat(9 * 1024 * 1024));
+  writeFileSync(join(elsewhere, "b.txt"), "elsewhere\n");
+  sh(host, "mkdir .git; echo 1 > .git/HEAD");
+  await run(
+    host,
+    `echo a >> a.txt; rm gone.txt; mkdir -p b/c; echo n > b/c/new.txt; ln -s a.txt link; mv long.bin moved.bin;` +
+      `echo 2 > .git/HEAD; echo more >> ${elsewhere}/b.txt`,
+  );
+  const statuses = [...host.shown.values()].map(({ path, status, fixed }) => [
+    path.slice(host.directory.length + 1),
+    status,
+    fixed !== undefined,
+  ]);
+  t.strictSame(statuses.sort(), [
+    ["a.txt", "modified", false],
+    ["b/c/new.txt", "added", false],
+    ["gone.txt", "deleted", false],
+    ["link", "added", false],
+    ["long.bin", "deleted", true],
+    ["moved.bin", "modified", true],
+  ]);
+  for (const name of [...host.shown.keys()]) await host.undo(name.slice(host.directory.length + 1));
+  t.equal(String(host.read("a.txt")), "one\n");
+  t.equal(String(host.read("gone.txt")), "gone\n");
+  t.equal(host.mode("gone.txt"), 0o600);
+  t.notOk(existsSync(host.path("b/c/new.txt")));
+  t.notOk(lstatSync(host.path("link"), { throwIfNoEntry: false }));
+  t.equal(statSync(host.path("moved.bin")).size, 9 * 1024 * 1024, "the only copy of a file is not deleted");
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(host.messages().length, 2, "only these two cannot be undone");
+});
+
+t.test("a directory with too many files is reported in one sentence", async (t) => {
+  const host = new ChangesHost(t);
+  sh(host, "mkdir many; cd many; seq 5001 | xargs touch");
+  host.write("z.txt", "one\n");
+  await run(host, "echo two >> z.txt; echo more >> many/5000");
+  await run(host, "echo three >> z.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.match(host.change("z.txt"), { added: 2 }, "files of upper directories are compared first");
+  t.strictSame(host.messages(), [
+    "Not all changes of gemini may be listed: more than 5000 files are not in a Git work tree.",
+  ]);
 });

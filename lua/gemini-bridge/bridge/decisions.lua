@@ -1,4 +1,5 @@
---- Keeps data for the next host: the user's decisions until they are delivered, and the memory of the last host.
+--- Keeps data for the next host: the user's decisions until they are delivered, the memory of the last host, and what
+--- happened without a host.
 local M = {}
 
 ---@class gemini_bridge.Decision
@@ -11,6 +12,28 @@ local undelivered = {}
 ---@type table<integer, string>
 local askers = {}
 local memory ---@type { sessions: table[], diffs: { id: integer, filePath: string }[] }?
+
+local ended_at ---@type integer? Milliseconds of |vim.uv.now()|.
+local written = {} ---@type table<string, true>
+
+--- Called when a host has ended.
+function M.host_ended()
+  ended_at = vim.uv.now()
+end
+
+--- Keeps the path of a file that the user has written while no host runs.
+---@param path string
+function M.add_written(path)
+  written[path] = true
+end
+
+--- Returns what has happened since the last host ended, and forgets it.
+---@return { duration: integer, written: string[] }? absence nil for the first host.
+function M.take_absence()
+  local paths = vim.tbl_keys(written)
+  written = {}
+  return ended_at and { duration = vim.uv.now() - ended_at, written = paths }
+end
 
 --- Keeps a decision until the host has settled it.
 ---@param event string

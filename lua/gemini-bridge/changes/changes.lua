@@ -1,5 +1,6 @@
 --- What agents changed without a review, as the host tells it, until the user keeps or undoes it.
 local channel = require("gemini-bridge.bridge.channel")
+local decisions = require("gemini-bridge.bridge.decisions")
 local deleted = require("gemini-bridge.changes.deleted")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -27,9 +28,18 @@ local M = {}
 ---@field removed integer Lines before.
 ---@field conflict boolean The user has edited it since.
 
+---@class gemini_bridge.TurnChanges
+---@field cli string
+---@field terminal? string
+---@field files integer
+---@field added integer Lines.
+---@field removed integer Lines.
+---@field incomplete? string A sentence that says why there may be more changes.
+
 --- By path, and in the order in which they came.
 local by_path = {} ---@type table<string, gemini_bridge.Change>
 local order = {} ---@type string[]
+local incomplete = {} ---@type table<string, string> By CLI.
 local group ---@type integer?
 local gone ---@type fun(name: string)?
 
@@ -87,8 +97,10 @@ function M.follow(params)
     group = group,
     callback = function(args)
       local name = vim.api.nvim_buf_get_name(args.buf)
-      if name:sub(1, 1) == "/" and vim.bo[args.buf].buftype == "" then
-        channel.notify("file_written", { path = name })
+      if name:sub(1, 1) ~= "/" or vim.bo[args.buf].buftype ~= "" then
+        return
+      elseif not channel.notify("file_written", { path = name }) then
+        decisions.add_written(name)
       end
     end,
   })
@@ -133,18 +145,30 @@ function M.show(params)
   end
 end
 
---- One line after a turn that has changed files.
----@param params { cli: string, terminal?: string, files: integer, added: integer, removed: integer }
+--- Tells the user how much a turn has changed, and why that may not be everything.
+---@param params gemini_bridge.TurnChanges
 function M.turn_ended(params)
-  notify(
-    ("%s changed %d %s (+%d -%d): see :GeminiChanges"):format(
-      params.terminal or params.cli,
-      params.files,
-      params.files == 1 and "file" or "files",
-      params.added,
-      params.removed
+  incomplete[params.cli] = params.incomplete
+  if params.files > 0 then
+    notify(
+      ("%s changed %d %s (+%d -%d): see :GeminiChanges"):format(
+        params.terminal or params.cli,
+        params.files,
+        params.files == 1 and "file" or "files",
+        params.added,
+        params.removed
+      )
     )
-  )
+  end
+  if params.incomplete then
+    notify(params.incomplete, "warn")
+  end
+end
+
+--- Sentences that say why changes may be missing, for the last turn of each CLI.
+---@return string[]
+function M.incomplete()
+  return vim.tbl_values(incomplete)
 end
 
 --- The files of loaded buffers, and the open directories.
@@ -160,10 +184,10 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- The bridge has stopped: nothing is shown any more.
+--- Hides all changes, because the bridge has stopped or a new host sends them again. The user's writes are still
+--- recorded: the command of an agent may be running, and the next host compares the files after it.
 function M.clear()
-  by_path, order = {}, {}
-  M.follow({ active = false })
+  by_path, order, incomplete = {}, {}, {}
   signs.clear()
 end
 

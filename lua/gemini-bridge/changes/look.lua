@@ -77,10 +77,10 @@ local function by_turn()
   return vim.iter(listed):flatten():totable()
 end
 
---- What |setqflist()| takes: an entry for each file.
+--- Returns a quickfix entry for each file, then one for each reason why files may be missing.
 ---@return vim.quickfix.entry[]
 function M.quickfix()
-  return vim.tbl_map(function(change)
+  local items = vim.tbl_map(function(change)
     local first, is_deleted = change.hunks[1], change.status == "deleted"
     return {
       filename = not is_deleted and change.path or nil,
@@ -91,6 +91,10 @@ function M.quickfix()
       valid = 1,
     }
   end, by_turn())
+  for _, sentence in ipairs(changes.incomplete()) do
+    items[#items + 1] = { text = sentence, valid = 0 }
+  end
+  return items
 end
 
 --- Says why the list is empty: only a CLI that sends hooks can be followed.

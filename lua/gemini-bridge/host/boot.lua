@@ -44,6 +44,7 @@ function M.make()
     },
     prompts = options.prompts,
     memory = decisions.memory(),
+    absence = decisions.take_absence(),
     decisions = decisions.list(),
   }
 end

@@ -139,6 +139,7 @@ local function on_end(ended, reason)
   end
   host = nil
   channel.set(nil)
+  require("gemini-bridge.bridge.decisions").host_ended()
   if ended.unwatch then
     ended.unwatch()
   end

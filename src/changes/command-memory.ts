@@ -1,0 +1,194 @@
+/** Stores running shell commands with the files from before them, so that the next host can finish the comparison. */
+import * as z from "zod";
+import { createPauses } from "../base/pauses.ts";
+import type { Agent } from "../contract/hooks.ts";
+import { type Sighting, unknown } from "../system/sighting.ts";
+import type { KeptFiles } from "./kept-files.ts";
+import type { Snapshot, StoredSnapshot } from "./snapshot.ts";
+
+/** Maximum number of characters for each command. More text is not stored. */
+const MAX_TEXT = 4 * 1024 * 1024;
+const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
+
+/** Characters or files that are written at once. */
+const PART_TEXT = 512 * 1024;
+const PART_FILES = 2_000;
+
+export const SavedAgent = z.object({
+  cli: z.string(),
+  session: z.string(),
+  cwd: z.string(),
+  pid: z.number().optional(),
+});
+
+export const SavedMetadata = z.object({ mode: z.number(), uid: z.number(), gid: z.number() });
+
+const SavedSighting = z.object({
+  path: z.string(),
+  kind: z.enum(["absent", "known", "unknown"]),
+  text: z.string().optional(),
+  reason: z.string().optional(),
+  metadata: SavedMetadata.optional(),
+  version: z.string(),
+  since: z.number().optional(),
+});
+type SavedSighting = z.infer<typeof SavedSighting>;
+
+const SavedStart = z.object({
+  agent: SavedAgent,
+  command: z.string(),
+  /** The open directories. */
+  directories: z.array(z.string()),
+});
+
+/** A snapshot without its files, which are stored in parts. */
+const SavedSnapshot = z.object({
+  since: z.number(),
+  gaps: z.array(z.string()),
+  outside: z.object({ directories: z.array(z.string()), except: z.array(z.string()) }),
+  tree: z
+    .object({
+      top: z.string(),
+      indexFile: z.string(),
+      idLength: z.number(),
+      indexVersion: z.string(),
+      looked: z.number(),
+      /** Base64. */
+      modes: z.string(),
+    })
+    .optional(),
+  parts: z.number(),
+});
+
+const SavedCommand = z.object({
+  commandId: z.string(),
+  start: SavedStart,
+  snapshot: SavedSnapshot.optional(),
+});
+const SavedPart = z.object({
+  commandId: z.string(),
+  /** Absent for a file that was settled after the snapshot. */
+  part: z.number().optional(),
+  files: z.array(SavedSighting),
+});
+
+export interface StartedCommand {
+  readonly agent: Agent;
+  readonly command: string;
+  readonly directories: readonly string[];
+}
+
+export interface RestoredCommand extends StartedCommand {
+  readonly id: string;
+  /** Absent if the earlier host ended before it was stored completely. */
+  readonly snapshot?: StoredSnapshot | undefined;
+  readonly files: Map<string, Sighting>;
+}
+
+export interface CommandMemory {
+  begin(id: string, start: StartedCommand): void;
+  /** Stores the snapshot of a command in the background, unless the command is forgotten meanwhile. */
+  save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
+  /** Stores what a file became that the command did not write. */
+  settled(id: string, path: string, now: Sighting): void;
+  forget(id: string): void;
+}
+
+/** @param mayKeep whether the text of a file may be stored */
+export function createCommandMemory(
+  kept: Pick<KeptFiles, "save" | "remove">,
+  mayKeep: (path: string) => boolean,
+): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
+  /** Keys of what is stored for each command, and how many characters may follow. */
+  const stored = new Map<string, { keys: Set<string>; room: number }>();
+
+  function put(id: string, key: string, value: object): void {
+    const command = stored.get(id);
+    if (!command) return;
+    command.keys.add(key);
+    kept.save(key, { commandId: id, ...value });
+  }
+
+  function convert(id: string, path: string, seen: Sighting): SavedSighting {
+    const command = stored.get(id);
+    if (seen.kind !== "known") return { path, ...seen };
+    if (!command || seen.text.length > command.room || !mayKeep(path))
+      return { path, ...seen, ...unknown(NOT_STORED, seen.version), text: undefined };
+    command.room -= seen.text.length;
+    return { path, ...seen };
+  }
+
+  return {
+    begin(id, start) {
+      stored.set(id, { keys: new Set(), room: MAX_TEXT });
+      put(id, headKey(id), { start });
+    },
+    async save(id, start, { files, tree, ...rest }) {
+      const pause = createPauses();
+      let parts = 0;
+      let part: SavedSighting[] = [];
+      let size = 0;
+      const flush = () => {
+        put(id, partKey(id, parts), { part: parts, files: part });
+        parts += 1;
+        [part, size] = [[], 0];
+      };
+      for (const [path, seen] of files) {
+        await pause();
+        if (!stored.has(id)) return;
+        const saved = convert(id, path, seen);
+        part.push(saved);
+        size += saved.text?.length ?? 0;
+        if (size >= PART_TEXT || part.length === PART_FILES) flush();
+      }
+      if (part.length > 0) flush();
+      const savedTree = tree && {
+        top: tree.top,
+        indexFile: tree.indexFile,
+        idLength: tree.idLength,
+        indexVersion: tree.index.version,
+        looked: tree.looked,
+        modes: Buffer.from(tree.modes.buffer).toString("base64"),
+      };
+      put(id, headKey(id), { start, snapshot: { ...rest, tree: savedTree, parts } });
+    },
+    settled: (id, path, now) => put(id, `${headKey(id)} ${path}`, { files: [convert(id, path, now)] }),
+    forget(id) {
+      for (const key of stored.get(id)?.keys ?? []) kept.remove(key);
+      stored.delete(id);
+    },
+    restore(values) {
+      const saved = values.flatMap((value) => SavedPart.safeParse(value).data ?? []);
+      return values
+        .flatMap((value) => SavedCommand.safeParse(value).data ?? [])
+        .map(({ commandId: id, start, snapshot }) => {
+          const own = saved.filter(({ commandId }) => commandId === id);
+          const parts = own.filter(({ part }) => part !== undefined);
+          const settled = own.filter(({ part }) => part === undefined);
+          const keys = [
+            headKey(id),
+            ...parts.map(({ part = 0 }) => partKey(id, part)),
+            ...settled.flatMap(({ files }) => files.map(({ path }) => `${headKey(id)} ${path}`)),
+          ];
+          stored.set(id, { keys: new Set(keys), room: MAX_TEXT });
+          const files = [...parts, ...settled].flatMap((part) => part.files);
+          return {
+            id,
+            ...start,
+            snapshot: snapshot?.parts === parts.length ? snapshot : undefined,
+            files: new Map(files.map((file) => [file.path, sightingOf(file)])),
+          };
+        });
+    },
+  };
+}
+
+const headKey = (id: string) => `command ${id}`;
+const partKey = (id: string, part: number) => `${headKey(id)} ${part}`;
+
+function sightingOf({ path: _, kind, text, reason = NOT_STORED, ...facts }: SavedSighting): Sighting {
+  if (kind === "absent") return { kind, ...facts };
+  return kind === "known" && text !== undefined
+    ? { kind, text, ...facts }
+    : { kind: "unknown", reason, ...facts };
+}

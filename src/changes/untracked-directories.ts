@@ -1,0 +1,62 @@
+/** Lists the files of open directories outside the Git work tree, where only the file system can be asked. */
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { createPauses } from "../base/pauses.ts";
+import { realPath } from "../system/sighting.ts";
+import { isBelow, type Scope } from "./work-tree.ts";
+
+/** Maximum number of files. A directory with more is not compared completely. */
+export const MAX_LISTED_FILES = 5_000;
+
+/** Absolute paths without links. */
+export interface Outside {
+  readonly directories: readonly string[];
+  /** Directories that are left out. */
+  readonly except: readonly string[];
+}
+
+export interface Listing {
+  /** Absolute paths of regular files and links. Files of upper directories come first. */
+  readonly paths: readonly string[];
+  readonly isComplete: boolean;
+}
+
+/** @param top the directory of the work tree, if there is one */
+export async function findOutside({ directories, except }: Scope, top: string | undefined): Promise<Outside> {
+  const [own = except, ...open] = await Promise.all([except, ...directories].map(realPath));
+  const isCovered = (directory: string, by: readonly string[]) =>
+    by.some((other) => other !== directory && isBelow(directory, other));
+  const left = [...new Set(open)].filter((directory) => top === undefined || !isBelow(directory, top));
+  return {
+    directories: left.filter((directory) => !isCovered(directory, left)),
+    except: top === undefined ? [own] : [own, top],
+  };
+}
+
+/** @param isOver stops the listing */
+export async function listFiles(
+  { directories, except }: Outside,
+  isOver: () => boolean = () => false,
+): Promise<Listing> {
+  const paths: string[] = [];
+  const pause = createPauses();
+  const queue = [...directories];
+  for (const directory of queue) {
+    await pause();
+    for (const entry of await readDirectory(directory)) {
+      if (isOver() || paths.length === MAX_LISTED_FILES) return { paths, isComplete: false };
+      const path = join(directory, entry.name);
+      if (entry.isFile() || entry.isSymbolicLink()) paths.push(path);
+      else if (entry.isDirectory() && entry.name !== ".git" && !except.includes(path)) queue.push(path);
+    }
+  }
+  return { paths, isComplete: true };
+}
+
+/** Omits names that are not UTF-8, which Node cannot express. Sorted, so that the same files are left out each time. */
+async function readDirectory(directory: string): Promise<Dirent[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);
+  const named = entries.filter(({ name }) => !name.includes("\uFFFD"));
+  return named.sort((a, b) => (a.name < b.name ? -1 : 1));
+}

@@ -1,0 +1,114 @@
+/** The host ends while an agent's shell command runs: the next host finds what the command did. */
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { startBridge } from "../support/bridge.ts";
+import { HookedAgent } from "../support/hooked-agent.ts";
+
+const FILES = { "clean.txt": "1\n2\n", "gone.txt": "gone\n", "dirty.txt": "1\n", "mine.txt": "1\n" };
+const COMMAND = { tool_name: "run_shell_command", tool_input: { command: "make" } };
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(z.object({ path: z.string(), status: z.string() })),
+);
+
+/** A Neovim in a Git work tree with uncommitted text, and an agent whose hooks are the real ones. */
+async function start(t: Test, isGit = true) {
+  const bridge = await startBridge(t, { files: FILES, args: ["mine.txt"] });
+  const { nvim } = bridge;
+  const sh = (script: string) =>
+    execFileSync("sh", ["-ec", script], {
+      cwd: nvim.dirs.workspace,
+      env: { ...process.env, HOME: nvim.dirs.home, GIT_CONFIG_NOSYSTEM: "1" },
+    });
+  if (isGit) {
+    await delay(50); // files written together with the index may have been written after it
+    sh("git init -q; git add -A; git -c user.name=x -c user.email=x commit -qm first");
+  }
+  writeFileSync(nvim.path("dirty.txt"), "1\nuncommitted\n");
+  writeFileSync(nvim.path("untracked.txt"), "untracked\n");
+  const agent = new HookedAgent(bridge);
+  await agent.script("BeforeAgent", { prompt: "make it" });
+  await agent.script("BeforeTool", COMMAND);
+  const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
+  const stored = () =>
+    readdirSync(state, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".json"))
+      .map((name) => readFileSync(join(state, name), "utf8"))
+      .join("\n");
+  await nvim.waitFor(() => /"command":"make".*"parts":1/.test(stored()), "the snapshot to be stored");
+  const changes = async () =>
+    Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"))
+      .map(({ path, status }) => `${basename(path)} ${status}`)
+      .sort();
+  return { bridge, nvim, agent, sh, changes, stored };
+}
+type Started = Awaited<ReturnType<typeof start>>;
+
+const WORK = "echo 3 >> clean.txt; rm gone.txt; echo 2 >> dirty.txt; rm untracked.txt; echo 1 > new.txt";
+const DONE = [
+  "clean.txt modified",
+  "dirty.txt modified",
+  "gone.txt deleted",
+  "new.txt added",
+  "untracked.txt deleted",
+];
+
+async function isListedAndUndone(t: Test, { nvim, changes, stored }: Started): Promise<void> {
+  await nvim.waitFor(async () => (await changes()).length >= DONE.length, "the changes").catch(() => {});
+  t.strictSame(await changes(), DONE);
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone").catch(() => {});
+  const read = (name: string) => readFileSync(nvim.path(name), "utf8");
+  for (const name of ["clean.txt", "gone.txt"] as const) t.equal(read(name), FILES[name], name);
+  t.equal(read("dirty.txt"), "1\nuncommitted\n");
+  t.equal(read("untracked.txt"), "untracked\n");
+  t.notOk(existsSync(nvim.path("new.txt")));
+  t.notMatch(await nvim.messages(), /Not all changes/);
+  await nvim.waitFor(() => !/"command":"make"/.test(stored()), "the snapshot to be removed");
+}
+
+t.test("a restart during a command: what the command did is listed and undone", async (t) => {
+  const started = await start(t);
+  const { bridge, nvim, agent, sh } = started;
+  const host = await bridge.host();
+  await nvim.command("GeminiRestart");
+  sh(WORK);
+  await bridge.nextHost(host);
+  await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
+  await isListedAndUndone(t, started);
+});
+
+for (const isGit of [true, false])
+  t.test(
+    `a host that is killed during a command ${isGit ? "in" : "outside"} a work tree: the user's writes are not the agent's`,
+    async (t) => {
+      const started = await start(t, isGit);
+      const { bridge, nvim, agent, sh } = started;
+      const host = await bridge.crash("call setline(1, 'mine') | silent write");
+      sh(WORK);
+      await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // perhaps unheard
+      await bridge.nextHost(host);
+      await agent.script("AfterAgent");
+      await isListedAndUndone(t, started);
+      t.equal(readFileSync(nvim.path("mine.txt"), "utf8"), "mine\n");
+    },
+  );
+
+t.test("without a stored snapshot one sentence says that the list is incomplete", async (t) => {
+  const { bridge, nvim, agent, sh, changes } = await start(t);
+  const host = await bridge.crash("call delete(stdpath('state') .. '/gemini-bridge/changes', 'rf')");
+  sh(WORK);
+  await bridge.nextHost(host);
+  await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } });
+  await agent.script("AfterAgent");
+  const sentence =
+    /Not all changes of gemini may be listed: the bridge was not running when a command began\./;
+  await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
+  t.strictSame(await changes(), []);
+  await nvim.command("GeminiChanges");
+  t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);
+});

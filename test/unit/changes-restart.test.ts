@@ -1,0 +1,88 @@
+/** What a host that follows another one knows of a running command. */
+import { setTimeout as delay } from "node:timers/promises";
+import t, { type Test } from "tap";
+import type { Boot } from "../../src/contract/neovim.ts";
+import { ChangesHost } from "../support/changes.ts";
+import { SETUP, sh } from "../support/shell.ts";
+import { waitFor } from "../support/wait.ts";
+
+const TOOL = { kind: "shell", name: "run_shell_command", command: "make" } as const;
+
+/** A host in a repository, in which a command has begun. */
+async function start(t: Test): Promise<ChangesHost> {
+  const host = new ChangesHost(t, undefined, ["*.key"]);
+  for (const name of ["clean.txt", "other.txt"]) host.write(name, "one\n");
+  await delay(50); // files written together with the index may have been written after it
+  sh(host, SETUP);
+  host.write("dirty.txt", "mine\n");
+  host.write("secret.key", "a secret\n");
+  await host.tell({ kind: "tool_starting", tool: TOOL });
+  await waitFor(() => host.kept().some((text) => /"parts":1/.test(text)), "the snapshot to be stored");
+  return host;
+}
+
+async function restart(t: Test, host: ChangesHost, absence?: Boot["absence"]): Promise<ChangesHost> {
+  await host.changes.close();
+  return new ChangesHost(t, host.directory, ["*.key"], absence);
+}
+
+async function end(host: ChangesHost): Promise<void> {
+  await host.tell({ kind: "tool_ended", tool: TOOL, failed: false });
+  await host.tell({ kind: "turn_ended" });
+}
+
+t.test("files that the user saved before and during a restart are the user's", async (t) => {
+  const first = await start(t);
+  await first.save("clean.txt", "one\nmine\n");
+  first.write("other.txt", "one\nmine\n");
+  const next = await restart(t, first, { duration: 200, written: [first.path("other.txt")] });
+  await next.tell({ kind: "permission_asked", tool: TOOL }); // handled when all is restored
+  next.write("clean.txt", "one\nmine\ntheirs\n");
+  next.write("dirty.txt", "mine\ntheirs\n");
+  await end(next);
+  t.strictSame([...next.shown.keys()].sort(), [next.path("clean.txt"), next.path("dirty.txt")]);
+  t.match(next.change("clean.txt"), { added: 1, removed: 0, fixed: undefined });
+  await next.undo("clean.txt");
+  t.equal(String(next.read("clean.txt")), "one\nmine\n");
+});
+
+t.test("a file that is not shared is listed, and its text is not stored", async (t) => {
+  const first = await start(t);
+  t.notMatch(first.kept().join(), /a secret/);
+  const next = await restart(t, first);
+  next.write("secret.key", "another secret\n");
+  await end(next);
+  t.match(next.change("secret.key"), { status: "modified", fixed: /earlier bytes were not stored/ });
+  await next.undo("secret.key");
+  t.equal(String(next.read("secret.key")), "another secret\n");
+});
+
+t.test("if the command has changed Git's index, one sentence says that the list is incomplete", async (t) => {
+  const first = await start(t);
+  const next = await restart(t, first);
+  next.write("clean.txt", "theirs\n");
+  next.write("dirty.txt", "theirs\n");
+  sh(next, "git add -A");
+  await end(next);
+  t.strictSame([...next.shown.keys()], [next.path("dirty.txt")]);
+  t.strictSame(next.messages(), [
+    "Not all changes of gemini may be listed: the bridge was restarted while a command changed Git's index.",
+  ]);
+});
+
+t.test("after a long stop of the bridge nothing is attributed to the command", async (t) => {
+  const first = await start(t);
+  const next = await restart(t, first, { duration: 60_000, written: [] });
+  next.write("clean.txt", "one\nperhaps mine\n");
+  await end(next);
+  t.equal(next.shown.size, 0);
+  t.match(next.messages(), [/^Not all changes of gemini may be listed: the bridge was restarted before/]);
+});
+
+t.test("a command that was cancelled is reported as ended twice, and is not a gap", async (t) => {
+  const host = await start(t);
+  await host.tell({ kind: "turn_ended" });
+  await end(host);
+  t.strictSame(host.messages(), []);
+  await t.resolves(waitFor(() => host.kept().length === 0, "the snapshot to be removed"));
+});
