@@ -65,7 +65,7 @@ function newestNode(): string {
 
 t.setTimeout(180_000);
 
-t.test("clients of other CLIs", async (t) => {
+t.test("other CLIs connect", async (t) => {
   const nvim = await startCompat(t, {
     files: { "../home/.qwen/keep": "", "../home/.ola/keep": "" },
     init: `require('gemini-bridge').setup({ clis = { ${OLA} } })`,
@@ -83,7 +83,7 @@ t.test("clients of other CLIs", async (t) => {
     rows.push(`| ${what} | yes | yes | yes | yes | yes |`);
   }
 
-  await t.test("Qwen Code", async (t) => {
+  await t.test("Qwen Code connects and accepts a proposal", async (t) => {
     const client = qwenClient();
     const code: ClientCode = { name: "qwen", modules: [client, client] };
     await play(t, `Qwen Code ${versionOf(qwen)}`, code);
@@ -92,7 +92,7 @@ t.test("clients of other CLIs", async (t) => {
   });
 
   if (llxprt) {
-    await t.test("LLxprt Code", async (t) => {
+    await t.test("LLxprt Code connects and accepts a proposal", async (t) => {
       const { modules } = await llxprtClient(t, llxprt);
       const version = versionOf(join(llxprt, "packages/ide-integration"));
       const code: ClientCode = { name: "llxprt", modules, node: newestNode() };

@@ -30,7 +30,7 @@ function writes(path: string, content: string, sentence: string): Turn[] {
   ];
 }
 
-t.test("a session of Gemini CLI in Neovim", async (t) => {
+t.test("Gemini CLI in a terminal is told the context and shows proposals", async (t) => {
   const nvim = await startNvim(t, { files: { "greet.js": ORIGINAL, "notes.md": "# Notes\n" } });
   const model = await startModel(t);
   const path = nvim.path("greet.js");

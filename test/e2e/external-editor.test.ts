@@ -45,7 +45,7 @@ t.test("the CLI's external editor is this Neovim", async (t) => {
   await nvim.input("hello there");
   await cli.waitForScreen(/> hello there/);
 
-  await t.test("in a window above the terminal, with the focus", async (t) => {
+  await t.test("the text opens in a window above the terminal, with the focus", async (t) => {
     await nvim.input(EDIT);
     await nvim.waitFor(isEditing, "the text", 20_000);
     const [file, text, terminal] = await windows(nvim);

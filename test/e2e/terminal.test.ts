@@ -12,7 +12,7 @@ const start = (t: Test) =>
     },
   });
 
-t.test("the real CLI in the terminal of :Gemini", async (t) => {
+t.test(":Gemini runs the real CLI, which connects", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");

@@ -139,7 +139,7 @@ t.test("turns of a connected CLI", async (t) => {
   });
 });
 
-t.test(":GeminiGate", async (t) => {
+t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
   const bridge = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
   const { nvim } = bridge;

@@ -91,7 +91,7 @@ t.test("a buffer that becomes another file's", async (t) => {
   t.same(["a.txt", "b.txt"].map(read), ["1\n", "1\n2\n"]);
 });
 
-t.test("two agents at one file, and a third hand", async (t) => {
+t.test("two agents and the user change one file", async (t) => {
   const { nvim, agent, other, read, lists, says } = await start(t, { files: { "a.txt": "1\n2\n3\n" } });
   await agent.prompt("one");
   await agent.starts("a.txt");
@@ -131,7 +131,7 @@ t.test("a file that the user has edited, and a command takes away", async (t) =>
   await lists(t);
 });
 
-t.test("a folder in its place, outside of the workspace, not shared, with another mode", async (t) => {
+t.test("a folder, an outside file, an excluded file and another mode are handled", async (t) => {
   const { nvim, agent, read, lists, says } = await start(t, {
     files: {
       "a.txt": "1\n",
@@ -186,7 +186,7 @@ t.test("what is typed wrong, and what is not there", async (t) => {
   t.ok(existsSync(nvim.path("a.txt")));
 });
 
-t.test("a hundred files", async (t) => {
+t.test("a hundred files are listed and undone", async (t) => {
   const { nvim, agent, lists, changes } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
   await agent.prompt("many");
   await agent.run("for i in $(seq 100); do echo $i > $i.txt; done");

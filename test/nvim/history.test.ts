@@ -96,7 +96,7 @@ t.test("an accepted proposal is in the history, opens as a diff and is taken bac
   t.notMatch(await nvim.messages(), /E\d+:|conflict|got in the way/);
 });
 
-t.test("as a value, by turn, also after a crash of the host", async (t) => {
+t.test("history() groups entries by turn, also after a crash of the host", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "1\n" } });
   const { nvim } = bridge;
   const agent = new HookedAgent(bridge);

@@ -31,7 +31,7 @@ const screens = [
 ];
 
 for (const { columns, set } of screens) {
-  t.test(`${columns} columns, ${set}`, async (t) => {
+  t.test(`the winbar fits into ${columns} columns with ${set}`, async (t) => {
     const nvim = await startNvim(t, {
       tui: { columns, lines: 24 },
       files: { [`${LONG}/a.txt`]: "a\n", [`${LONG}/b.txt`]: "b\n" },

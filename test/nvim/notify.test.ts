@@ -42,7 +42,7 @@ async function say(
 }
 
 for (const columns of [50, 64, 80]) {
-  t.test(`any notices at ${columns} columns`, async (t) => {
+  t.test(`any notices fit into ${columns} columns`, async (t) => {
     const nvim = await startNvim(t, { tui: { columns, lines: 14 } });
     const character = fc.constantFrom(..."abc /.:'\"\\|%漢字é…", "e\u0301", "👍", "\t");
     const text = fc

@@ -77,7 +77,7 @@ t.test("next and previous hunk, with a count", async (t) => {
   }
 });
 
-t.test("other keys, none, and <Plug> maps", async (t) => {
+t.test("keys can be changed, disabled and mapped by <Plug>", async (t) => {
   const { nvim } = await start(t, `keys = { drop = 'gX', keep = false }`);
   await nvim.lua(
     `vim.keymap.set('n', 'gK', '<Plug>(gemini-keep)') vim.keymap.set('n', 'gN', '<Plug>(gemini-next)')`,

@@ -35,7 +35,7 @@ const ACCEPTS = [
   ":W<CR>",
 ];
 for (const edited of [false, true]) {
-  t.test(`accepting ${edited ? "an edited" : "an untouched"} proposal`, async (t) => {
+  t.test(`accepting ${edited ? "an edited" : "an untouched"} proposal sends its text`, async (t) => {
     const reviewer = await prepare(t, MAPS);
     const before = await reviewer.layout();
     for (const keys of ACCEPTS) {
@@ -105,7 +105,7 @@ t.test("a split of the proposal keeps the review open until the last window goes
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
 });
 
-t.test("as the only window of Neovim", async (t) => {
+t.test("a proposal in the only window of Neovim is decided", async (t) => {
   for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>"]) {
     t.test(`${keys} rejects and Neovim goes on`, async (t) => {
       const { reviewer, id } = await start(t);
@@ -131,7 +131,7 @@ t.test("as the only window of Neovim", async (t) => {
   }
 });
 
-t.test("write_accepts = false", async (t) => {
+t.test("write_accepts = false makes :w refuse", async (t) => {
   const off = `require('gemini-bridge').setup({ diff = { write_accepts = false } })`;
   for (const edited of [false, true]) {
     for (const keys of [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":update<CR>"]) {
@@ -151,7 +151,7 @@ t.test("write_accepts = false", async (t) => {
 t.test("quitting Neovim is not blocked and decides nothing", async (t) => {
   for (const keys of [":qall<CR>", ":qa!<CR>", ":wqall<CR>", ":xall<CR>", ":confirm qall<CR>"]) {
     for (const edited of [false, true]) {
-      t.test(`${keys}${edited ? " after an edit" : ""}`, async (t) => {
+      t.test(`${keys} decides${edited ? " after an edit" : ""}`, async (t) => {
         const { reviewer } = await start(t, "", edited);
         reviewer.nvim.nvim.notify("nvim_input", [keys]);
         t.same(await reviewer.nvim.exited, { code: 0, signal: null });

@@ -24,7 +24,7 @@ end, vim.tbl_filter(function(win)
   return vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff ~= nil
 end, vim.api.nvim_list_wins()))`;
 
-t.test("one pair of windows at a time, the others in turn, none lost", async (t) => {
+t.test("reviews are shown one at a time, and none is lost", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const before = await reviewer.layout();
   const ids: number[] = [];
@@ -92,7 +92,7 @@ t.test("layout tab shows each in a tab page, and nothing waits", async (t) => {
   t.same(await reviewer.layout(), before);
 });
 
-t.test("several: the one in the current window, else the user chooses", async (t) => {
+t.test("with several reviews, the current window decides, else the user chooses", async (t) => {
   const { reviewer, nvim, path } = await start(t, SELECT);
   const a = await reviewer.open(path("a.txt"), "new a\n", "one");
   const b = await reviewer.open(path("b.txt"), "new b\n", "two");

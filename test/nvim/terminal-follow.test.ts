@@ -141,7 +141,7 @@ t.test("whoever scrolled back and left stays there, and follows again from the b
   await chatter.follows(t, "the wheel back to the bottom");
 });
 
-t.test("in all windows and tab pages, of any size", async (t) => {
+t.test("all windows in all tab pages follow the output", async (t) => {
   const chatter = await start(t);
   const { nvim } = chatter;
   await nvim.input("<C-\\><C-n>");
@@ -167,7 +167,7 @@ t.test("in all windows and tab pages, of any size", async (t) => {
   }
 });
 
-t.test("hidden and shown again", async (t) => {
+t.test("a terminal that was hidden follows its output when it is shown again", async (t) => {
   const chatter = await start(t);
   const { nvim } = chatter;
   for (const focus of [false, true]) {

@@ -23,7 +23,7 @@ for (const [options, expected] of places) {
   });
 }
 
-t.test("position = 'tab'", async (t) => {
+t.test("position = 'tab' opens a tab page", async (t) => {
   const nvim = await startWithAgent(t, "position = 'tab'");
   await nvim.command("edit a.txt");
   await nvim.command("Gemini");

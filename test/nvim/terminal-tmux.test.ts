@@ -73,7 +73,7 @@ const places: [options: string, expected: Partial<Pane>][] = [
   ["position = 'tab'", { left: 0, width: 120, height: 40, window: "@1" }],
 ];
 for (const [terminal, expected] of places) {
-  t.test(`${terminal}`, async (t) => {
+  t.test(`${terminal} places the pane`, async (t) => {
     const { nvim, tmux } = await startInTmux(t, { terminal });
     await nvim.lua("require('gemini-bridge').terminal({ focus = false })");
     t.match(await opened(nvim, tmux), { ...expected, active: false });

@@ -108,7 +108,7 @@ t.test("a terminal that was scrolled back stays where it was", async (t) => {
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode at the end of the output");
 });
 
-t.test("several terminals", async (t) => {
+t.test("several terminals are told apart by name", async (t) => {
   const nvim = await startWithAgent(t);
   const names =
     "return vim.tbl_map(function(terminal) return terminal.name end, require('gemini-bridge.terminal.terminals').list())";
@@ -135,7 +135,7 @@ t.test("several terminals", async (t) => {
   t.same(await nvim.lua("return vim.fn.getcompletion('Gemini name=r', 'cmdline')"), ["name=review"]);
 });
 
-t.test("from Insert mode and back, and from Visual mode", async (t) => {
+t.test(":Gemini leaves Insert and Visual mode", async (t) => {
   const nvim = await startWithAgent(t, "", {
     files: { "a.txt": "one two three\n" },
   });

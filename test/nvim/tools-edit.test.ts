@@ -11,7 +11,7 @@ const FILES = {
   "other.js": "greet('Bob');\n",
 };
 
-t.test("tools that edit", async (t) => {
+t.test("tools edit files in the editor", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.js", "greet.js"],
@@ -34,7 +34,7 @@ t.test("tools that edit", async (t) => {
   };
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
-  await t.test("rename over several files, each with one undo, listed and undone", async (t) => {
+  await t.test("rename changes several files, each with one undo, and is listed", async (t) => {
     t.match(
       await text("rename", rename),
       /^3 files changed and written\.\n(greet|main|other)\.js: 1 edit\n.*: 1 edit\n.*: 1 edit$/,
@@ -71,7 +71,7 @@ t.test("tools that edit", async (t) => {
     for (const name of ["gone.js", "gone.key", ".geminiignore"]) rmSync(nvim.path(name));
   });
 
-  await t.test("format", async (t) => {
+  await t.test("format changes the text of the buffer", async (t) => {
     t.match(await text("format", { path: "greet.js" }), "1 file changed and written.\ngreet.js: 1 edit");
     t.equal(onDisk("greet.js"), FILES["greet.js"].replace("   \n", "\n"));
     t.equal(await text("format", { path: "greet.js" }), "There is nothing to change.");
@@ -88,7 +88,7 @@ t.test("tools that edit", async (t) => {
     for (const name of ["one.js", "two.js"]) rmSync(nvim.path(name));
   });
 
-  await t.test("code actions", async (t) => {
+  await t.test("code actions are offered and applied", async (t) => {
     await text("diagnostics", { path: "main.js", settle: true });
     const listed = await text("code_actions", { path: "main.js", line: 2 });
     t.match(listed, /^1 code action\n\d+: Make it good \[quickfix\]$/);

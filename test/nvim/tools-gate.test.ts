@@ -13,7 +13,7 @@ const FILES = {
 const ALL = ["greet.js", "main.js", "other.js"] as const;
 const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
-t.test("the gate", async (t) => {
+t.test("with the gate on, edits of tools are reviewed", async (t) => {
   const { "old.js": old, ...files } = FILES;
   const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer() });
   const { nvim } = bridge;

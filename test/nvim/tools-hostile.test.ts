@@ -28,7 +28,7 @@ t.test("a language server that does not answer", async (t) => {
   for (const text of await Promise.all(calls)) t.match(text, "did not answer");
 });
 
-t.test("a language server that crashes", async (t) => {
+t.test("a crashing language server is an error for the model only", async (t) => {
   const { client } = await start(t, "crashing", "offered = { 'hover' }");
   t.same(
     (await client.mcp.listTools()).tools.map(({ name }) => name),
@@ -50,7 +50,7 @@ t.test("a language server that lies", async (t) => {
   t.notMatch(await client.text("workspace_symbols", { query: "a" }), /passwd|secret/);
 });
 
-t.test("arguments of any kind", async (t) => {
+t.test("arguments of any kind get an answer", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const { tools } = await client.mcp.listTools();
   const names = tools.map(({ name }) => name);
@@ -157,7 +157,7 @@ t.test("an editor that does not answer", async (t) => {
   t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
 });
 
-t.test("ten thousand of everything", async (t) => {
+t.test("ten thousand entries of each kind are cut", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 3");
   await bridge.nvim.lua(`
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(1e6), "greet()" })

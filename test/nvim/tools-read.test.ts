@@ -88,7 +88,7 @@ t.test("tools that read", async (t) => {
     t.match(await text("diagnostics", { path: "main.js", settle: true }), /^no diagnostics/);
   });
 
-  await t.test("a file without a language server", async (t) => {
+  await t.test("a file without a language server gets a clear answer", async (t) => {
     t.match(
       await text("diagnostics", { path: "notes.md" }),
       /No language server for notes\.md\.\nno diagnostics/,
@@ -135,7 +135,7 @@ t.test("tools that read", async (t) => {
     }
   });
 
-  await t.test("unsaved text, and the selection", async (t) => {
+  await t.test("tools read unsaved text and the selection", async (t) => {
     await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 1", "the buffer to be as on disk");
     await nvim.input(":edit main.js<CR>ggOunsaved<Esc>0wviw");
     const { content } = await client.call("read_buffer", { path: nvim.path("main.js"), from: 1, to: 1 });

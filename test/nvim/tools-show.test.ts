@@ -57,7 +57,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.input("<Esc>:silent undo<CR>");
   });
 
-  await t.test("quickfix", async (t) => {
+  await t.test("quickfix fills the list", async (t) => {
     const items = [
       { path: "main.js", line: 2, text: "look\nhere" },
       { path: ".env", line: 1, text: "no" },
@@ -73,7 +73,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     t.match(await refusal("quickfix", { title: "x", items: items.slice(1) }), "is kept back");
   });
 
-  await t.test("resources", async (t) => {
+  await t.test("resources are listed and read", async (t) => {
     const read = async (uri: string) => {
       const [content] = (await mcp.readResource({ uri })).contents;
       return content && "text" in content ? content.text : undefined;
@@ -91,7 +91,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await t.rejects(mcp.readResource({ uri: "nvim://buffer/%" }), /There is no such file/);
   });
 
-  await t.test("notifications", async (t) => {
+  await t.test("notifications tell of changed resources", async (t) => {
     const updated: string[] = [];
     let listed = 0;
     mcp.setNotificationHandler(
@@ -120,7 +120,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.waitFor(`${follows} == 0`, "the selection to be left alone");
   });
 
-  await t.test("prompts", async (t) => {
+  await t.test("prompts are listed and filled in", async (t) => {
     const { prompts } = await mcp.listPrompts();
     t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "quote", "review", "test"]);
     const say = async (name: string, args: Record<string, string> = {}) => {

@@ -32,7 +32,7 @@ async function startProgram(t: Scope, cwd: string, tmp: string, env = {}): Promi
   return editorClient(mcp);
 }
 
-t.test("the program for any MCP client", async (t) => {
+t.test("the program serves any MCP client", async (t) => {
   const bridge = await startBridge(t, { files: { "a.md": "# A\n", "sub/b.md": "# B\n" }, args: ["a.md"] });
   const { nvim } = bridge;
   const client = await startProgram(t, nvim.path("sub"), nvim.dirs.tmp);

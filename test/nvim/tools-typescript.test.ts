@@ -15,7 +15,7 @@ const FILES = {
 };
 const main = FILES["main.ts"];
 
-t.test("typescript-language-server", async (t) => {
+t.test("typescript-language-server answers the tools", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.ts"],
@@ -66,7 +66,7 @@ t.test("typescript-language-server", async (t) => {
     t.match(await text("workspace_symbols", { query: "Polite" }), /other\.ts:3:\d+ class Polite/);
   });
 
-  await t.test("rename over several files, each with one undo", async (t) => {
+  await t.test("rename changes several files, each with one undo", async (t) => {
     const said = await text("rename", { ...place, new_name: "welcome" });
     t.match(said, /^3 files changed and written\./);
     t.match(onDisk("greet.ts"), "export function welcome(");
@@ -80,7 +80,7 @@ t.test("typescript-language-server", async (t) => {
     }
   });
 
-  await t.test("format, and a quick fix", async (t) => {
+  await t.test("format and a quick fix are applied", async (t) => {
     writeFileSync(nvim.path("main.ts"), 'const  x=greet( "Ada" )\nexport  { x }\n');
     t.match(await text("format", { path: "main.ts" }), "1 file changed and written.");
     t.equal(onDisk("main.ts"), 'const x = greet("Ada")\nexport { x }\n');

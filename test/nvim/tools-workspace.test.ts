@@ -104,7 +104,7 @@ t.test("a server that lies", async (t) => {
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 
-t.test("a server with a hundred thousand", async (t) => {
+t.test("a hundred thousand diagnostics of a workspace are cut", async (t) => {
   const { client, nvim } = await start(t, "many", "max_items = 3, timeout = 30000");
   const text = await client.text("diagnostics");
   const [heading, ...lines] = text.split("\n");

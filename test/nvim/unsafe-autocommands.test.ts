@@ -67,7 +67,7 @@ for (const events of EVENTS) {
   }
 }
 
-t.test("a failing autocommand under :w and :q", async (t) => {
+t.test("a failing autocommand under :w and :q keeps the decision", async (t) => {
   const { reviewer } = await start(t, failing(["WinClosed", "BufHidden", "BufUnload", "BufEnter"]));
   for (const keys of [":w<CR>", ":q<CR>", "ZZ", ":bdelete<CR>"]) {
     const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);

@@ -107,7 +107,7 @@ t.test("text lock in Terminal mode, which has no SafeState", async (t) => {
   t.equal((await reviewer.nvim.nvim.mode).mode, "t");
 });
 
-t.test(":GeminiAccept from a mapping under text lock and from the command-line window", async (t) => {
+t.test(":GeminiAccept works under text lock and in the command-line window", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: FILES,
     args: ["b.txt"],

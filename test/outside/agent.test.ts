@@ -63,7 +63,7 @@ const write = (nvim: Nvim, content: string) => [
 const shown = (nvim: Nvim, cli: Cli) =>
   nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
 
-t.test("YOLO", async (t) => {
+t.test("hooks follow the CLI in YOLO mode", async (t) => {
   const { nvim, model, cli } = await start(t, "--yolo");
   const onDisk = () => readFileSync(nvim.path("a.txt"), "utf8");
 
@@ -171,7 +171,7 @@ t.test("YOLO", async (t) => {
   });
 });
 
-t.test("Esc in the terminal of :Gemini", async (t) => {
+t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n" }, init: EVENTS });
   linkExtension(nvim.dirs.home);
   await nvim.command("Gemini");

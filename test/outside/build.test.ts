@@ -34,7 +34,7 @@ function buildError(nvim: Nvim, copy: string): Promise<unknown> {
 }
 
 t.test("build.lua says what is missing and what to do", async (t) => {
-  await t.test("no Node", async (t) => {
+  await t.test("a build without Node is refused with advice", async (t) => {
     const { nvim, copy } = await startBeside(t, {});
     t.equal(
       await buildError(nvim, copy),
@@ -58,7 +58,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     );
   });
 
-  await t.test("no npm", async (t) => {
+  await t.test("a build without npm is refused with advice", async (t) => {
     const { nvim, copy } = await startBeside(t, { node: { link: process.execPath } });
     t.match(await buildError(nvim, copy), /^gemini-bridge: npm is not on PATH/);
   });
@@ -71,7 +71,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     t.match(error, /npm error/, "with npm's own words");
   });
 
-  await t.test("no connection", async (t) => {
+  await t.test("a build without a connection reports the failure", async (t) => {
     const { nvim, copy } = await startBeside(t, undefined, { npm_config_registry: "http://127.0.0.1:9/" });
     const error = String(await buildError(nvim, copy));
     t.match(error, /npm cannot reach its registry: check the network/);

@@ -34,7 +34,7 @@ const writing = (path: string, content: string) => [
   [{ text: "It is written." }],
 ];
 
-t.test("one that asks", async (t) => {
+t.test("a CLI that asks is connected and opens diffs", async (t) => {
   const nvim = await start(t);
   const model = await startModel(t);
   const { cli, pid } = await connect(t, nvim, { model });
@@ -74,7 +74,7 @@ t.test("one that asks", async (t) => {
   t.notMatch(then, /asks before it writes/);
 });
 
-t.test("one that does not ask", async (t) => {
+t.test("a CLI that does not ask gets the reason", async (t) => {
   const nvim = await start(t);
   const model = await startModel(t);
   const { cli, pid } = await connect(t, nvim, { args: "--yolo", model });

@@ -14,14 +14,14 @@ async function startBridge(nvim: Nvim): Promise<void> {
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
 }
 
-t.test("without the Node part", async (t) => {
+t.test("the doctor reports a missing Node part", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   const nvim = await startNvim(t, { init: useCopy(copy) });
   t.match((await examine(nvim))["Installation"], /ERROR The Node part is not built yet -> :GeminiBuild/);
   t.same(await nvim.lua("return vim.fn.getcompletion('GeminiDoctor ', 'cmdline')"), []);
 });
 
-t.test("without Node", async (t) => {
+t.test("the doctor reports a missing Node", async (t) => {
   const cases: [string, RegExp][] = [
     ["no-such-node", /ERROR no-such-node is not on PATH; .* -> install Node 20/],
     ["old", /ERROR \S+\/old is Node 18\.19\.0; version 20 or later is needed -> install Node 20/],
@@ -57,7 +57,7 @@ function buildable(t: Test): { copy: string; build: () => void } {
   return { copy, build };
 }
 
-t.test("an update under a running bridge", async (t) => {
+t.test("the doctor reports an update under a running bridge", async (t) => {
   const { copy, build } = buildable(t);
   const nvim = await startNvim(t, { init: useCopy(copy) });
   await startBridge(nvim);
@@ -98,7 +98,7 @@ t.test('host = "shared"', async (t) => {
   const shared = "require('gemini-bridge').setup({ host = 'shared' })\n";
   const host = `vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}\n`;
 
-  await t.test("without its npm package", async (t) => {
+  await t.test("the shared host without its npm package is reported", async (t) => {
     const nvim = await startNvim(t, { init: shared });
     t.match(
       (await examine(nvim))["Installation"],
@@ -115,7 +115,7 @@ t.test('host = "shared"', async (t) => {
     t.match((await examine(nowhere))["Installation"], /ERROR .* there is no \/no\/host\.js/);
   });
 
-  await t.test("from one step to the next", async (t) => {
+  await t.test("the steps to the shared host are named one by one", async (t) => {
     const nvim = await startNvim(t, { init: host + shared });
     const says = async () => (await examine(nvim))["Installation"];
     t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);

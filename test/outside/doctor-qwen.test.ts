@@ -22,7 +22,7 @@ async function start(t: Test, settings: object) {
   return { nvim, report };
 }
 
-t.test("one that :Gemini would start", async (t) => {
+t.test("a Qwen Code that :Gemini would start is examined", async (t) => {
   const { nvim, report } = await start(t, { tools: { approvalMode: "yolo" } });
   const said = await report();
   t.match(said, /Qwen Code started by :Gemini cli=qwen/);
@@ -40,7 +40,7 @@ t.test("one that :Gemini would start", async (t) => {
   }
 });
 
-t.test("one that the user started", async (t) => {
+t.test("a Qwen Code that the user started is examined", async (t) => {
   const { nvim, report } = await start(t, { ide: { enabled: true }, tools: { approvalMode: "auto-edit" } });
   const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'qwen' }))";
   const pid = z.int().parse(await nvim.lua(run));

@@ -19,11 +19,11 @@ async function startLookalike(t: Test, nvim: Nvim): Promise<number | undefined> 
   return program.pid;
 }
 
-t.test("the doctor in a shell", async (t) => {
+t.test("the doctor runs in a shell", async (t) => {
   const nvim = await startNvim(t, { files: { "a.txt": "" }, env: { REMOTE_CONTAINERS: "true" } });
   writeFiles(nvim.dirs.home, { ".gemini/settings.json": '{ "ide": { "enabled": true } }' });
 
-  await t.test("no editor", async (t) => {
+  await t.test("without an editor, the doctor says how to start one", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 1);
     t.match(sections["Editors"], `No editor announces itself in ${nvim.dirs.tmp} -> :GeminiStart`);
@@ -35,7 +35,7 @@ t.test("the doctor in a shell", async (t) => {
   const [own] = readDiscovery(nvim.dirs.tmp);
   const editor = `Neovim, process ${own?.pid}, port ${own?.port}`;
 
-  await t.test("a Neovim", async (t) => {
+  await t.test("the doctor in a shell finds a Neovim", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 0, "no error");
     t.match(sections["Installation"], `Node ${process.versions.node}`);

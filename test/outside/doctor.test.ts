@@ -21,7 +21,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
       '{ // by hand\n "ide": { "enabled": true /* "enabled": false */ }, "url": "http://x" }',
   });
 
-  await t.test("a stopped bridge", async (t) => {
+  await t.test("a stopped bridge is reported", async (t) => {
     const { Bridge } = await examine(nvim);
     t.match(Bridge, /WARNING The bridge is stopped -> :GeminiStart/);
   });
@@ -58,7 +58,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(printed?.["EMPTY"], "");
   });
 
-  await t.test("shells upon shells", async (t) => {
+  await t.test("a CLI below several shells is found", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",
     });
@@ -113,7 +113,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.match(running, new RegExp(`process ${cli}: .*gemini\\.js \\d+, not connected to this Neovim`));
   });
 
-  await t.test("a container", async (t) => {
+  await t.test("in a container, the CLI needs a variable", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u REMOTE_CONTAINERS" });
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
     const told = /ERROR in a container it dials host\.docker\.internal .* -> start it by :Gemini/.test(

@@ -46,7 +46,7 @@ async function start(t: Parameters<typeof startBridge>[0]) {
   return { nvim, model, says, ask };
 }
 
-t.test(":GeminiExtension", async (t) => {
+t.test(":GeminiExtension installs and removes the extension", async (t) => {
   const { nvim, model, says, ask } = await start(t);
   const record = join(nvim.dirs.home, ".gemini/extensions/gemini-bridge/.gemini-extension-install.json");
   const installation = async () => (await examine(nvim))["Installation"];
@@ -68,14 +68,14 @@ t.test(":GeminiExtension", async (t) => {
     t.match(sent, "Neovim is the editor that the user works in.", "the server's instructions");
   });
 
-  await t.test("a resource in its prompt", async (t) => {
+  await t.test("a resource can be part of a prompt", async (t) => {
     await nvim.command("call setqflist([{'filename': 'notes.md', 'lnum': 1, 'text': 'look here'}])");
     model.say([{ text: "It is a list." }]);
     t.match(await ask("What is @neovim:nvim://quickfix now"), "It is a list.");
     t.match(model.promptText(), "notes.md:1 look here");
   });
 
-  await t.test("a prompt as its command", async (t) => {
+  await t.test("a prompt is a command of the CLI", async (t) => {
     await nvim.lua(`
       local one = { lnum = 0, col = 2, message = 'no such word', severity = 2 }
       vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), 0, { one })`);

@@ -45,7 +45,7 @@ async function tells(t: Test, nvim: Nvim, expected: string[]): Promise<void> {
   t.same(await nvim.lua("local told = _G.told; _G.told = {}; return told"), expected);
 }
 
-t.test("Qwen Code and Gemini CLI in one Neovim", async (t) => {
+t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   const { nvim, model, gemini } = await startWithQwen(t, {
     files: { "greet.js": ORIGINAL, "b.js": "1;\n" },
     init: EVENTS,

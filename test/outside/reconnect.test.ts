@@ -36,7 +36,7 @@ async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promi
 }
 const kill = (pid: number) => process.kill(pid, "SIGKILL");
 
-t.test("by itself after each crash, and after a restart between them", async (t) => {
+t.test("a CLI reconnects by itself after each crash, and after a restart between them", async (t) => {
   const { nvim, gemini } = await start(t);
   for (const replace of [kill, () => nvim.command("GeminiRestart"), kill]) {
     await replaceHost(nvim, replace);

@@ -14,7 +14,7 @@ import { root } from "../support/nvim.ts";
 const below = join(homedir(), ".cache");
 mkdirSync(below, { recursive: true });
 
-t.test("Gemini CLI in Neovim's terminal", async (t) => {
+t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
   const { nvim } = await startBridge(t, {
     below,
     files: { "main.js": "const x = BAD;\n" },

@@ -32,7 +32,7 @@ async function stop(bridge: RunningBridge): Promise<void> {
   await bridge.is("stopped");
 }
 
-t.test("a home of the user's own", async (t) => {
+t.test("the settings in a home of the user's own apply", async (t) => {
   const bridge = await start(t);
   t.equal(await obstacle(bridge), null);
   t.same(await contentOf(bridge), { ide: { enabled: true, hasSeenNudge: true } });
@@ -65,7 +65,7 @@ t.test("a home of the user's own", async (t) => {
 t.test("a variable that is set keeps its force", async (t) => {
   const file = "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'";
 
-  await t.test("over ours", async (t) => {
+  await t.test("the user's settings take precedence", async (t) => {
     const bridge = await start(t, {
       files: { "../home/theirs.json": '{ "ide": { "enabled": false }, "ui": { "theme": "GitHub" } }' },
       init: file,

@@ -87,7 +87,7 @@ t.test("ours are left out where the CLI would warn of a file", async (t) => {
   const home = makeHome(t);
   const isSecure = (path: string) => isFileAndDirectorySecureSync(path).secure;
 
-  await t.test("of theirs, to which ours would give force", async (t) => {
+  await t.test("a system file that others can write to is an obstacle", async (t) => {
     writeFileSync(join(home, "system.json"), "{}");
     chmodSync(join(home, "system.json"), 0o666);
     t.match(defaultsIn(home), { path: undefined, obstacle: /would ignore .*system\.json/ });
@@ -96,7 +96,7 @@ t.test("ours are left out where the CLI would warn of a file", async (t) => {
   });
 
   for (const mode of [0o775, 0o757, 0o777]) {
-    await t.test(`of ours, below a directory of mode ${mode.toString(8)}`, async (t) => {
+    await t.test(`a file below a directory of mode ${mode.toString(8)} is not used`, async (t) => {
       chmodSync(home, mode);
       t.match(defaultsIn(home), { path: undefined, obstacle: /would ignore .*system-defaults/ });
       t.same(readdirSync(join(home, "state/gemini-bridge")), []);

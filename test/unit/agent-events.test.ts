@@ -23,7 +23,7 @@ function meaning(name: string, fields: object, cli = "gemini") {
 
 const edit = (filePath: string, name = "write_file") => ({ kind: "edit", name, filePath });
 
-t.test("Gemini CLI's hooks", async (t) => {
+t.test("Gemini CLI's hooks become events", async (t) => {
   t.same(meaning("BeforeAgent", { prompt: "go" }), { kind: "turn_started", prompt: "go" });
   t.same(meaning("AfterAgent", { prompt: "go", prompt_response: "done" }), { kind: "turn_ended" });
   t.same(meaning("SessionEnd", { reason: "exit" }), { kind: "session_ended" });
@@ -89,7 +89,7 @@ t.test("what the CLI's prompt asks", async (t) => {
   t.equal(meaning("Notification", { notification_type: "auth_success", message: "" }), undefined);
 });
 
-t.test("Qwen Code's hooks", async (t) => {
+t.test("Qwen Code's hooks become events", async (t) => {
   const qwen = (name: string, fields: object = {}) => meaning(name, fields, "qwen");
   t.same(qwen("UserPromptSubmit", { prompt: "go, and more", submitted_prompt: "go" }), {
     kind: "turn_started",

@@ -12,13 +12,13 @@ function told(machine: Partial<Machine>): string[] {
   );
 }
 
-t.test("a machine like any other is not spoken of", async (t) => {
+t.test("an ordinary machine is not mentioned", async (t) => {
   t.same(told({}), []);
   t.same(told({ release: "24.3.0", env: { SSH_CONNECTION: "a 1 b 2" } }), [], "macOS, over SSH");
   t.same(told({ program: "/mnt/c/gemini" }), []);
 });
 
-t.test("a container", async (t) => {
+t.test("a container is explained", async (t) => {
   const [what, ...directions] = told({ mark: "/.dockerenv" });
   t.equal(what, "info: A container: /.dockerenv is there");
   t.match(directions, [
@@ -32,7 +32,7 @@ t.test("a container", async (t) => {
   t.notMatch(dev.join(), "WSL", "a container in WSL is a container");
 });
 
-t.test("WSL", async (t) => {
+t.test("WSL is explained", async (t) => {
   for (const [machine, name] of [
     [{ release: WSL2, env: { WSL_DISTRO_NAME: "Debian" } }, "info: WSL, Debian"],
     [{ release: WSL2 }, "info: WSL"],

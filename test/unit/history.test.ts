@@ -147,7 +147,7 @@ t.test("each call of a tool is an entry, and of none is the text held", async (t
   await waitFor(() => heldMemory() - before < 10 * text.length, "of 30 texts not even ten to be held");
 });
 
-t.test("a day, and a size", async (t) => {
+t.test("entries are kept for a day and up to a size", async (t) => {
   const directory = temporary(t);
   const kept = createKeptFiles(directory, createLog());
   for (const key of ["a", "b", "c", "d"]) {

@@ -102,7 +102,7 @@ t.test("an unusable ignore file above the project has the same effect", async (t
 });
 
 t.test("an ignore file that cannot be opened excludes everything", async (t) => {
-  await t.test("no permission", async (t) => {
+  await t.test("an unreadable ignore file excludes everything below", async (t) => {
     const { path, look } = project(t);
     writeFileSync(path("sub", ".geminiignore"), "nothing\n");
     chmodSync(path("sub", ".geminiignore"), 0);
@@ -110,7 +110,7 @@ t.test("an ignore file that cannot be opened excludes everything", async (t) => 
     t.same(verdicts, BELOW_SUB);
     t.match(reports, [/cannot be read \(EACCES\)/]);
   });
-  await t.test("no descriptor", async (t) => {
+  await t.test("without free descriptors, everything is excluded", async (t) => {
     const { path, look } = project(t);
     writeFileSync(path("sub", ".geminiignore"), "nothing\n");
     const use = `globalThis.prepare = () => { const { openSync } = require("node:fs");

@@ -34,7 +34,7 @@ async function start(t: Test): Promise<ChangesHost> {
   return host;
 }
 
-t.test("another commit that the agent checks out", async (t) => {
+t.test("a checkout of another commit by the agent is listed", async (t) => {
   const host = await start(t);
   host.write("c.txt", "mine\n");
   await run(host, "git checkout -q other");
@@ -71,7 +71,7 @@ t.test("a commit, and its end", async (t) => {
   t.equal(String(host.read("c.txt")), "mine\n", "also from the stash");
 });
 
-t.test("the first commit", async (t) => {
+t.test("the files of a first commit are listed", async (t) => {
   const host = new ChangesHost(t);
   sh(host, "git init -q -b main");
   host.write("a.txt", "mine\n");

@@ -42,7 +42,7 @@ function start() {
   return { turns, changes, kinds, activity, hear };
 }
 
-t.test("a turn", async (t) => {
+t.test("a turn starts and ends", async (t) => {
   const { turns, changes, hear, activity, kinds } = start();
   t.equal(activity(), "idle");
   turns.hear(event("turn_started"));
@@ -63,7 +63,7 @@ t.test("a turn", async (t) => {
   );
 });
 
-t.test("a turn that ends unseen", async (t) => {
+t.test("a turn whose end was missed is ended by the next", async (t) => {
   const { turns, hear, kinds, activity } = start();
   t.same(hear("turn_started", "permission_asked", "turn_started"), [
     "started",
@@ -84,7 +84,7 @@ t.test("a turn that ends unseen", async (t) => {
   t.same(kinds(), []);
 });
 
-t.test("a turn that began unseen", async (t) => {
+t.test("a turn whose start was missed is counted", async (t) => {
   const { hear, activity } = start();
   t.same(hear("tool_starting"), ["started"]);
   t.same(hear("turn_ended"), ["ended"]);
