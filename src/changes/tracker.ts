@@ -68,6 +68,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   const agreements = new Map<string, Set<string>>();
   /** Where the files are that agents edit: a link may lead elsewhere afterwards. By agent and path. */
   const places = new Map<string, string>();
+  /** Edits for which the user was asked before the tool starts, as Qwen Code does. By agent and path. */
+  const asked = new Set<string>();
   /** Commands whose end was not reported when their turn ended. It may still be. */
   const unended = new Set<string>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
@@ -78,6 +80,12 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   function forget(known: Map<string, unknown> | Set<string>, { session }: Agent): void {
     for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
+  }
+
+  /** Gemini CLI asks while the tool runs: it has started before. */
+  function asks(agent: Agent, filePath: string): void {
+    const key = keyOf(agent, filePath);
+    if (!places.has(key)) asked.add(key);
   }
 
   /** Sees the file at once, whatever is still to be done before it. */
@@ -99,8 +107,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     return { path, now };
   }
 
-  function editStarts(agent: Agent, { path, now }: Seen): void {
-    agreements.delete(path);
+  /** @param isAsked the user was asked before, and may already have agreed to the text */
+  function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
+    if (!isAsked) agreements.delete(path);
     const known = files.get(path);
     const isShared = files.isAwaited(path, agent);
     if (known && !isShared && now.version !== known.version) files.set(follow(known, now));
@@ -126,8 +135,9 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** What can be seen is seen at once, whatever is still to be done; what that means is said in turn. */
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
+      const isAsked = asked.delete(keyOf(agent, tool.filePath));
       const seen = seeStart(agent, tool.filePath, begun);
-      void inTurn(async () => editStarts(agent, await seen));
+      void inTurn(async () => editStarts(agent, await seen, isAsked));
       await seen;
     } else if (tool.kind === "shell") {
       const before = commandStarts(agent, tool.command, begun);
@@ -217,6 +227,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     files.abandon(agent);
     forget(places, agent);
+    forget(asked, agent);
     if (!agents.areAtWork) commands.forget();
     history.turnEnded(agent);
     report(agent);
@@ -262,8 +273,10 @@ export function createTracker(options: TrackerOptions): Tracker {
         case "turn_ended":
         case "session_ended":
           return inTurn(() => turnEnds(agent, false));
-        case "session_started":
         case "permission_asked":
+          if (event.tool.kind === "edit") asks(agent, event.tool.filePath);
+          return inTurn(() => {});
+        case "session_started":
           return inTurn(() => {});
       }
     },

@@ -16,13 +16,18 @@ const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
 end)`;
 
-/** With the extension Qwen Code has hooks twice, since it also has those of its settings, and sends each event twice. */
+/** With the extension Qwen Code has hooks twice, since it also has those of its settings, and reports each event twice. */
 const EXTENSION = {
   "../home/.qwen/extensions/gemini-bridge/.qwen-extension-install.json": JSON.stringify({
     source: join(root, "extension"),
     type: "link",
   }),
 };
+
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int(), cli: z.string() })),
+);
 
 const EVENTS = `
 _G.told = {}
@@ -47,13 +52,14 @@ async function tells(t: Test, nvim: Nvim, expected: string[]): Promise<void> {
 
 t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   const { nvim, model, gemini } = await startWithQwen(t, {
-    files: { "greet.js": ORIGINAL, "b.js": "1;\n" },
+    files: { "greet.js": ORIGINAL, "b.js": "1;\n", ...EXTENSION },
     init: EVENTS,
   });
   const path = nvim.path("greet.js");
   const onDisk = (file = path) => readFileSync(file, "utf8");
   const diffs = (count: number) =>
     nvim.waitFor(`#require('gemini-bridge').diffs() == ${count}`, `${count} reviews`, 30_000);
+  const changed = async () => Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
   /** Adds a line to the proposal, as a user would. */
   const edit = () => nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { "// mine" })`);
   const writes = (content: string): Turn[] => [
@@ -95,6 +101,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     await says("It is first");
     t.equal(onDisk(), "first();\n// mine\n");
     await tells(t, nvim, ["TurnStarted qwen: Change it.", `Waiting qwen: ${path}`, "TurnEnded qwen"]);
+    t.same(await changed(), [], "an accepted edit is not a change");
   });
 
   await t.test("a rejected one is not", async (t) => {
@@ -122,6 +129,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     await nvim.command("GeminiAccept");
     await diffs(0);
     await nvim.waitFor(async () => onDisk() === "third();\n// mine\n", "what was typed");
+    t.same(await changed(), []);
   });
 
   await t.test("each gets its own decisions", async (t) => {
@@ -141,6 +149,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.equal(onDisk(), "third();\n// mine\n");
     await nvim.command("GeminiAccept");
     await nvim.waitFor(async () => onDisk() === "fourth();\n", "Qwen Code to write");
+    t.same(await changed(), []);
   });
 
   await t.test("a lock that is deleted comes back, and goes when the bridge stops", async (t: Test) => {
@@ -171,10 +180,6 @@ const FILES = {
   "long.txt": Buffer.from(`first\n${"a line of some length\n".repeat(95_000)}last\n`),
   "gone.txt": Buffer.from("going\n"),
 };
-const Changes = z.preprocess(
-  (list) => (Array.isArray(list) ? list : []),
-  z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int(), cli: z.string() })),
-);
 
 t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
   const { nvim, model } = await startWithQwen(t, {

@@ -145,6 +145,33 @@ t.test("what the user agreed to is no change", async (t) => {
   t.equal(String(host.read("a.txt")), "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
 });
 
+t.test("a CLI may ask before its tool starts: the text that the user agreed to is no change", async (t) => {
+  const host = new ChangesHost(t);
+  const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
+  const write = async (text: string, isAsked: boolean) => {
+    if (isAsked) {
+      await host.tell({ kind: "permission_asked", tool });
+      host.changes.agreed(host.path("a.txt"), [hashOfPlain(text)]);
+    }
+    await host.tell({ kind: "tool_starting", tool });
+    host.write("a.txt", text);
+    await host.tell({ kind: "tool_ended", tool, failed: false });
+  };
+  host.write("a.txt", "one\n");
+  await write("two\n", true);
+  t.equal(host.change("a.txt"), undefined);
+
+  await host.tell({ kind: "permission_asked", tool });
+  host.changes.agreed(host.path("a.txt"), [hashOfPlain("three\n")]); // closed by the CLI, which then does not write
+  await host.tell({ kind: "turn_ended" });
+  await write("three\n", false);
+  t.match(
+    host.change("a.txt"),
+    { added: 1, removed: 1 },
+    "an agreement is only for the edit that was asked for",
+  );
+});
+
 t.test("an edit that never came is nobody's, and what is saved meanwhile is the user's", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
