@@ -105,6 +105,15 @@ command("GeminiExtension", lazy("extension"), {
   bar = true,
 })
 
+local names = vim.api.nvim_create_augroup("gemini-bridge.buffer-names", {})
+-- Texts that were kept for the user, also by an earlier Neovim.
+vim.api.nvim_create_autocmd("BufReadCmd", {
+  group = names,
+  pattern = "gemini://kept/*",
+  callback = lazy("read", "gemini-bridge.review.kept"),
+})
+vim.api.nvim_create_autocmd("SessionLoadPost", { group = names, callback = lazy("clean_session") })
+
 ---@param desc string
 local function on_changes(desc)
   return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete_changes") }

@@ -1,17 +1,28 @@
-// Fails if Lua modules or their folders require each other in a circle. A `require` within a function counts. No
+// Fails if Lua modules or their folders require each other in a circle or require a missing module. A `require` within a
+// function counts. Also fails if a folder that touches windows or text runs something later without the scheduler. No
 // maintained tool does this for Lua; .dependency-cruiser.mjs does it for src.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini-bridge");
+/** The folders that touch windows or text, the one file in them that may use timers, and what the others must not use. */
+const SCHEDULED = /^(review|editor|changes|disk|terminal)\//;
+const SCHEDULER = "editor/scheduler.lua";
+const TIMERS = /\bvim\.(schedule|schedule_wrap|defer_fn|fn\.timer_start|(uv|loop)\.new_(timer|idle))\b/g;
+
 const modules = new Map();
 const folders = new Map();
+const problems = [];
 for (const file of readdirSync(top, { recursive: true, encoding: "utf8" })) {
   if (!file.endsWith(".lua")) continue;
   const path = `gemini-bridge/${file.slice(0, -".lua".length)}`.replace(/\/init$/, "");
   const code = readFileSync(join(top, file), "utf8").replace(/^\s*--.*$/gm, "");
-  const required = [...code.matchAll(/\brequire\(?\s*"(gemini-bridge[\w.-]*)"/g)].map(([, name]) => name);
+  for (const [timer] of SCHEDULED.test(file) && file !== SCHEDULER ? code.matchAll(TIMERS) : [])
+    problems.push(`${file} uses ${timer} instead of ${SCHEDULER}`);
+  const required = [...code.matchAll(/\brequire\(?\s*"(gemini-bridge(?:\.[\w-]+)*)"/g)].map(
+    ([, name]) => name,
+  );
   modules.set(path.replaceAll("/", "."), new Set(required));
   const folder = folderOf(path.replaceAll("/", "."));
   const others = required.map(folderOf).filter((other) => other !== folder);
@@ -38,6 +49,10 @@ function circles(graph) {
   return found;
 }
 
-const found = [...circles(modules), ...circles(folders)];
-for (const circle of found) console.error(`check-modules: a circle of requires: ${circle.join(" > ")}`);
-process.exitCode = found.length > 0 ? 1 : 0;
+for (const circle of [...circles(modules), ...circles(folders)])
+  problems.push(`a circle of requires: ${circle.join(" > ")}`);
+for (const [name, required] of modules)
+  for (const other of required)
+    if (!modules.has(other)) problems.push(`${name} requires ${other}, which is missing`);
+for (const problem of problems) console.error(`check-modules: ${problem}`);
+process.exitCode = problems.length > 0 ? 1 : 0;

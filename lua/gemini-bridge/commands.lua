@@ -47,6 +47,20 @@ local function bridge()
   return require("gemini-bridge")
 end
 
+--- Deletes the empty buffers that a session creates which was saved with windows of the plugin. Fills those of kept
+--- texts.
+function M.clean_session()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    local is_foreign = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+    if is_foreign and vim.startswith(name, "gemini://kept/") then
+      require("gemini-bridge.review.kept").read({ buf = buf, match = name })
+    elseif is_foreign and name:find("^gemini[%w-]*://") then
+      require("gemini-bridge.editor.window").delete_buffer(buf)
+    end
+  end
+end
+
 --- A bridge that runs needs no build, but may be of before one.
 ---@param go fun()
 local function when_built(go)

@@ -48,9 +48,10 @@ t.test("messages about reviews name the CLI", async (t) => {
     /Qwen Code proposes a change[\s\S]*Qwen Code is gone: the review of a\.txt was closed/,
   );
   t.match(await nvim.messages(), /Qwen Code cannot take an empty file/);
-  await nvim.lua(`require('gemini-bridge.bridge.decisions').add('diff_rejected', { id = 99 }, 'Qwen Code')
-    require('gemini-bridge.review.lost').settled({ id = 99, delivered = false, filePath = '/a.txt' })`);
-  t.match(await nvim.messages(), /Qwen Code is gone; it missed that you rejected \/a\.txt/);
+  await nvim.lua(`require('gemini-bridge').reject()
+    local id = require('gemini-bridge.review.records').decided()[1].id
+    require('gemini-bridge.review.decision').settled({ id = id, delivered = false })`);
+  t.match(await nvim.messages(), /Qwen Code is gone; it missed that you rejected b\.txt/);
 
   await nvim.command("Gemini");
   t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt/);

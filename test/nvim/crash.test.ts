@@ -80,7 +80,7 @@ t.test("the next host knows a review before it is shown", async (t) => {
     pattern = "gemini://*",
     once = true,
     callback = function()
-      local memory = require("gemini-bridge.bridge.decisions").memory()
+      local memory = require("gemini-bridge.bridge.memory").get()
       known = vim.tbl_map(function(diff) return diff.filePath end, memory and memory.diffs or {})
     end,
   })`);
@@ -106,7 +106,7 @@ t.test("a decision made while the host is down reaches the returning client", as
     filePath: nvim.path("b.txt"),
   });
   t.same(first.received["ide/diffRejected"], []);
-  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "nothing to be left over");
+  await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "nothing to be left over");
 });
 
 t.test("a decision in a crashing host is not lost", async (t) => {
@@ -138,12 +138,11 @@ t.test("if a client does not return, its reviews close and the accepted text is 
   await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
   await nvim.command(`GeminiAccept ${nvim.path("a.txt")}`);
   await nvim.waitFor(async () => (await bridge.status()).diffs.length === 0, "the other review to close");
-  const found = /is kept in buffer (\d+)/;
+  const found = /is kept: :edit (\S+)/;
   await nvim.waitFor(async () => found.test(await nvim.messages()), "the notice");
   const messages = await nvim.messages();
-  t.match(messages, "accepted a.txt");
-  const buffer = Number(found.exec(messages)?.[1]);
-  await nvim.command(`sbuffer ${buffer} | write ${nvim.path("kept.txt")}`);
+  t.match(messages, "The a.txt that you accepted");
+  await nvim.command(`edit ${found.exec(messages)?.[1]} | write ${nvim.path("kept.txt")}`);
   t.equal(readFileSync(nvim.path("kept.txt"), "utf8"), "kept\r\ntext", "byte for byte");
 });
 
@@ -154,8 +153,8 @@ t.test("stopping the bridge reports undelivered decisions", async (t) => {
   await client.openDiff(nvim.path("a.txt"), "kept\n");
   await bridge.crash("GeminiAccept", "GeminiStop");
   await bridge.is("stopped");
-  t.match(await nvim.messages(), /accepted .*a\.txt is kept in buffer \d/);
-  t.same(await nvim.lua("return require('gemini-bridge.bridge.decisions').list()"), []);
+  t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:/);
+  t.same(await nvim.lua("return require('gemini-bridge.review.records').decided()"), []);
 });
 
 t.test("the message about a crash does not wait for Enter", async (t) => {

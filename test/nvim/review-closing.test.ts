@@ -1,13 +1,15 @@
 /** Reviews that end, or do not, without a decision of the user. */
-import { existsSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import type { Nvim, NvimOptions } from "../support/nvim.ts";
 import { Reviewer } from "../support/review.ts";
+import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 
-async function start(t: Test) {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"] });
+async function start(t: Test, options: NvimOptions = {}) {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
   const { nvim } = reviewer;
   const id = await reviewer.open(nvim.path("a.txt"), "two\n");
   return { reviewer, nvim, id };
@@ -103,52 +105,69 @@ for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
     },
   );
 
-t.test("text typed into a proposal outlives the end of Neovim", async (t) => {
-  const { reviewer, nvim } = await start(t);
-  await reviewer.review();
-  await nvim.input("Amine<Esc>");
-  await reviewer.open(nvim.path("b.txt"), "untouched\n");
-  const kept = join(nvim.dirs.state, "nvim/gemini-bridge-kept.json");
-  nvim.nvim.notify("nvim_command", ["qall"]);
-  await nvim.exited;
+const keptTexts = (nvim: Nvim) =>
+  JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), "utf8"));
 
-  t.match(JSON.parse(readFileSync(kept, "utf8")), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+for (const quit of ["qall", "wqall", "restart"])
+  t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
+    const { reviewer, nvim } = await start(t, { tui: quit === "restart" });
+    if (quit === "restart" && (await nvim.lua("return vim.fn.has('nvim-0.12')")) === 0)
+      return t.comment("this Neovim has no :restart");
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    await reviewer.open(nvim.path("b.txt"), "untouched\n");
+    nvim.nvim.notify("nvim_command", [quit]);
+    await waitFor(() => keptTexts(nvim), "the text");
+    t.match(keptTexts(nvim), [{ id: 1, path: nvim.path("a.txt"), text: "twomine\n" }]);
+    t.equal(keptTexts(nvim).length, 1, "and nothing else");
+  });
 
-  const next = await Reviewer.start(t, { files: FILES });
+const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
 
-  t.notOk(existsSync(join(next.nvim.dirs.state, "nvim/gemini-bridge-kept.json")));
-  await next.nvim.lua(
-    `local path, text = ...
-     vim.fn.mkdir(vim.fn.stdpath('state'), 'p')
-     vim.fn.writefile({ vim.json.encode({
-       { path = vim.fn.getcwd() .. '/a.txt', text = text, time = os.time() },
-       { path = '/elsewhere/b.txt', text = 'other', time = os.time() },
-       { path = vim.fn.getcwd() .. '/old.txt', text = 'old', time = os.time() - 8 * 24 * 3600 },
-     }) }, vim.fn.stdpath('state') .. '/gemini-bridge-kept.json')`,
-    kept,
-    "twomine\n",
+t.test("texts that an earlier Neovim has kept come back, each for a week", async (t) => {
+  const { nvim } = await Reviewer.start(t, { files: FILES });
+  const now = Math.floor(Date.now() / 1000);
+  const texts = [
+    { id: 4, path: nvim.path("a.txt"), text: "twomine\n", time: now },
+    { id: 3, path: "/elsewhere/b.txt", text: "other", time: now },
+    { id: 2, path: nvim.path("old.txt"), text: "old", time: now - 8 * 24 * 3600 },
+    { id: 1, path: nvim.path("c.txt"), text: "deleted", time: now, deleted: true },
+  ];
+  mkdirSync(join(nvim.dirs.state, "nvim"), { recursive: true });
+  writeFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), JSON.stringify(texts));
+  await nvim.lua(
+    "require('gemini-bridge.host.rpc').call('status', { state = 'running', workspace = {}, clients = {} })",
   );
-
-  await next.call("status", { state: "running", workspace: [], clients: [] });
-  await next.nvim.waitFor(
+  await nvim.waitFor(
     async () =>
-      /Your edits of a proposal from before Neovim ended: a\.txt in buffer \d+/.test(
-        await next.nvim.messages(),
+      /Your edits of a proposal from before Neovim ended: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
+        await nvim.messages(),
       ),
     "the message",
   );
-  t.same(
-    await next.nvim.lua(
-      "return vim.fn.json_decode(vim.fn.readfile(vim.fn.stdpath('state') .. '/gemini-bridge-kept.json'))",
-    ),
-    [
-      {
-        path: "/elsewhere/b.txt",
-        text: "other",
-        time: await next.nvim.lua(
-          "return vim.fn.json_decode(vim.fn.readfile(vim.fn.stdpath('state') .. '/gemini-bridge-kept.json'))[1].time",
-        ),
-      },
-    ],
+  await nvim.input(":edit gemini://kept/4/a.txt<CR>");
+  t.same(await nvim.lua(`return ${lines}`), ["twomine"]);
+  await nvim.input(":edit gemini://kept/1/c.txt<CR>");
+  t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
+  await nvim.input(":edit gemini://kept/2/old.txt<CR>");
+  await nvim.waitFor(
+    async () => /kept no longer: texts are kept for a week/.test(await nvim.messages()),
+    "the refusal",
   );
 });
+
+for (const keys of [":%bdelete!<CR>", ":%bwipeout!<CR>"])
+  t.test(`a kept text comes back after ${keys}, with what was typed into it`, async (t) => {
+    const { reviewer, nvim, id } = await start(t);
+    await reviewer.review();
+    await nvim.input("Amine<Esc>");
+    await reviewer.close(id, "disconnected");
+    const named = /Your edits are kept: (:edit \S+)/;
+    await nvim.waitFor(async () => named.test(await nvim.messages()), "the message");
+    const command = named.exec(await nvim.messages())?.[1];
+    await nvim.input(`${command}<CR>A, too<Esc>${keys}`);
+    t.same(await nvim.lua(`return ${lines}`), [""]);
+    await nvim.input(`${command}<CR>`);
+    t.same(await nvim.lua(`return ${lines}`), ["twomine, too"]);
+    t.match(keptTexts(nvim), [{ text: "twomine, too\n" }]);
+  });

@@ -250,7 +250,10 @@ t.test("a CLI that closes its review while the user is in it leads them back in 
   await reviewer.nvim.waitFor("vim.bo.buftype == 'terminal'", "the terminal");
   const { buffers: _, ...layout } = await reviewer.layout();
   t.match({ ...before, mode: "nt" }, layout);
-  t.match(await reviewer.nvim.messages(), /has ended\. Your edits are kept in buffer \d+\./);
+  t.match(
+    await reviewer.nvim.messages(),
+    /has ended\. Your edits are kept: :edit gemini:\/\/kept\/1\/a\.txt$/m,
+  );
   t.same(
     await reviewer.nvim.lua("return vim.api.nvim_buf_get_lines(vim.fn.bufnr('gemini://kept'), 0, -1, true)"),
     ["one", "2xdd added", "three"],

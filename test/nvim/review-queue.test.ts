@@ -161,6 +161,20 @@ t.test("the same file proposed again replaces the text in the open view", async 
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });
 
+t.test("edits that the CLI has replaced are kept when the review ends without a decision", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const id = await reviewer.open(path("a.txt"), "first\n");
+  await reviewer.review();
+  await nvim.input("Aedited");
+  await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
+  await nvim.input("<Esc>");
+  await reviewer.close(id);
+  await nvim.waitFor(async () => /Your edits are kept/.test(await nvim.messages()), "the message");
+  const command = /:edit \S+/.exec(await nvim.messages())?.[0];
+  await nvim.input(`${command}<CR>`);
+  t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
+});
+
 t.test("one CLI goes: its reviews close, those of others stay", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const gone = await reviewer.open(path("a.txt"), "x\n");

@@ -78,7 +78,7 @@ t.test("an acceptance that the CLI's own close crosses still arrives", async (t)
   await nvim.lua(before("diff_close", ACCEPT));
   await client.closeDiff(path);
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
-  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
+  await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });
 
 t.test("an acceptance that a new text crosses is one, and the new text a review of its own", async (t) => {
@@ -109,18 +109,18 @@ t.test(
     });
     await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the reviews to close");
     await nvim.waitFor(
-      "#require('gemini-bridge.bridge.decisions').list() == 0",
+      "#require('gemini-bridge.review.records').decided() == 0",
       "the decision to be settled",
     );
-    t.match(await nvim.messages(), /accepted a\.txt is kept in buffer \d/);
-    await nvim.waitFor("#require('gemini-bridge.bridge.decisions').memory().diffs == 0", "the records to go");
+    t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:\/\/kept\/1\/a\.txt/);
+    await nvim.waitFor("#require('gemini-bridge.bridge.memory').get().diffs == 0", "the records to go");
 
     // Whatever is said of a review that is over is nobody's.
     await nvim.command("messages clear");
     await nvim.lua(
-      "require('gemini-bridge.bridge.channel').decide('diff_accepted', { id = 2, content = 'b' })",
+      "require('gemini-bridge.bridge.channel').notify('diff_accepted', { id = 2, content = 'b' })",
     );
-    await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "it to be settled");
+    await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "it to be settled");
     t.equal(await nvim.messages(), "");
   },
 );

@@ -151,7 +151,7 @@ t.test("a decision of the user's that is on its way wins over a file that holds 
   await open();
   write(path, PROPOSED);
   t.same(await client.waitForNotification("ide/diffRejected"), { filePath: path });
-  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
+  await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });
 
 t.test("a buffer that changes under its review makes it stale until that is undone", async (t) => {
@@ -176,7 +176,7 @@ t.test("after a crash of the host both are noticed, also what happened meanwhile
   const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
   await open();
   await nvim.waitFor(
-    "require('gemini-bridge.bridge.decisions').memory().diffs[1].baseline ~= nil",
+    "require('gemini-bridge.bridge.memory').get().diffs[1].baseline ~= nil",
     "the host to have said what a later one needs",
   );
   const first = await bridge.crash();

@@ -84,9 +84,29 @@ t.test("a session that was saved during a review does not keep later reviews fro
     String(saved).replaceAll(nvim.path(""), next.nvim.path("")),
   );
   await next.nvim.command("silent! source session.vim");
+  const names = "vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())";
+  t.notMatch(
+    await next.nvim.lua(`return table.concat(${names}, ' ')`),
+    /gemini[a-z-]*:\/\//,
+    "nothing of ours is restored",
+  );
+  t.equal(await next.nvim.lua("return #vim.api.nvim_list_wins()"), 1);
   await next.open(next.nvim.path("a.txt"), "one\n2\n");
   t.equal((await next.proposals()).length, 1, "the review is shown");
   await next.review();
   t.same(await next.nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["one", "2"]);
   t.notMatch(await next.nvim.messages(), /E95/);
+});
+
+t.test("a review in a tab page with a float closes from another tab page", async (t) => {
+  const { reviewer, nvim } = await start(t, "tab");
+  await nvim.input(":GeminiReview<CR>");
+  await nvim.lua(
+    `vim.api.nvim_open_win(vim.api.nvim_create_buf(false, true), false,
+      { relative = 'editor', row = 1, col = 1, width = 9, height = 3 })`,
+  );
+  await nvim.input(":tabfirst<CR>:GeminiReject<CR>");
+  await reviewer.outcome();
+  await reviewer.outcomes();
+  t.equal(await nvim.lua("return #vim.api.nvim_list_wins()"), 1);
 });

@@ -29,7 +29,7 @@ t.test(
     await nvim.input("ihello<Esc>");
     const messages = await nvim.messages();
     t.match(messages, /standard Node host has ended; restart Neovim, or set host = 'private'/);
-    t.match(messages, /accepted .*a\.txt is kept in buffer \d/);
+    t.match(messages, /a\.txt that you accepted is kept: :edit gemini:/);
     t.notMatch(messages, /E475|E5108|stack traceback/);
   },
 );

@@ -109,7 +109,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
       );
       await nvim.waitFor(
         async () =>
-          /greet\.js has changed since you accepted.*is kept in buffer \d+/s.test(await nvim.messages()),
+          /greet\.js has changed since you accepted.*is kept: :edit gemini:/s.test(await nvim.messages()),
         "the text to be kept",
       );
       await nvim.command("messages clear");

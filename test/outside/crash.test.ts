@@ -24,8 +24,7 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   await cli.waitForScreen(/Apply this change\?/);
   // It is shown before the CLI has its answer, without which the CLI would not listen. Once it is shown the answer is on
   // its way, and leaves before those to requests that come after that.
-  const answered =
-    "((require('gemini-bridge.bridge.decisions').memory() or {}).diffs[1] or {}).baseline ~= nil";
+  const answered = "((require('gemini-bridge.bridge.memory').get() or {}).diffs[1] or {}).baseline ~= nil";
   await nvim.waitFor(answered, "the review");
   for (let request = 0; request < 3; request += 1) {
     const { status } = await fetch(`http://127.0.0.1:${bridge.file().port}/mcp`, { method: "POST" });
@@ -35,5 +34,5 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   await bridge.nextHost(await bridge.crash("GeminiAccept"));
   await waitFor(() => readFileSync(path, "utf8") === "Good day\n", "the CLI to write the file", 15_000);
   await cli.waitForScreen(/The greeting is new\./);
-  await nvim.waitFor("#require('gemini-bridge.bridge.decisions').list() == 0", "the decision to be settled");
+  await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });

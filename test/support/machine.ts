@@ -119,7 +119,7 @@ async function observed(model: Model, real: Real): Promise<ReturnType<typeof exp
     local proposals = vim.tbl_filter(function(buf) return vim.b[buf].gemini_diff ~= nil end, vim.api.nvim_list_bufs())
     return {
       #proposals, #vim.api.nvim_list_wins(), vim.env.GEMINI_CLI_IDE_AUTH_TOKEN ~= nil,
-      #require('gemini-bridge.bridge.decisions').list(),
+      #require('gemini-bridge.review.records').decided(),
     }`);
   const [proposals, windows, token, held] = inside as [number, number, boolean, number];
   return {

@@ -1,5 +1,5 @@
 --- Holds the status that the host pushes, so that reading it costs no round trip, and fires the `User` events.
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -60,7 +60,7 @@ local address = {}
 ---@param data? table
 function M.emit(pattern, data)
   local event = { pattern = pattern, data = data, modeline = false }
-  safely.attempt(vim.api.nvim_exec_autocmds, "User", event)
+  scheduler.attempt(vim.api.nvim_exec_autocmds, "User", event)
 end
 
 ---@param clients gemini_bridge.ClientInfo[]

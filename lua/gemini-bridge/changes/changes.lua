@@ -1,10 +1,10 @@
 --- What agents changed without a review, as the host tells it, until the user keeps or undoes it.
 local channel = require("gemini-bridge.bridge.channel")
-local decisions = require("gemini-bridge.bridge.decisions")
 local deleted = require("gemini-bridge.changes.deleted")
+local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
 local status = require("gemini-bridge.bridge.status")
 
@@ -100,7 +100,7 @@ function M.follow(params)
       if name:sub(1, 1) ~= "/" or vim.bo[args.buf].buftype ~= "" then
         return
       elseif not channel.notify("file_written", { path = name }) then
-        decisions.add_written(name)
+        memory.add_written(name)
       end
     end,
   })
@@ -128,7 +128,7 @@ function M.show(params)
     end, order)
   end
   by_path[name] = change
-  safely.run(function()
+  scheduler.now(function()
     local buf = path.buffer(name)
     if buf then
       signs.place(buf, by_path[name])

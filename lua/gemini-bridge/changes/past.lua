@@ -2,7 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -100,13 +100,11 @@ local function choose(entries)
   if #entries == 0 then
     return notify("No CLI has proposed or written anything here since yesterday")
   end
-  vim.schedule(function()
-    safely.run(function()
-      vim.ui.select(entries, { prompt = "What CLIs did", format_item = line }, function(entry)
-        if entry then
-          channel.notify("history_opened", { id = entry.id })
-        end
-      end)
+  scheduler.next(function()
+    vim.ui.select(entries, { prompt = "What CLIs did", format_item = line }, function(entry)
+      if entry then
+        channel.notify("history_opened", { id = entry.id })
+      end
     end)
   end)
 end
@@ -121,10 +119,8 @@ end
 --- Shows an entry that the user has chosen.
 ---@param params { entry: gemini_bridge.HistoryEntry, before: string[], after: string[] }
 function M.show(params)
-  vim.schedule(function()
-    safely.run(function()
-      require("gemini-bridge.changes.past_diff").open(params.entry, params.before, params.after)
-    end)
+  scheduler.next(function()
+    require("gemini-bridge.changes.past_diff").open(params.entry, params.before, params.after)
   end)
 end
 

@@ -3,7 +3,7 @@
 local apply = require("gemini-bridge.disk.apply")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -165,7 +165,7 @@ end
 ---@param buf integer
 function M.now(buf)
   if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
-    safely.attempt(reload, buf)
+    scheduler.attempt(reload, buf)
   end
 end
 
@@ -185,7 +185,7 @@ end
 ---@param params { path: string } Absolute.
 function M.written(params)
   -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
-  safely.run(function()
+  scheduler.now(function()
     local buf = path.buffer(params.path)
     if not buf then
       return

@@ -1,4 +1,6 @@
 --- Tells what the user does with a key or a command from what plugins, timers and scripts do.
+local scheduler = require("gemini-bridge.editor.scheduler")
+
 local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
@@ -44,8 +46,11 @@ end
 
 --- Set until the event loop runs again, and so neither in timers nor in scheduled callbacks.
 local function acts()
+  if is_acting then
+    return
+  end
   is_acting = true
-  vim.schedule(function()
+  scheduler.next(function()
     is_acting, is_bulk = false, false
   end)
 end

@@ -1,5 +1,5 @@
 --- Windows and buffers by handle: no focus moves, and what an autocommand of the user's does wrong stops nothing.
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -71,9 +71,27 @@ function M.stay_in(directory)
   end
 end
 
---- Closes a window, also when an autocommand fails at that.
+--- Closes the floats of another tab page whose last ordinary window is about to close. Neovim 0.10 crashes otherwise.
+---@param win integer
+local function close_floats_above(win)
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  local function is_float(other)
+    return vim.api.nvim_win_get_config(other).relative ~= ""
+  end
+  if tab == vim.api.nvim_get_current_tabpage() or is_float(win) then
+    return
+  end
+  local others = vim.api.nvim_tabpage_list_wins(tab)
+  local floats = vim.tbl_filter(is_float, others)
+  if #others - #floats == 1 then
+    vim.iter(floats):each(M.close)
+  end
+end
+
+--- Closes a window, also if an autocommand fails.
 ---@param win integer
 function M.close(win)
+  close_floats_above(win)
   closing[win] = true
   pcall(vim.api.nvim_win_close, win, true)
   if vim.api.nvim_win_is_valid(win) then
@@ -172,7 +190,7 @@ function M.open(buf, config)
   local win, problem = try(vim.api.nvim_list_wins, M.close, vim.api.nvim_open_win, buf, false, config)
   if not win then
     win = vim.api.nvim_open_win(buf, false, vim.tbl_extend("force", config, { noautocmd = true }))
-    safely.attempt(error, problem, 0)
+    scheduler.attempt(error, problem, 0)
   end
   return win
 end

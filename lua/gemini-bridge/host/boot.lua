@@ -9,7 +9,7 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 ---@return table boot
 function M.make()
   local options = require("gemini-bridge.config").get()
-  local decisions = require("gemini-bridge.bridge.decisions")
+  local memory = require("gemini-bridge.bridge.memory")
   local address = require("gemini-bridge.bridge.status").address()
   local server = options.server
   local parent = vim.uv.os_getppid()
@@ -43,9 +43,11 @@ function M.make()
       },
     },
     prompts = options.prompts,
-    memory = decisions.memory(),
-    absence = decisions.take_absence(),
-    decisions = decisions.list(),
+    memory = memory.get(),
+    absence = memory.take_absence(),
+    decisions = vim.tbl_map(function(review)
+      return review.decision
+    end, require("gemini-bridge.review.records").decided()),
   }
 end
 

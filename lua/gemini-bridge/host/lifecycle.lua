@@ -81,7 +81,8 @@ end
 ---@param problem? string
 local function stopped(problem)
   require("gemini-bridge.review.reviews").close_all("stopped")
-  require("gemini-bridge.review.lost").abandon()
+  require("gemini-bridge.review.decision").abandon()
+  require("gemini-bridge.bridge.memory").forget_reviews()
   abandon_prompts()
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
@@ -139,7 +140,7 @@ local function on_end(ended, reason)
   end
   host = nil
   channel.set(nil)
-  require("gemini-bridge.bridge.decisions").host_ended()
+  require("gemini-bridge.bridge.memory").host_ended()
   if ended.unwatch then
     ended.unwatch()
   end

@@ -1,16 +1,16 @@
 --- Handles the calls of the Node host: the Lua side of src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
 local context = require("gemini-bridge.context.subscription")
-local decisions = require("gemini-bridge.bridge.decisions")
+local decision = require("gemini-bridge.review.decision")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
 local look = require("gemini-bridge.changes.look")
-local lost = require("gemini-bridge.review.lost")
+local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
 local past = require("gemini-bridge.changes.past")
 local reload = require("gemini-bridge.disk.reload")
 local reviews = require("gemini-bridge.review.reviews")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local turns = require("gemini-bridge.turns.turns")
 
 local M = {}
@@ -49,12 +49,12 @@ local calls = {
     run = context.subscribe,
   },
   context_unsubscribe = { params = {}, run = context.unsubscribe },
-  remember = { params = { sessions = "table", diffs = "table" }, run = decisions.remember },
+  remember = { params = { sessions = "table", diffs = "table" }, run = memory.remember },
   decision_settled = {
     params = { id = "number", delivered = "boolean", filePath = "string" },
-    run = lost.settled,
+    run = decision.settled,
   },
-  decision_read = { params = { id = "number" }, run = decisions.read },
+  decision_read = { params = { id = "number" }, run = reviews.read_accepted },
   consent = { params = {}, run = room("model", "consent") },
   ask = { params = { id = "number", question = "string", params = "table" }, run = room("model", "ask") },
   model_watch = { params = { on = "boolean", selection = "boolean" }, run = room("model", "watch") },
@@ -141,7 +141,7 @@ function M.call(name, params, start)
     -- An empty table would reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
-  return { error = safely.reason(result) }
+  return { error = scheduler.reason(result) }
 end
 
 return M

@@ -2,7 +2,7 @@
 --- while.
 local disk = require("gemini-bridge.disk.path")
 local reload = require("gemini-bridge.disk.reload")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local servers = require("gemini-bridge.model.servers")
 local swapfile = require("gemini-bridge.disk.swapfile")
 
@@ -79,7 +79,7 @@ local function keep(buf)
     KEEP,
     0,
     vim.schedule_wrap(function()
-      safely.run(function()
+      scheduler.now(function()
         if hidden[buf] then
           unload(buf)
         end
@@ -156,7 +156,7 @@ end
 ---@return integer? buf
 function M.current(path)
   local buf = disk.buffer(path)
-  if buf and safely.is_safe() then
+  if buf and scheduler.is_safe() then
     reload.now(buf)
   end
   return disk.buffer(path)
@@ -179,7 +179,7 @@ function M.ask(params, answer)
   if disk.buffer(params.path) then
     return await(M.load(params.path), params, false, answer)
   end
-  safely.run(function()
+  scheduler.now(function()
     local ok, result = pcall(M.load, params.path)
     if ok then
       await(result, params, true, answer)

@@ -3,8 +3,8 @@ local apply = require("gemini-bridge.disk.apply")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
 local reload = require("gemini-bridge.disk.reload")
-local safely = require("gemini-bridge.editor.safely")
-local slices = require("gemini-bridge.editor.slices")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local slices = require("gemini-bridge.model.slices")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
@@ -173,7 +173,7 @@ end
 local function one_by_one(files, act, done)
   local count = 0
   local function step()
-    safely.run(function()
+    scheduler.now(function()
       local ok, problem = pcall(act, files[count + 1])
       count = count + 1
       if not ok or count == #files then
@@ -210,7 +210,7 @@ end
 ---@param params gemini_bridge.EditParams
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
-  safely.run(function()
+  scheduler.now(function()
     local ok, result = pcall(edit_copy, params, function(buf, copy, before, after)
       vim.api.nvim_buf_call(buf, function()
         end_undo_step()
@@ -234,7 +234,7 @@ end
 ---@param params { path: string, tick: integer, written: boolean }
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)
-  safely.run(function()
+  scheduler.now(function()
     local buf = disk.buffer(params.path)
     if buf and params.written then
       reload.saved(buf, params.tick)

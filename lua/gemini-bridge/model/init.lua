@@ -4,7 +4,7 @@ local changed = require("gemini-bridge.model.changed")
 local documents = require("gemini-bridge.model.documents")
 local edits = require("gemini-bridge.model.edits")
 local problems = require("gemini-bridge.model.problems")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local servers = require("gemini-bridge.model.servers")
 local settle = require("gemini-bridge.model.settle")
 local show = require("gemini-bridge.model.show")
@@ -83,7 +83,7 @@ function M.ask(asked)
   end
   local ok, problem = pcall(question, asked.params, answer)
   if not ok then
-    answer(nil, safely.reason(problem))
+    answer(nil, scheduler.reason(problem))
   end
 end
 

@@ -1,7 +1,7 @@
 --- Diagnostics of files.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published")
-local slices = require("gemini-bridge.editor.slices")
+local slices = require("gemini-bridge.model.slices")
 local unopened = require("gemini-bridge.model.unopened")
 
 local M = {}

@@ -2,7 +2,7 @@
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local place = require("gemini-bridge.review.window.place")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
 
@@ -14,7 +14,7 @@ local LOOK_AT = 3
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
 local function when_safe(act, answer)
-  safely.run(function()
+  scheduler.now(function()
     local ok, result = pcall(act)
     if ok then
       answer(result)

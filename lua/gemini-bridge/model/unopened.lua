@@ -4,7 +4,7 @@
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published")
 local servers = require("gemini-bridge.model.servers")
-local slices = require("gemini-bridge.editor.slices")
+local slices = require("gemini-bridge.model.slices")
 
 local M = {}
 

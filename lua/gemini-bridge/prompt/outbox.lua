@@ -5,7 +5,7 @@ local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
 local reference = require("gemini-bridge.prompt.reference")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 local terminals = require("gemini-bridge.terminal.terminals")
 
@@ -158,7 +158,7 @@ function M.found(params)
   local terminal, focus = terminals.get(params.name), config.get().send.focus
   local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
   if focus and (terminal or win) then
-    safely.run(function()
+    scheduler.now(function()
       if terminal then
         terminal.view:show(true)
       else
@@ -173,7 +173,7 @@ end
 --- Opens a terminal for a prompt, unless there is one by now.
 ---@param params { id: integer }
 function M.open(params)
-  safely.run(function()
+  scheduler.now(function()
     local prompt = find(params.id)
     if not prompt then
       return

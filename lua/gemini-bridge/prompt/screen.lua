@@ -1,6 +1,6 @@
 --- Sends the screens of terminals to the host while prompts wait for them, and types into them.
 local channel = require("gemini-bridge.bridge.channel")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -86,8 +86,8 @@ function M.type(params)
   elseif params.keys then
     vim.fn.chansend(vim.bo[buf].channel, params.keys)
     return { typed = true }
-  elseif not safely.is_safe() then
-    safely.run(function()
+  elseif not scheduler.is_safe() then
+    scheduler.now(function()
       send(buf)
     end)
     return { typed = false }

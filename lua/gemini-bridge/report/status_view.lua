@@ -1,5 +1,5 @@
 --- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -201,7 +201,7 @@ local function follow(buf)
       return
     end
     is_waiting = true
-    safely.run(function()
+    scheduler.now(function()
       is_waiting = false
       if vim.api.nvim_buf_is_valid(buf) then
         render(buf)

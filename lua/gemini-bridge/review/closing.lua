@@ -1,41 +1,41 @@
---- What closing windows, deleting buffers and quitting mean for a review.
+--- Decides what closing windows, deleting buffers and quitting mean for a review.
 local decision = require("gemini-bridge.review.decision")
 local leave = require("gemini-bridge.review.window.leave")
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
-local queue = require("gemini-bridge.review.queue")
-local safely = require("gemini-bridge.editor.safely")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local screen = require("gemini-bridge.review.screen")
 local text = require("gemini-bridge.review.text")
 local user_action = require("gemini-bridge.editor.user_action")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
+--- Adds an autocommand for the proposal's buffer, or `anywhere`.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Neovim that quits decides nothing.
+--- A Neovim that quits decides nothing.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Something else than the user has closed the review, or deleted its buffer: nothing is decided.
+--- Takes a review off the screen that something else than the user has closed: nothing is decided.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
-  vim.schedule(function()
-    safely.run(function()
-      if queue.has(review) then
-        local was_shown = review.view ~= nil
-        queue.park(review)
-        queue.show_next()
-        if not was_shown then
-          return
-        end
-        local name = path.display(review.filePath, 24)
-        notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
-      end
-    end)
+  scheduler.next(function()
+    if not records.is_pending(review) then
+      return
+    end
+    local was_shown = review.view ~= nil
+    screen.park(review)
+    screen.show_waiting()
+    if was_shown then
+      local name = path.display(review.filePath, 24)
+      notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
+    end
   end)
 end
 
@@ -55,7 +55,7 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     elseif user_action.is_own() then
-      decision.reject(review, "after")
+      decision.reject(review, scheduler.next)
     else
       stay_pending(review)
     end
@@ -65,12 +65,12 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    local content = decision.content(review)
+    local content = records.content(review)
     -- Also of a review that has ended and waits for the end of Insert mode.
-    review.edited = content ~= review.proposed and content or nil
-    -- `:edit!` unloads, too, and is answered by BufReadCmd.
-    vim.schedule(function()
-      if queue.has(review) and not proposal.is_whole(review.buffers) then
+    review.unloaded = content ~= review.proposed and content or nil
+    scheduler.next(function()
+      -- `:edit!` unloads, too, and is answered by BufReadCmd.
+      if records.is_pending(review) and not proposal.is_whole(review.buffers) then
         stay_pending(review)
       end
     end)
@@ -78,30 +78,27 @@ local function reject_on_close(review, on)
 
   on("BufReadCmd", function()
     if vim.b[buf].gemini_diff then
-      review.edited = nil -- given up by `:edit!`
+      review.unloaded = nil -- given up by `:edit!`
     end
     text.write(buf, review.proposed)
   end)
 end
 
---- The user has put another buffer into the window: it is theirs now, and :GeminiReview brings the review back.
+--- Parks a review when the user shows another buffer in its window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function park_on_hide(review, on)
-  local function park()
-    if queue.has(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
-      queue.park(review)
-      queue.show_next()
-    end
-  end
   on("BufHidden", function()
-    vim.schedule(function()
-      safely.run(park)
+    scheduler.next(function()
+      if records.is_pending(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+        screen.park(review)
+        screen.show_waiting()
+      end
     end)
   end)
 end
 
---- `:qall` and its like must not stop at a proposal that was edited, and `:q` in the last window must not end Neovim.
+--- Lets `:qall` and the like pass an edited proposal, and `:q` in the last window close the review instead of Neovim.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function quit_freely(review, on)
@@ -110,8 +107,8 @@ local function quit_freely(review, on)
   on("ExitPre", function()
     local modified = vim.bo[buf].modified
     vim.bo[buf].modified = false
-    vim.schedule(function()
-      if queue.has(review) then
+    scheduler.next(function()
+      if records.is_pending(review) and vim.api.nvim_buf_is_valid(buf) then
         vim.bo[buf].modified = modified
       end
     end)
@@ -122,32 +119,30 @@ local function quit_freely(review, on)
       return
     end
     local spare = leave.add_window(review.view)
-    vim.schedule(function()
-      if queue.has(review) and vim.api.nvim_win_is_valid(spare) then
+    scheduler.next(function()
+      if records.is_pending(review) and vim.api.nvim_win_is_valid(spare) then
         window.close(spare)
       end
     end)
   end)
 end
 
---- A session that is saved on VimLeavePre holds none of our windows: this event comes before it, and only once Neovim
---- is sure to end.
+--- Keeps our windows out of a session that is saved on VimLeavePre: this event comes before it, and only once Neovim is
+--- sure to end.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function leave_no_trace(review, on)
   on("BufWinLeave", function()
-    if is_quitting() and review.view then
-      local view = review.view
-      review.view = nil
-      leave.close(view)
+    if is_quitting() then
+      screen.close(review)
     end
   end, true)
 end
 
---- Watches what may end a review. The autocommands are those of `on`, and end with them.
+--- Listens to everything that may close a review.
 ---@param review gemini_bridge.Review
----@param on gemini_bridge.On For the proposal's buffer, or `anywhere`.
-function M.watch(review, on)
+---@param on gemini_bridge.On
+function M.listen(review, on)
   reject_on_close(review, on)
   park_on_hide(review, on)
   quit_freely(review, on)

@@ -1,22 +1,18 @@
---- How a review ends: once, whatever happens first. It is settled and told at once, and taken off the screen as soon as
---- windows may be touched.
+--- Ends a review, once: the host is told in the tick of the decision, the windows close as soon as Neovim allows it.
 local channel = require("gemini-bridge.bridge.channel")
 local kept = require("gemini-bridge.review.kept")
-local leave = require("gemini-bridge.review.window.leave")
-local newline = require("gemini-bridge.review.newline")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local queue = require("gemini-bridge.review.queue")
+local records = require("gemini-bridge.review.records")
 local reload = require("gemini-bridge.disk.reload")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local screen = require("gemini-bridge.review.screen")
+local series = require("gemini-bridge.review.series")
 local stale = require("gemini-bridge.review.stale")
 local status = require("gemini-bridge.bridge.status")
-local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
----@alias gemini_bridge.When "now"|"after" At once, or after the command that is under way and has the buffer in use.
 
 ---@param what "Opened"|"Accepted"|"Rejected"|"Closed"
 ---@param review gemini_bridge.Review
@@ -25,39 +21,26 @@ local function emit(what, review)
   status.emit("GeminiDiff" .. what, data)
 end
 
---- Tells who wants to know that a review is there: once, and before its outcome.
+--- Announces a review to scripts: once, and before its outcome.
 ---@param review gemini_bridge.Review
-function M.opened(review)
-  if not review.told then
-    review.told = true
+function M.announce(review)
+  if not review.was_announced then
+    review.was_announced = true
     emit("Opened", review)
   end
 end
 
---- What the proposal holds now. Nothing is redrawn for it.
----@param review gemini_bridge.Review
----@return string
-function M.content(review)
-  local buf = review.buffers and review.buffers.proposal
-  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
-    return review.edited or review.proposed
-  end
-  newline.follow(review)
-  -- To read a long text again that is at hand takes time.
-  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
-end
-
---- Keeps edits of the user that nobody else has. Before the buffers go.
+--- Keeps edits of the user's that nobody else has.
 ---@param review gemini_bridge.Review
 ---@param told? string The text that the CLI or the host was given at the end.
 local function keep_edits(review, told)
-  local content = M.content(review)
-  if content == review.proposed or content == told then
-    return
+  for _, edits in ipairs(records.edits(review)) do
+    if edits ~= told then
+      local command = kept.keep(review.filePath, edits)
+      local name = path.display(review.filePath, 24)
+      notify(("The review of %s has ended. Your edits are kept: %s"):format(name, command), "warn")
+    end
   end
-  local buf = kept.keep(review.filePath, content)
-  local name = path.display(review.filePath, 24)
-  notify(("The review of %s has ended. Your edits are kept in buffer %d."):format(name, buf), "warn")
 end
 
 --- Whether the user is typing into a proposal.
@@ -68,136 +51,164 @@ local function is_typing(review)
     and vim.api.nvim_get_mode().mode:find("^[iR]") ~= nil
 end
 
---- Takes a review that has ended off the screen and frees what it used.
+--- Takes a review that has ended off the screen, frees what it used, and goes on to the next.
 ---@param review gemini_bridge.Review
----@param place integer Its former place in the queue.
----@param is_decided boolean Whether the user decided it.
-local function dismiss(review, place, is_decided)
+---@param told? string The text that the CLI or the host was given at the end.
+local function dismiss(review, told)
+  if review.state == "closed" then
+    scheduler.attempt(keep_edits, review, told)
+  end
   for _, stop in ipairs(review.stops) do
-    safely.attempt(stop)
+    scheduler.attempt(stop)
   end
-  local was_inside = false
-  if review.view then
-    safely.attempt(function()
-      was_inside = leave.close(review.view)
-    end)
-    review.view = nil
-  end
+  local was_inside = screen.close(review)
   local buffers = review.buffers
   if buffers then
-    safely.attempt(window.delete_buffer, buffers.proposal)
-    safely.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
+    scheduler.attempt(window.delete_buffer, buffers.proposal)
+    scheduler.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
   end
-  -- Not in this tick: Normal mode is entered at the end of it.
-  vim.schedule(function()
-    review.dismissed(review, place, is_decided and was_inside)
+  -- Not in this tick: Normal mode begins at its end.
+  scheduler.next(function()
+    screen.show_waiting()
+    if was_inside and review.decision then
+      series.continue(review)
+    end
   end)
 end
 
+--- Ends a review.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param when gemini_bridge.When
----@param event? "diff_accepted"|"diff_rejected" For the host.
----@param content? string Of the proposal: accepted, or told to whoever closes the review.
----@return boolean first False when it had ended before.
-local function conclude(review, outcome, when, event, content)
-  local place = queue.remove(review)
-  if not place then
+---@param run fun(step: fun()) Of the scheduler: when windows and buffers may go.
+---@param decision? gemini_bridge.Decision
+---@param told? string The text that the CLI or the host is given.
+---@return boolean first False if it had ended before.
+local function finish(review, outcome, run, decision, told)
+  if not records.finish(review, decision) then
     return false
   end
-  if event then
-    local text_id = content == review.proposed and review.text_id or nil
-    -- The decision is about the file as it is now: a later version of it must not be overwritten.
-    local version = event == "diff_accepted" and path.version(review.filePath) or nil
-    local payload = { id = review.id, content = content, version = version }
-    channel.decide(event, payload, review.label, text_id)
+  if decision then
+    local event, payload = unpack(decision)
+    if payload.content == review.proposed then
+      payload = { id = review.id, textId = review.text_id, version = payload.version }
+    end
+    channel.notify(event, payload)
   end
-  M.opened(review)
+  M.announce(review)
   emit(outcome, review)
-  local function off_the_screen()
-    safely.run(function()
-      if outcome == "Closed" then
-        safely.attempt(keep_edits, review, content)
-      end
-      dismiss(review, place, outcome ~= "Closed")
-    end)
+  local function step()
+    dismiss(review, told)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- The next keys belong to this text: in another window they would be commands.
+    -- The next keys are meant for this text: in another window they would be commands.
     vim.api.nvim_create_autocmd("InsertLeave", {
       buffer = review.buffers.proposal,
       once = true,
-      callback = vim.schedule_wrap(off_the_screen),
+      callback = function()
+        scheduler.next(step)
+      end,
     })
-    notify(
-      ("The review of %s has ended; leave Insert mode to close it."):format(path.display(review.filePath, 24))
-    )
-    return true
-  elseif when == "now" then
-    off_the_screen()
+    local name = path.display(review.filePath, 24)
+    notify(("The review of %s has ended; leave Insert mode to close it."):format(name))
     return true
   end
-  local buf = review.buffers.proposal
-  if vim.api.nvim_buf_is_valid(buf) then
-    -- Keys that were typed ahead would change a text that is no longer read.
-    safely.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
+  local buf = review.buffers and review.buffers.proposal or -1
+  if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
+    -- Keys typed ahead would change a text that is no longer read.
+    scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
-  vim.schedule(off_the_screen)
+  run(step)
   return true
 end
 
---- The user accepts what the proposal holds now.
+--- Returns why the user must look again before accepting.
 ---@param review gemini_bridge.Review
----@param when gemini_bridge.When
----@param force? boolean Although the file's buffer has unsaved changes.
+---@return string? problem
+local function obstacle(review)
+  local name = path.display(review.filePath, 24)
+  local open = path.buffer(review.filePath)
+  if open and vim.bo[open].modified then
+    return ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(name)
+  elseif stale.has_changed(review) then
+    return ("%s has changed since it was proposed: compare again, or :GeminiAccept!"):format(name)
+  elseif review.is_replaced then
+    review.is_replaced = false -- the message tells the user to look
+    return ("%s has another proposed text now: look at it, then accept again."):format(name)
+  end
+end
+
+--- Accepts what the proposal holds now.
+---@param review gemini_bridge.Review
+---@param run fun(step: fun()) scheduler.now, or scheduler.next while a command uses the buffer.
+---@param force? boolean Accepts a stale proposal, and gives up unsaved changes of the file.
 ---@return boolean accepted
-function M.accept(review, when, force)
-  local content = M.content(review)
+function M.accept(review, run, force)
+  local content = records.content(review)
+  local problem
   if content == "" and review.proposed ~= "" then
-    notify(("%s cannot take an empty file: the review stays open."):format(review.label), "warn")
+    problem = ("%s cannot take an empty file: the review stays open."):format(review.label)
+  elseif not force then
+    problem = obstacle(review)
+  end
+  if problem then
+    notify(problem, "warn")
     return false
   end
   local open = path.buffer(review.filePath)
-  local unsaved = open ~= nil and vim.bo[open].modified
-  if unsaved and not force then
-    notify(
-      ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(
-        path.display(review.filePath, 24)
-      ),
-      "warn"
-    )
-    return false
-  end
-  local name = path.display(review.filePath, 24)
-  if not force and stale.has_changed(review) then
-    notify(("%s has changed since it was proposed: compare again, or :GeminiAccept!"):format(name), "warn")
-    return false
-  elseif not force and review.is_replaced then
-    -- Told once: whoever accepts after this has been told to look.
-    review.is_replaced = false
-    notify(("%s has another proposed text now: look at it, then accept again."):format(name), "warn")
-    return false
-  end
-  if unsaved and open then
+  if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  return conclude(review, "Accepted", when, "diff_accepted", content)
+  -- The decision is about the file as it is now: a later version must not be overwritten.
+  local payload = { id = review.id, content = content, version = path.version(review.filePath) }
+  return finish(review, "Accepted", run, { "diff_accepted", payload })
 end
 
---- The user rejects.
+--- Rejects a proposal.
 ---@param review gemini_bridge.Review
----@param when gemini_bridge.When
+---@param run fun(step: fun())
 ---@return boolean first
-function M.reject(review, when)
-  return conclude(review, "Rejected", when, "diff_rejected")
+function M.reject(review, run)
+  return finish(review, "Rejected", run, { "diff_rejected", { id = review.id } })
 end
 
---- Ends a review without a decision. Edits that nobody is told of are kept in a buffer.
+--- Ends a review without a decision.
 ---@param review gemini_bridge.Review
----@param told? string The text that the CLI or the host is given.
+---@param told? string The text that the CLI or the host is given. Other edits are kept.
 ---@return boolean first
 function M.close(review, told)
-  return conclude(review, "Closed", "now", nil, told)
+  return finish(review, "Closed", scheduler.now, nil, told)
+end
+
+--- Tells the user that a decision has not arrived, and keeps the accepted text.
+---@param review gemini_bridge.Review
+---@param problem? string Reason why the accepted text was not written, without a full stop.
+local function report_lost(review, problem)
+  local shown, content = path.display(review.filePath, 20), review.decision[2].content
+  if not content then
+    return notify(("%s is gone; it missed that you rejected %s"):format(review.label, shown), "warn")
+  end
+  scheduler.now(function()
+    local command = kept.keep(review.filePath, content)
+    local reason = problem or ("%s is gone"):format(review.label)
+    notify(("%s. The %s that you accepted is kept: %s"):format(reason, shown, command), "warn")
+  end)
+end
+
+--- The host has delivered a decision, or never will.
+---@param params { id: integer, delivered: boolean, problem?: string }
+function M.settled(params)
+  local review = records.settle(params.id)
+  if review and not params.delivered then
+    report_lost(review, params.problem)
+  end
+end
+
+--- Gives up all decisions, because the bridge has stopped.
+function M.abandon()
+  for _, review in ipairs(records.decided()) do
+    records.settle(review.id)
+    report_lost(review)
+  end
 end
 
 return M

@@ -1,5 +1,4 @@
---- The hunks of a proposal: found, counted, kept or dropped one by one.
-local step = require("gemini-bridge.review.step")
+--- The hunks of a proposal: finds and counts them, keeps or drops one.
 local text = require("gemini-bridge.review.text")
 
 local M = {}
@@ -8,15 +7,16 @@ local M = {}
 local diff = vim.text and vim.text.diff or vim.diff
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
+local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
 
 ---@class gemini_bridge.Hunk
 ---@field from integer First line in the proposal, 1-based; of a removal, the line above it (0 at the top).
 ---@field count integer Lines in the proposal; 0 for a removal.
 ---@field original_from integer The same in the original.
 ---@field original_count integer
----@field kept boolean The user has said so.
+---@field kept boolean The user has decided to keep it.
 
---- What of 'diffopt' decides whether lines differ, as |vim.diff()| calls it.
+--- Items of 'diffopt' that decide whether lines differ, by the options of |vim.diff()|.
 local WHITESPACE = {
   iblank = "ignore_blank_lines",
   iwhite = "ignore_whitespace_change",
@@ -38,7 +38,7 @@ end
 
 --- The lines of a buffer, as |vim.diff()| takes them.
 ---@param buf integer
----@param bytes? string What the buffer stands for, where that is known: to read a long one takes its time.
+---@param bytes? string Bytes of the buffer, if known: reading a long text takes long.
 ---@return string
 local function joined(buf, bytes)
   if bytes and text.is_plain(buf) then
@@ -61,8 +61,8 @@ end
 ---@return gemini_bridge.Hunk[]
 local function list(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
-  local shown = review.shown or {}
-  local ours = shown.buf == original and vim.deep_equal(text.state(original), shown.state) and shown.bytes
+  local first = review.baseline or {}
+  local ours = first.buf == original and vim.deep_equal(text.state(original), first.state) and first.bytes
     or nil
   local theirs = vim.deep_equal(text.state(proposal), review.written) and review.proposed or nil
   local indices = diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
@@ -87,7 +87,7 @@ function M.count(review)
   end
 end
 
---- Where texts differ that have no hunk: in what is no line, or in white space that 'diffopt' passes over.
+--- Says how two texts without a hunk differ: line breaks and the like, or white space that 'diffopt' ignores.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return string? what nil when every byte is the same.
@@ -105,7 +105,7 @@ function M.difference(original, proposal)
   return "white space differs"
 end
 
---- Brings up to date which hunks are kept.
+--- Updates which hunks are kept.
 ---@param proposal integer Buffer.
 ---@param hunks gemini_bridge.Hunk[]
 function M.update_kept(proposal, hunks)
@@ -114,19 +114,39 @@ function M.update_kept(proposal, hunks)
   end
 end
 
---- Whether what differs reaches the end of both texts. The final newline, which is no line, belongs to that hunk.
----@param hunks gemini_bridge.Hunk[]
----@param original integer Buffer.
----@param proposal integer Buffer.
+--- Whether the last hunk reaches the end of both texts. It then includes the final newline, which is in no line.
+---@param review gemini_bridge.Review
 ---@return boolean
-function M.reach_end(hunks, original, proposal)
-  local last = hunks[#hunks]
+local function reach_end(review)
+  local last = review.hunks[#review.hunks]
   local function ends(buf, from, count)
     return from + math.max(count, 1) - 1 == (text.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
   end
   return last ~= nil
-    and ends(proposal, last.from, last.count)
-    and ends(original, last.original_from, last.original_count)
+    and ends(review.buffers.proposal, last.from, last.count)
+    and ends(review.buffers.original, last.original_from, last.original_count)
+end
+
+--- If file and proposal end differently, gives the proposal the file's end as soon as its last hunk is dropped.
+---@param review gemini_bridge.Review
+function M.follow_newline(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  if not (vim.api.nvim_buf_is_loaded(original) and vim.api.nvim_buf_is_loaded(proposal)) then
+    return
+  end
+  local theirs = text.ends_a_line(review.proposed)
+  local ours = vim.bo[original].endofline
+  if theirs == ours then
+    return
+  end
+  M.count(review)
+  local is_last = reach_end(review)
+  if review.newline_follows == nil then
+    review.newline_follows = is_last
+  end
+  if review.newline_follows then
+    vim.bo[proposal].endofline = is_last and theirs or not is_last and ours
+  end
 end
 
 --- The hunk at a line of the proposal.
@@ -164,7 +184,7 @@ function M.nearest(hunks, line, direction)
   return found
 end
 
---- Marks a hunk as decided. The text stays as it is.
+--- Marks a hunk as kept. The text does not change.
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
 ---@return fun(): boolean undo
@@ -179,11 +199,48 @@ function M.keep(proposal, hunk)
   end
 end
 
---- Puts the original's lines in place of a hunk. `u` brings it back.
+--- Prepares to take back a change of the plugin's, without anything that the user did.
+---@param buf integer
+---@param first integer Row of the first changed line, 0-based.
+---@param before string[] Lines before the change.
+---@param lines string[] Lines after the change, which was just made.
+---@return fun(): boolean undo False if edits of the user's prevent it.
+local function undo_of(buf, first, before, lines)
+  local function undo_state()
+    return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
+  end
+  local changed = undo_state()
+  -- The line above stays when these are edited; above the first there is none.
+  local above = first > 0
+    and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
+
+  ---@param expected string[]
+  ---@param row integer
+  local function holds(expected, row)
+    return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, row, row + #expected, false), expected)
+  end
+
+  return function()
+    if undo_state() == changed then
+      vim.cmd.undo({ mods = { silent = true } })
+      return true
+    end
+    local row = above and vim.api.nvim_buf_get_extmark_by_id(buf, dropped, above, {})[1] + 1 or 0
+    if holds(before, row) and not (#before < #lines and holds(lines, row)) then
+      return true -- the user has undone it already
+    elseif not holds(lines, row) then
+      return false
+    end
+    vim.api.nvim_buf_set_lines(buf, row, row + #lines, true, before)
+    return true
+  end
+end
+
+--- Replaces a hunk with the lines of the original. `u` brings it back.
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk
----@return fun(): boolean undo Takes this step back and nothing of the user's; false when their edits stand in its way.
+---@return fun(): boolean undo False if edits of the user's prevent it.
 function M.drop(original, proposal, hunk)
   for _, mark in ipairs(marks(proposal, hunk)) do
     vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
@@ -197,7 +254,7 @@ function M.drop(original, proposal, hunk)
   local last = text.is_empty(proposal) and -1 or first + hunk.count
   local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)
   vim.api.nvim_buf_set_lines(proposal, first, last, true, lines)
-  return step.taken(proposal, first, before, lines)
+  return undo_of(proposal, first, before, lines)
 end
 
 return M

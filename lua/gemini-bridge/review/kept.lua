@@ -1,124 +1,213 @@
---- Keeps texts that the user typed into a proposal whose review ended without a decision: in a buffer, and over the end
---- of Neovim in a file that only the user can read.
+--- Keeps texts that would be lost with a review: in a buffer, and for a week in a file that only the user can read.
+--- `:edit` of the buffer's name brings a text back after its buffer was deleted, also in a later Neovim.
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
 local MAX_AGE_S = 7 * 24 * 3600
+--- Total size of the file's texts. The newest one is always kept.
 local MAX_SIZE_BYTES = 8 * 1024 * 1024
 
+local PREFIX = "gemini://kept/"
+
 ---@class gemini_bridge.KeptText
----@field path string Absolute path of the file that the proposal was for.
+---@field id integer Part of the buffer's name.
+---@field path string Absolute path of the file that the text was for.
 ---@field text string
 ---@field time integer Seconds since 1970.
+---@field deleted? boolean The user has deleted its buffer: it is not brought back without being asked for.
 
---- Buffers that hold kept texts, with the file that each was for.
----@type table<integer, string>
-local buffers = {}
+--- Texts of this Neovim, by id. They are here even if the file cannot be written.
+---@type table<integer, gemini_bridge.KeptText>
+local own = {}
 
 ---@return string
 local function store()
   return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge-kept.json")
 end
 
+---@param kept any
+---@return boolean
+local function is_valid(kept)
+  return type(kept) == "table"
+    and type(kept.id) == "number"
+    and type(kept.path) == "string"
+    and type(kept.text) == "string"
+    and type(kept.time) == "number"
+    and os.time() - kept.time < MAX_AGE_S
+end
+
+--- Returns all kept texts, newest first: those of this Neovim and those in the file.
 ---@return gemini_bridge.KeptText[]
-local function read()
-  local ok, texts = pcall(function()
+local function all()
+  local ok, saved = pcall(function()
     return vim.json.decode(path.bytes(store()) or "[]")
   end)
-  if not ok or type(texts) ~= "table" or not vim.islist(texts) then
-    return {}
-  end
-  return vim.tbl_filter(function(kept)
-    return type(kept) == "table"
-      and type(kept.path) == "string"
-      and type(kept.text) == "string"
-      and type(kept.time) == "number"
-      and os.time() - kept.time < MAX_AGE_S
-  end, texts)
-end
-
---- Writes beside the file and renames, so that another Neovim never reads half of it.
----@param texts gemini_bridge.KeptText[] The newest first. The oldest go when there are too many.
-local function write(texts)
-  local size = 0
-  texts = vim.tbl_filter(function(kept)
-    size = size + #kept.text
-    return size <= MAX_SIZE_BYTES
-  end, texts)
-  vim.fn.mkdir(vim.fs.dirname(store()), "p")
-  local aside = ("%s.%d"):format(store(), vim.fn.getpid())
-  vim.uv.fs_unlink(aside)
-  local file = vim.uv.fs_open(aside, "wx", tonumber("600", 8))
-  if file then
-    vim.uv.fs_write(file, vim.json.encode(texts))
-    vim.uv.fs_close(file)
-    vim.uv.fs_rename(aside, store())
-  end
-end
-
---- Saves the kept texts that are still in buffers, and `more`.
----@param more gemini_bridge.KeptText[]
-local function save(more)
-  for buf, file in pairs(buffers) do
-    if vim.api.nvim_buf_is_loaded(buf) then
-      table.insert(more, 1, { path = file, text = text.read(buf), time = os.time() })
+  local texts = vim.tbl_values(own)
+  for _, kept in ipairs(ok and type(saved) == "table" and saved or {}) do
+    if is_valid(kept) and not own[kept.id] then
+      texts[#texts + 1] = kept
     end
   end
-  if #more > 0 then
-    write(vim.list_extend(more, read()))
+  table.sort(texts, function(a, b)
+    return a.id > b.id
+  end)
+  return texts
+end
+
+--- Writes a draft and renames it, so that another Neovim never reads an incomplete file.
+local function save()
+  local size = 0
+  local texts = vim.tbl_filter(function(kept)
+    size = size + #kept.text
+    return size <= MAX_SIZE_BYTES or size == #kept.text
+  end, all())
+  vim.fn.mkdir(vim.fs.dirname(store()), "p")
+  local draft = ("%s.%d"):format(store(), vim.fn.getpid())
+  local json = vim.json.encode(texts)
+  vim.uv.fs_unlink(draft)
+  local file = vim.uv.fs_open(draft, "wx", tonumber("600", 8))
+  local written = file and vim.uv.fs_write(file, json)
+  if file then
+    vim.uv.fs_close(file)
+  end
+  if written == #json then
+    vim.uv.fs_rename(draft, store())
+  else
+    vim.uv.fs_unlink(draft)
   end
 end
 
---- Puts a text into a new listed buffer that no window shows. Only when buffers may be touched.
----@param file string Absolute path of the file that the text was meant for.
----@param content string
----@return integer buf
-function M.keep(file, content)
-  local buf = window.create_buffer(true, true)
-  text.write(buf, content)
-  window.set_name(buf, ("gemini://kept/%d/%s"):format(buf, path.relative(file)))
-  buffers[buf] = file
-  return buf
+--- Takes what the user has made of a text in its buffer.
+---@param kept gemini_bridge.KeptText
+---@param buf integer
+local function take_edits(kept, buf)
+  local now = text.read(buf)
+  if now ~= kept.text then
+    kept.text, kept.time = now, os.time()
+  end
 end
 
---- Saves texts over the end of Neovim.
----@param edited fun(): { filePath: string, content: string }[] The edited proposals that are pending then.
-function M.save_on_exit(edited)
-  vim.api.nvim_create_autocmd("VimLeavePre", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
+--- Puts a text into its buffer.
+---@param buf integer
+---@param kept gemini_bridge.KeptText
+local function fill(buf, kept)
+  own[kept.id], kept.deleted = kept, nil
+  local options = vim.bo[buf]
+  options.buftype, options.bufhidden, options.swapfile, options.buflisted = "nofile", "hide", false, true
+  local levels = options.undolevels
+  options.undolevels = -1
+  text.write(buf, kept.text)
+  options.undolevels = levels
+  vim.api.nvim_create_autocmd("BufUnload", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.kept." .. buf, {}),
+    buffer = buf,
+    once = true,
     callback = function()
-      save(vim.tbl_map(function(proposal)
-        return { path = proposal.filePath, text = proposal.content, time = os.time() }
-      end, edited()))
+      if vim.v.exiting == vim.NIL then
+        take_edits(kept, buf)
+        kept.deleted = true
+        save()
+      end
     end,
   })
 end
 
---- Puts the texts that were saved for files below the current directory back into buffers, and tells the user.
+---@param kept gemini_bridge.KeptText
+---@return string
+local function buffer_name(kept)
+  -- Only for the user to read: without what |:edit| expands.
+  return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
+end
+
+---@param file string Absolute path of the file that the text was for.
+---@param content string
+---@return gemini_bridge.KeptText
+local function add(file, content)
+  local newest = all()[1]
+  local kept = { id = newest and newest.id + 1 or 1, path = file, text = content, time = os.time() }
+  own[kept.id] = kept
+  return kept
+end
+
+--- Shows a text in a new buffer, which no window shows.
+---@param kept gemini_bridge.KeptText
+---@return string command That shows it in a window.
+local function open(kept)
+  local name = buffer_name(kept)
+  if vim.fn.bufexists(name) == 0 then
+    local buf = window.create_buffer(true, true)
+    window.set_name(buf, name)
+    fill(buf, kept)
+  end
+  return ":edit " .. name
+end
+
+--- Keeps a text. Only when buffers may be touched.
+---@param file string Absolute path of the file that the text was for.
+---@param content string
+---@return string command That shows it.
+function M.keep(file, content)
+  local kept = add(file, content)
+  save()
+  return open(kept)
+end
+
+--- Reads the text of a buffer with the name of a kept text (BufReadCmd).
+---@param args { buf: integer, match: string }
+function M.read(args)
+  local id = tonumber(args.match:match("^gemini://kept/(%d+)"))
+  local kept = vim.iter(all()):find(function(kept)
+    return kept.id == id
+  end)
+  if kept then
+    fill(args.buf, kept)
+  else
+    notify("This text is kept no longer: texts are kept for a week.", "warn")
+  end
+end
+
+--- Saves the kept texts when Neovim ends, and further ones.
+---@param pending fun(): { filePath: string, content: string }[] The edited proposals that are pending then.
+function M.save_on_exit(pending)
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
+    callback = function()
+      for _, proposal in ipairs(pending()) do
+        add(proposal.filePath, proposal.content)
+      end
+      for _, kept in pairs(own) do
+        local buf = vim.fn.bufnr("^" .. buffer_name(kept) .. "$")
+        if buf > 0 and vim.api.nvim_buf_is_loaded(buf) then
+          take_edits(kept, buf)
+        end
+      end
+      if next(own) then
+        save()
+      end
+    end,
+  })
+end
+
+--- Brings back the texts that an earlier Neovim has kept for files below the current directory, and tells the user.
 function M.restore()
-  local texts = read()
-  if #texts == 0 then
+  local cwd = vim.fn.getcwd()
+  local earlier = vim.tbl_filter(function(kept)
+    return not kept.deleted and not own[kept.id] and path.is_below(kept.path, cwd)
+  end, all())
+  if #earlier == 0 then
     return
   end
-  safely.run(function()
-    local cwd, others, names = vim.fn.getcwd(), {}, {}
-    for _, kept in ipairs(texts) do
-      if path.is_below(kept.path, cwd) then
-        local buf = M.keep(kept.path, kept.text)
-        names[#names + 1] = ("%s in buffer %d"):format(path.display(kept.path, 24), buf)
-      else
-        others[#others + 1] = kept
-      end
-    end
-    if #names > 0 then
-      write(others)
-      notify(("Your edits of a proposal from before Neovim ended: %s"):format(table.concat(names, ", ")))
-    end
+  scheduler.now(function()
+    local commands = vim.tbl_map(open, earlier)
+    notify(
+      ("Your edits of a proposal from before Neovim ended: %s"):format(table.concat(commands, " | ")),
+      "warn"
+    )
   end)
 end
 

@@ -1,6 +1,6 @@
 --- The buffers of a review: the proposal, and a copy of the file when no buffer holds it.
 local path = require("gemini-bridge.disk.path")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
@@ -117,7 +117,7 @@ local function set_filetype(buf, name)
     return
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
-  safely.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
+  scheduler.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
   -- Once more: a file type's plugins may think that this is a file.
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable

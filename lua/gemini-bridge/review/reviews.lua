@@ -3,9 +3,10 @@ local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
 local kept = require("gemini-bridge.review.kept")
 local path = require("gemini-bridge.disk.path")
-local queue = require("gemini-bridge.review.queue")
+local records = require("gemini-bridge.review.records")
 local life = require("gemini-bridge.review.review")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local screen = require("gemini-bridge.review.screen")
 local stale = require("gemini-bridge.review.stale")
 local status = require("gemini-bridge.bridge.status")
 
@@ -16,7 +17,7 @@ local last_id = 0
 --- One line, so that it never asks to press ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
-  local waiting = #queue.all() - 1
+  local waiting = #records.pending() - 1
   local who = #status.names() > 1 and status.plain(review.client, review.label) or review.label
   local what = who .. " proposes a change to "
   local rest = waiting > 0 and (" (%d more waiting)"):format(waiting) or ""
@@ -24,24 +25,21 @@ local function announce(review)
   notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
 end
 
---- The pending proposals that hold edits of the user.
----@return { filePath: string, content: string }[]
-local function edited()
-  local all = vim.tbl_map(function(review)
-    return { filePath = review.filePath, content = decision.content(review), proposed = review.proposed }
-  end, queue.all())
-  return vim.tbl_filter(function(each)
-    return each.content ~= each.proposed
-  end, all)
-end
-
-kept.save_on_exit(edited)
+kept.save_on_exit(function()
+  local texts = {}
+  for _, review in ipairs(records.pending()) do
+    for _, edits in ipairs(records.edits(review)) do
+      table.insert(texts, { filePath = review.filePath, content = edits })
+    end
+  end
+  return texts
+end)
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
 --- Raises a sentence for what cannot be shown.
 ---@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
 function M.open(params)
-  local open = queue.get(params.id)
+  local open = records.get(params.id)
   if open then
     return life.replace(open, params)
   end
@@ -61,14 +59,24 @@ end
 ---@param id integer
 ---@return gemini_bridge.Review
 local function open_review(id)
-  return queue.get(id) or error("this review is closed already", 0)
+  return records.get(id) or error("this review is closed already", 0)
 end
 
 --- What a proposal holds now. Nothing changes.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read(params)
-  return { content = decision.content(open_review(params.id)) }
+  return { content = records.content(open_review(params.id)) }
+end
+
+--- Returns the accepted text of a review whose decision is not settled.
+---@param params { id: integer }
+---@return { content: string }
+function M.read_accepted(params)
+  local review = vim.iter(records.decided()):find(function(review)
+    return review.id == params.id
+  end) or error("this decision is already settled", 0)
+  return { content = review.decision[2].content }
 end
 
 --- The file on disk is another one, or the review is stale, or is no longer.
@@ -88,7 +96,7 @@ local TEXTS = {
 ---@return { content: string } # What the proposal held.
 function M.close(params)
   local review = open_review(params.id)
-  local content = decision.content(review)
+  local content = records.content(review)
   -- A CLI that closes the review is given the text. Of one that the CLI has written, the host knows what became of it.
   local is_told = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_told and content or nil)
@@ -102,7 +110,7 @@ end
 --- Closes all reviews without an outcome.
 ---@param reason "disconnected"|"stopped"
 function M.close_all(reason)
-  for _, review in ipairs(vim.list_slice(queue.all())) do
+  for _, review in ipairs(vim.list_slice(records.pending())) do
     M.close({ id = review.id, reason = reason })
   end
 end
@@ -124,7 +132,7 @@ end
 local function with_review(file, act)
   local choices = vim.tbl_filter(function(review)
     return file == nil or path.is_same(file, review.filePath)
-  end, queue.all())
+  end, records.pending())
   local meant = #choices == 1 and choices[1] or here(choices)
   if meant then
     act(meant)
@@ -143,7 +151,7 @@ local function with_review(file, act)
       return ("%s (%s)"):format(path.display(review.filePath), status.plain(review.client, review.label))
     end,
   }, function(choice)
-    if choice and queue.has(choice) then
+    if choice and records.is_pending(choice) then
       act(choice)
     end
   end)
@@ -152,32 +160,28 @@ end
 ---@param opts gemini_bridge.DecisionOptions
 function M.accept(opts)
   with_review(opts.path, function(review)
-    decision.accept(review, "now", opts.force)
+    decision.accept(review, scheduler.now, opts.force)
   end)
 end
 
 ---@param opts gemini_bridge.DecisionOptions
 function M.reject(opts)
   with_review(opts.path, function(review)
-    decision.reject(review, "now")
+    decision.reject(review, scheduler.now)
   end)
 end
 
 --- Goes to a review.
 ---@param opts gemini_bridge.DecisionOptions
 function M.review(opts)
-  with_review(opts.path, function(review)
-    safely.run(function()
-      life.enter(review)
-    end)
-  end)
+  with_review(opts.path, screen.enter)
 end
 
 ---@return { filePath: string, client: string, label: string }[]
 function M.list()
   return vim.tbl_map(function(review)
     return { filePath = review.filePath, client = review.client, label = review.label }
-  end, queue.all())
+  end, records.pending())
 end
 
 --- The highest id ever used, so that the next host does not use it again.

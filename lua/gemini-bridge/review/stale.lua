@@ -1,22 +1,20 @@
---- A file that changes under its review. The host looks at the disk and says what is stale; here it is told of the
---- user's own edits of the file, and what it says is shown.
+--- Finds out whether a file has changed under its review. The host watches the disk and reports what is stale. This
+--- file reports the user's own edits to the host, and checks the disk in the tick of a decision.
 local channel = require("gemini-bridge.bridge.channel")
 local follow = require("gemini-bridge.review.follow")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local queue = require("gemini-bridge.review.queue")
-local safely = require("gemini-bridge.editor.safely")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
-local turn = require("gemini-bridge.editor.turn")
 
 local M = {}
 
---- How long nobody has typed in the user's own buffer when it is read again, which takes long for a long text
---- (milliseconds).
-local PAUSE = 200
+--- Delay from the user's last edit of the file until its buffer is read, which takes long for a long text.
+local COMPARE_DELAY_MS = 200
 
---- A longer text is not read before the request is answered (bytes).
-local LONG = 256 * 1024
+--- A longer text is read after the request was answered.
+local MAX_BLOCKING_BYTES = 256 * 1024
 
 --- Follows the user's own buffer of the file, if the review shows it.
 ---@param review gemini_bridge.Review
@@ -27,16 +25,17 @@ function M.watch(review)
     return function() end
   end
   local tick, was_modified = vim.api.nvim_buf_get_changedtick(buf), vim.bo[buf].modified
-  local edited = false
-  local timer = assert(vim.uv.new_timer())
+  local edited, is_stopped = false, false
+  local cancel = function() end
 
   local function compare()
-    if not (queue.has(review) and vim.api.nvim_buf_is_loaded(buf)) then
+    if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer holds what is on disk, also after it was read again, and the host watches the disk. For a
-    -- long text that was edited before it was read, nothing tells when it is the same again.
-    local now = vim.bo[buf].modified and (not review.shown or text.read(buf) ~= review.shown.bytes)
+    -- An unmodified buffer holds what is on disk, which the host watches. Without a baseline, because a long text was
+    -- edited before it was read, any modified text counts as edited.
+    local first = review.baseline
+    local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then
       edited = now
       channel.notify("original_changed", { id = review.id, edited = now })
@@ -45,21 +44,22 @@ function M.watch(review)
 
   local function read()
     if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
-      review.shown =
+      review.baseline =
         { buf = buf, state = text.state(buf), bytes = text.read(buf), was_modified = was_modified }
     end
   end
-  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= LONG then
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= MAX_BLOCKING_BYTES then
     read()
   else
-    turn.next(read)
+    scheduler.next(read)
   end
 
   local function changed()
-    if timer:is_closing() then
+    cancel()
+    if is_stopped then
       return true
     end
-    timer:start(PAUSE, 0, vim.schedule_wrap(compare))
+    cancel = scheduler.after(COMPARE_DELAY_MS, compare)
   end
   vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
@@ -70,25 +70,24 @@ function M.watch(review)
     end,
   })
   return function()
-    if not timer:is_closing() then
-      timer:close()
-    end
+    is_stopped = true
+    cancel()
   end
 end
 
---- The text of the file on disk when the review opened, as far as it is at hand.
+--- Returns the text of the file on disk when the review opened, if it is known.
 ---@param review gemini_bridge.Review
 ---@return string?
 local function text_at_first(review)
-  local buffers, shown = review.buffers, review.shown
+  local buffers, first = review.buffers, review.baseline
   if buffers and buffers.copied and not buffers.new then
     return text.read(buffers.original)
   end
-  return shown and not shown.was_modified and shown.bytes or nil
+  return first and not first.was_modified and first.bytes or nil
 end
 
---- Whether the file has changed since the review opened, right now: the host may not have seen the last write yet. A
---- file that was written with the same text has not changed.
+--- Whether the file has changed since the review opened. The host may not have seen the last write yet. A file that was
+--- written with the same text has not changed.
 ---@param review gemini_bridge.Review
 ---@return boolean
 function M.has_changed(review)
@@ -104,7 +103,7 @@ function M.has_changed(review)
   return false
 end
 
---- The file on disk is another one, or what the host says of it. Told once; the winbar says it for as long as it is so.
+--- Takes what the host has found out. The user is told once; the winbar shows it as long as it is true.
 ---@param review gemini_bridge.Review
 ---@param stale boolean
 function M.update(review, stale)
@@ -112,11 +111,11 @@ function M.update(review, stale)
     notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
   end
   review.stale = stale
-  safely.run(function()
-    if not queue.has(review) or not review.buffers then
+  scheduler.now(function()
+    if not records.is_pending(review) or not review.buffers then
       return
     end
-    if review.buffers.copied then
+    if review.buffers.copied and vim.api.nvim_buf_is_loaded(review.buffers.original) then
       text.write(review.buffers.original, path.bytes(path.real(review.filePath)) or "")
     end
     follow.update(review)

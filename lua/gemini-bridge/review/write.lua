@@ -4,14 +4,60 @@
 --- mapping to such a command was typed there. Auto-save runs in an autocommand, a function or a timer: nothing of that
 --- kind comes before it, or |<stack>| shows more than the write itself.
 local notify = require("gemini-bridge.notify")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
-local wishes = require("gemini-bridge.review.write_wish")
 
 local M = {}
 
 --- What |vim.on_key()| sees of a mapping to a Lua function: K_LUA of Neovim's keycodes.h.
 local LUA = "\128\253g"
+
+---@class gemini_bridge.Wish
+---@field bang boolean
+
+--- Commands that accept, by their full names.
+local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
+
+--- Whether arguments name nothing but the buffer itself: `%` and its kin, after any `++opt`.
+---@param args string
+local function is_own_name(args)
+  local name = args:gsub("%+%+%S+%s*", "")
+  return name == "" or name == vim.api.nvim_buf_get_name(0) or name:find("^%%[:%l]*$") ~= nil
+end
+
+--- What a command line writes: the first command of it that writes.
+---@param line string
+---@return gemini_bridge.Wish?
+local function wish_of_line(line)
+  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
+  if not ok then
+    return
+  end
+  local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
+  local wish
+  if own then
+    wish = own.definition ~= line and wish_of_line((own.definition:gsub("<[^>]*>", ""))) or nil
+  elseif WRITES[command.cmd] and is_own_name(table.concat(command.args or {}, " ")) then
+    wish = { bang = command.bang }
+  end
+  local rest = command.nextcmd or ""
+  return wish or rest ~= "" and rest ~= line and wish_of_line(rest) or nil
+end
+
+--- What a mapping with `<Cmd>` writes: it leaves no command line to be seen.
+---@param typed string Raw keys.
+---@param mode string In which they were typed.
+---@return gemini_bridge.Wish?
+local function wish_of_mapping(typed, mode)
+  local map = vim.fn.maparg(vim.fn.keytrans(typed), mode:sub(1, 1):lower(), false, true)
+  for line in (map.rhs or ""):gmatch("<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>") do
+    local wish = wish_of_line(vim.api.nvim_replace_termcodes(line, true, true, true))
+    if wish then
+      return wish
+    end
+  end
+end
 
 --- Whether nothing runs but the write itself.
 local function is_direct()
@@ -90,7 +136,7 @@ function M.watch(buf, group, accept, words)
     -- So that `:x` and `:update` write an untouched proposal, too.
     local modified = vim.bo[buf].modified
     vim.bo[buf].modified = true
-    vim.schedule(function()
+    scheduler.next(function()
       if wish == this then
         wish = nil
         if vim.api.nvim_buf_is_valid(buf) then
@@ -104,7 +150,7 @@ function M.watch(buf, group, accept, words)
   local by_mapping = false
   local function expect_nothing()
     by_mapping = true
-    vim.schedule(function()
+    scheduler.next(function()
       by_mapping = false
     end)
   end
@@ -120,7 +166,7 @@ function M.watch(buf, group, accept, words)
       last = { typed = typed, mode = vim.api.nvim_get_mode().mode }
     end
     if key == command and last then
-      expect(wishes.of_mapping(last.typed, last.mode))
+      expect(wish_of_mapping(last.typed, last.mode))
     end
     if key == LUA or key == command and not wish then
       expect_nothing()
@@ -133,12 +179,12 @@ function M.watch(buf, group, accept, words)
 
   on("CmdlineLeave", function()
     if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
-      expect(wishes.of_line(vim.fn.getcmdline()))
+      expect(wish_of_line(vim.fn.getcmdline()))
     end
   end)
 
   on("BufFilePost", function()
-    vim.schedule(function()
+    scheduler.next(function()
       keep_name(buf, name, words)
     end)
   end)

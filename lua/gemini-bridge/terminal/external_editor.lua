@@ -2,7 +2,7 @@
 --- opens a window here and waits until the window is closed.
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -144,11 +144,11 @@ local function edit(path, channel)
     once = true,
     callback = function()
       pcall(vim.fn.chanclose, channel)
-      vim.defer_fn(function()
+      scheduler.after(READ_TIME_MS, function()
         open = open - 1
-      end, READ_TIME_MS)
+      end)
       local is_here = vim.api.nvim_get_current_buf() == buf
-      vim.schedule(function()
+      scheduler.next(function()
         hide_float(terminal, false)
         if was_asked_here and is_here and vim.api.nvim_win_is_valid(here) then
           origin.go(here)
@@ -166,8 +166,8 @@ end
 ---@param path string
 ---@param channel integer Channel of the editor program, which is closed when the user has finished.
 function M.open(path, channel)
-  safely.run(function()
-    if not safely.attempt(edit, path, channel) then
+  scheduler.now(function()
+    if not scheduler.attempt(edit, path, channel) then
       pcall(vim.fn.chanclose, channel)
     end
   end)

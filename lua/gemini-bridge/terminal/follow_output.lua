@@ -1,5 +1,7 @@
 --- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim does this only in Terminal
 --- mode or with the cursor on the last line, but Gemini CLI leaves the cursor further up, in its prompt.
+local scheduler = require("gemini-bridge.editor.scheduler")
+
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
@@ -100,7 +102,7 @@ function M.attach(buf)
       ended = vim.tbl_filter(function(win)
         return reaches(win, before)
       end, vim.fn.win_findbuf(buf))
-      vim.schedule(function()
+      scheduler.next(function()
         local current = vim.api.nvim_get_current_win()
         for _, win in ipairs(vim.fn.win_findbuf(buf)) do
           local reading = win ~= current and scrolled[win]

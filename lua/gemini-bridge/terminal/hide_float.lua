@@ -1,5 +1,5 @@
 --- Hides a floating terminal while the user is in a review, which the float would cover.
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -38,9 +38,7 @@ function M.watch(buf)
   on("BufEnter", { buffer = buf }, show_again)
   on("User", { pattern = { "GeminiDiffAccepted", "GeminiDiffRejected", "GeminiDiffClosed" } }, function()
     -- The windows of the review are closed after this event.
-    vim.schedule(function()
-      safely.run(show_again)
-    end)
+    scheduler.next(show_again)
   end)
   on("BufWipeout", { buffer = buf }, function()
     vim.api.nvim_del_augroup_by_id(group)

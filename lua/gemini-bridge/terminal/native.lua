@@ -2,6 +2,7 @@
 local frame = require("gemini-bridge.terminal.layout")
 local origin = require("gemini-bridge.editor.origin")
 local tail = require("gemini-bridge.terminal.follow_output")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -29,7 +30,7 @@ function View:resume()
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
     -- Scheduled, because the window may only be passed on the way to another one.
-    vim.schedule(function()
+    scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not origin.is_passing() then
         vim.cmd.startinsert()
@@ -230,7 +231,7 @@ function M.new(place, buf)
     group = group,
     callback = function()
       is_closing = true
-      vim.schedule(function()
+      scheduler.next(function()
         is_closing = false
       end)
     end,

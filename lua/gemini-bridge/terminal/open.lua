@@ -4,7 +4,7 @@ local config = require("gemini-bridge.config")
 local launch = require("gemini-bridge.terminal.launch")
 local notify = require("gemini-bridge.notify")
 local providers = require("gemini-bridge.terminal.providers")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 local terminals = require("gemini-bridge.terminal.terminals")
 
@@ -32,18 +32,20 @@ local function with_bridge(done)
   listener = vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    callback = vim.schedule_wrap(function()
-      local state = status.get().state
-      if state == "running" then
-        finish()
-      elseif state == "stopped" then
-        finish(status.get().error and "" or "the bridge was stopped")
-      end
-    end),
+    callback = function()
+      scheduler.next(function()
+        local state = status.get().state
+        if state == "running" then
+          finish()
+        elseif state == "stopped" then
+          finish(status.get().error and "" or "the bridge was stopped")
+        end
+      end)
+    end,
   })
-  vim.defer_fn(function()
+  scheduler.after(START_TIMEOUT_MS, function()
     finish(("the bridge did not start within %d s"):format(START_TIMEOUT_MS / 1000))
-  end, START_TIMEOUT_MS)
+  end)
   require("gemini-bridge.host").start()
 end
 
@@ -99,7 +101,7 @@ function M.open(opts)
   local terminal = { name = name, cli = spec.cli, cmd = spec.cmd, args = args, cwd = spec.cwd, view = view }
   local ok, failure = pcall(view.show, view, opts.focus ~= false)
   if not ok then
-    safely.run(function()
+    scheduler.now(function()
       view:close()
     end)
     notify(("%s has no window: %s"):format(spec.cmd[1], failure), "error")
@@ -109,7 +111,7 @@ function M.open(opts)
   local cli = assert(clis.get(spec.cli))
   require("gemini-bridge.extension.offer").before_start(cli, spec.cmd[1], function()
     with_bridge(function(obstacle)
-      safely.run(function()
+      scheduler.now(function()
         run(terminal, spec, obstacle)
       end)
     end)
@@ -168,7 +170,7 @@ end
 --- Neovim allows this, as after the command-line window.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.toggle(opts)
-  safely.run(function()
+  scheduler.now(function()
     toggle(opts or {})
   end)
 end

@@ -1,4 +1,6 @@
 --- Ends a program with all its descendants.
+local scheduler = require("gemini-bridge.editor.scheduler")
+
 local M = {}
 
 --- Time between SIGTERM and SIGKILL (milliseconds).
@@ -81,9 +83,9 @@ function M.finish(pids, wait)
     end, 10)
     send(vim.tbl_filter(M.is_alive, pids), "sigkill")
   else
-    vim.defer_fn(function()
+    scheduler.after(GRACE_MS, function()
       send(vim.tbl_filter(M.is_alive, pids), "sigkill")
-    end, GRACE_MS)
+    end)
   end
 end
 

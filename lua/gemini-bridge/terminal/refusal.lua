@@ -1,5 +1,6 @@
 --- Recognizes on the screen of Gemini CLI that Google refuses the account, and tells the user what to do.
 local notify = require("gemini-bridge.notify")
+local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
@@ -40,7 +41,7 @@ function M.watch(buf)
     on_lines = function()
       if not is_told and not is_waiting then
         is_waiting = true
-        vim.defer_fn(look, DELAY_MS)
+        scheduler.after(DELAY_MS, look)
       end
       return is_told
     end,
@@ -52,17 +53,17 @@ end
 ---@param reads? integer How often it may still be read.
 function M.watch_pane(pane, reads)
   reads = reads or PANE_READS
-  vim.defer_fn(function()
+  scheduler.after(PANE_INTERVAL_MS, function()
     vim.system({ "tmux", "capture-pane", "-p", "-t", pane }, { text = true }, function(result)
       if result.code == 0 and reads > 1 then
-        vim.schedule(function()
+        scheduler.next(function()
           if not check(vim.split(result.stdout, "\n")) then
             M.watch_pane(pane, reads - 1)
           end
         end)
       end
     end)
-  end, PANE_INTERVAL_MS)
+  end)
 end
 
 return M

@@ -2,7 +2,7 @@
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -114,10 +114,8 @@ local function on_close(terminal, code)
   vim.fn.jobstop(terminal.guard)
   process.finish(process.tree(terminal.pid), vim.v.exiting ~= vim.NIL)
   if code == 0 and config.get().terminal.auto_close then
-    vim.schedule(function()
-      safely.run(function()
-        terminal.view:close()
-      end)
+    scheduler.next(function()
+      terminal.view:close()
     end)
   else
     remains[terminal.name] = terminal.view

@@ -1,4 +1,6 @@
 --- Reads from a terminal's title that the CLI waits for a prompt, also after Esc, for which there is no hook.
+local scheduler = require("gemini-bridge.editor.scheduler")
+
 local M = {}
 
 --- Start of the title while Gemini CLI waits (0.61.0, `computeTerminalTitle`), unless `ui.dynamicWindowTitle` is off.
@@ -17,7 +19,7 @@ function M.watch(buf, ready)
   -- Lua cannot watch the variables of a buffer. Vim script can, and gets the function by a variable.
   vim.b[buf].gemini_titled = function(_, _, change)
     if says_ready(change.new) and not says_ready(change.old) then
-      vim.schedule(ready)
+      scheduler.next(ready)
     end
   end
   local watch = "call dictwatcheradd(getbufvar(%d, ''), 'term_title', getbufvar(%d, 'gemini_titled'))"

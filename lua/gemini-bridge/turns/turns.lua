@@ -1,6 +1,6 @@
 --- Shows the turns of agents: `User` events, a progress message and desktop notifications.
 local config = require("gemini-bridge.config")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
@@ -87,7 +87,7 @@ end
 ---@param turn gemini_bridge.Turn
 function M.changed(turn)
   if vim.fn.has("nvim-0.12") == 1 and not vim.api.nvim_get_mode().mode:find("^[cr]") then
-    safely.attempt(show_progress, turn)
+    scheduler.attempt(show_progress, turn)
   end
   if not EVENTS[turn.kind] then
     return

@@ -3,7 +3,7 @@ local compare = require("gemini-bridge.review.window.compare")
 local origin = require("gemini-bridge.editor.origin")
 local place = require("gemini-bridge.review.window.place")
 local restore = require("gemini-bridge.review.window.restore")
-local safely = require("gemini-bridge.editor.safely")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -128,19 +128,19 @@ end
 local function close_windows(view)
   for _, win in ipairs(view.made) do
     if vim.api.nvim_win_is_valid(win) and shows_ours(view, win) then
-      safely.attempt(close_window, view, win)
+      scheduler.attempt(close_window, view, win)
     elseif vim.api.nvim_win_is_valid(win) then
-      safely.attempt(compare.stop, win)
+      scheduler.attempt(compare.stop, win)
     end
   end
   -- Windows that the user has split off go only with a tab page that shows nothing else.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if #place.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
-        safely.attempt(close_window, view, win)
+        scheduler.attempt(close_window, view, win)
       else
-        safely.attempt(compare.stop, win)
-        safely.attempt(window.show, win, replacement(view))
+        scheduler.attempt(compare.stop, win)
+        scheduler.attempt(window.show, win, replacement(view))
       end
     end
   end
@@ -159,16 +159,16 @@ function M.close(view)
   local arrive = origin.pass()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
     -- First, or closing the window would choose where the focus goes.
-    safely.attempt(origin.go, view.origin)
+    scheduler.attempt(origin.go, view.origin)
   end
   local directory = vim.fn.getcwd()
-  safely.attempt(give_back, view)
+  scheduler.attempt(give_back, view)
   close_windows(view)
-  safely.attempt(window.stay_in, directory)
+  scheduler.attempt(window.stay_in, directory)
   if is_open then
-    safely.attempt(restore.restore, view.before, view.shown, ended, view.chosen)
+    scheduler.attempt(restore.restore, view.before, view.shown, ended, view.chosen)
   end
-  safely.attempt(scroll_back, view, here)
+  scheduler.attempt(scroll_back, view, here)
   arrive()
   if view.arrive then
     view.arrive()

@@ -1,0 +1,45 @@
+--- Keeps data for the next host: the memory of the last host, and what has happened since that host ended.
+local M = {}
+
+local memory ---@type table?
+local ended_at ---@type integer? Milliseconds of |vim.uv.now()|.
+local written = {} ---@type table<string, true>
+
+--- Stores the memory of the host for its successor.
+---@param new table See `Memory` in src/contract/memory.ts.
+function M.remember(new)
+  memory = new
+end
+
+--- Removes the reviews from the memory, because they end when the bridge stops. Sessions continue with a later host.
+function M.forget_reviews()
+  if memory then
+    memory = vim.tbl_extend("force", memory, { diffs = {} })
+  end
+end
+
+---@return table? # Memory of the last host.
+function M.get()
+  return memory
+end
+
+--- Called when a host has ended.
+function M.host_ended()
+  ended_at = vim.uv.now()
+end
+
+--- Keeps the path of a file that the user has written while no host runs.
+---@param path string
+function M.add_written(path)
+  written[path] = true
+end
+
+--- Returns what has happened since the last host ended, and forgets it.
+---@return { duration: integer, written: string[] }? absence nil for the first host.
+function M.take_absence()
+  local paths = vim.tbl_keys(written)
+  written = {}
+  return ended_at and { duration = vim.uv.now() - ended_at, written = paths }
+end
+
+return M

@@ -1,0 +1,123 @@
+--- Runs everything that touches windows, buffers or text, at a moment at which Neovim allows it. Neovim refuses it
+--- under text lock (an `<expr>` mapping waits for a key) and in the command-line window. While `:s///c` asks, Neovim
+--- continues with lines that it has read before.
+local notify = require("gemini-bridge.notify")
+
+local M = {}
+
+--- Terminal mode has no SafeState: interval at which waiting steps are tried there.
+local POLL_MS = 50
+
+---@type fun()[]
+local waiting = {}
+local listener ---@type integer?
+local timer ---@type uv.uv_timer_t?
+
+---@return boolean
+function M.is_safe()
+  if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
+    return false
+  end
+  -- Neovim does not report text lock, but checks it before the window, and no window has this number.
+  local _, refused = pcall(vim.api.nvim_win_close, -1, false)
+  return not tostring(refused):find("E565", 1, true)
+end
+
+--- Returns the sentence of an error, without its position in the code.
+---@param problem any
+---@return string
+function M.reason(problem)
+  local line = tostring(problem):match("^[^\n]*")
+  return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
+end
+
+--- Runs a step after which others must follow even if it fails, as in an autocommand of the user's.
+---@param step fun(...): any
+---@param ... any
+---@return boolean ok
+function M.attempt(step, ...)
+  local ok, problem = pcall(step, ...)
+  if not ok then
+    notify("An autocommand or an option got in the way: " .. M.reason(problem), "warn")
+  end
+  return ok
+end
+
+local function stop_listening()
+  if listener then
+    vim.api.nvim_del_autocmd(listener)
+    listener = nil
+  end
+  if timer then
+    timer:close()
+    timer = nil
+  end
+end
+
+local function run_waiting()
+  while waiting[1] and M.is_safe() do
+    M.attempt(table.remove(waiting, 1))
+  end
+  if not waiting[1] then
+    stop_listening()
+  end
+end
+
+local function listen()
+  if listener then
+    return
+  end
+  listener = vim.api.nvim_create_autocmd("SafeState", { callback = vim.schedule_wrap(run_waiting) })
+  timer = assert(vim.uv.new_timer())
+  timer:start(
+    POLL_MS,
+    POLL_MS,
+    vim.schedule_wrap(function()
+      if vim.startswith(vim.api.nvim_get_mode().mode, "t") then
+        run_waiting()
+      end
+    end)
+  )
+end
+
+--- Runs a step at once if Neovim allows it, else as soon as it does. Steps run in the order in which they came.
+---@param step fun()
+function M.now(step)
+  if #waiting == 0 and M.is_safe() then
+    M.attempt(step)
+    return
+  end
+  waiting[#waiting + 1] = step
+  listen()
+end
+
+--- Runs a step like |now()|, but after the current command, callback or request, which is answered first. It still
+--- runs before the next message of a host and the next key of the user.
+---@param step fun()
+function M.next(step)
+  vim.schedule(function()
+    M.now(step)
+  end)
+end
+
+--- Runs a step like |now()|, but after a delay.
+---@param delay_ms integer
+---@param step fun()
+---@return fun() cancel May run twice, also afterwards.
+function M.after(delay_ms, step)
+  local is_cancelled = false
+  vim.defer_fn(function()
+    if not is_cancelled then
+      M.now(function()
+        if not is_cancelled then
+          step()
+        end
+      end)
+    end
+  end, delay_ms)
+  return function()
+    is_cancelled = true
+  end
+end
+
+return M

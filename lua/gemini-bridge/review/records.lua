@@ -1,0 +1,171 @@
+--- The table of reviews: one record each, until its outcome has arrived. Only this file changes the state of a record.
+local hunks = require("gemini-bridge.review.hunks")
+local text = require("gemini-bridge.review.text")
+
+local M = {}
+
+--- The first three are pending.
+---@alias gemini_bridge.ReviewState
+---| "waiting" To be shown as soon as a tab page has room.
+---| "shown" In windows.
+---| "parked" In no window until the user asks for it.
+---| "decided" The host still has to deliver the decision.
+---| "closed" Ended without a decision.
+
+---@class gemini_bridge.Review
+---@field id integer
+---@field filePath string As the CLI spells it.
+---@field client string
+---@field label string The user's name for the CLI.
+---@field state gemini_bridge.ReviewState
+---@field proposed string The text as it came.
+---@field text_id string Id by which the host knows this text.
+---@field decision? gemini_bridge.Decision
+---@field position? { number: integer, count: integer } "2 of 5", while several are pending.
+---@field was_announced? boolean GeminiDiffOpened has been fired.
+---@field stale boolean The file or its buffer has changed since the proposal came.
+---@field version? string Version of the file on disk when the review opened.
+---@field baseline? gemini_bridge.Baseline The user's buffer of the file when the review opened.
+---@field is_replaced? boolean The CLI has replaced a text that the user had seen.
+---@field replaced string[] Texts with edits of the user's that the CLI has replaced.
+---@field make fun() Creates the buffers and everything that listens to them, again if they were deleted.
+---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
+---@field written? table State of the proposal's buffer while it holds the text as it came.
+---@field unloaded? string The user's text, while its buffer is unloaded.
+---@field view? gemini_bridge.View Its windows.
+---@field hunks gemini_bridge.Hunk[]
+---@field counted? integer[] State of both texts when the hunks were counted.
+---@field group? integer Autocommands of its buffers.
+---@field stops fun()[] Disposal of its buffers' listeners.
+
+---@class gemini_bridge.Baseline
+---@field buf integer
+---@field state table See |text.state()|.
+---@field bytes string
+---@field was_modified boolean
+
+--- A decision, as it is sent to the host.
+---@class gemini_bridge.Decision
+---@field [1] "diff_accepted"|"diff_rejected"
+---@field [2] { id: integer, content?: string, version?: string }
+
+---@type table<integer, gemini_bridge.Review>
+local records = {}
+--- Those that are pending, oldest first.
+---@type gemini_bridge.Review[]
+local pending = {}
+--- Number of reviews that have ended since none was pending.
+local ended = 0
+
+--- Returns the pending reviews, oldest first.
+---@return gemini_bridge.Review[]
+function M.pending()
+  return pending
+end
+
+---@param review gemini_bridge.Review
+---@return boolean
+function M.is_pending(review)
+  return review.state ~= "decided" and review.state ~= "closed"
+end
+
+--- Returns a pending review.
+---@param id integer
+---@return gemini_bridge.Review?
+function M.get(id)
+  local review = records[id]
+  return review and M.is_pending(review) and review or nil
+end
+
+local function number()
+  local count = ended + #pending
+  for index, review in ipairs(pending) do
+    review.position = count > 1 and { number = ended + index, count = count } or nil
+  end
+end
+
+---@param review gemini_bridge.Review
+function M.add(review)
+  records[review.id] = review
+  pending = vim.list_extend({ unpack(pending) }, { review })
+  number()
+end
+
+--- Moves a pending review to another pending state.
+---@param review gemini_bridge.Review
+---@param state "waiting"|"shown"|"parked"
+function M.move(review, state)
+  if M.is_pending(review) then
+    review.state = state
+  end
+end
+
+--- Ends a review, with the user's decision or without.
+---@param review gemini_bridge.Review
+---@param decision? gemini_bridge.Decision Kept until the host has settled it, also across a crash of the host.
+---@return boolean first False if the review had ended before.
+function M.finish(review, decision)
+  if not M.is_pending(review) then
+    return false
+  end
+  review.state, review.decision = decision and "decided" or "closed", decision
+  if not decision then
+    records[review.id] = nil
+  end
+  -- A new list, because callers iterate over the old one.
+  pending = vim.tbl_filter(M.is_pending, pending)
+  ended = #pending > 0 and ended + 1 or 0
+  number()
+  return true
+end
+
+--- Removes a decided review, because its decision has arrived or never will.
+---@param id integer
+---@return gemini_bridge.Review?
+function M.settle(id)
+  local review = records[id]
+  if review and review.state == "decided" then
+    records[id] = nil
+    return review
+  end
+end
+
+--- Returns the decided reviews, oldest first.
+---@return gemini_bridge.Review[]
+function M.decided()
+  local decided = vim.tbl_filter(function(review)
+    return review.state == "decided"
+  end, vim.tbl_values(records))
+  table.sort(decided, function(a, b)
+    return a.id < b.id
+  end)
+  return decided
+end
+
+--- Returns what the proposal holds now, without reading a long text that was not changed.
+---@param review gemini_bridge.Review
+---@return string
+function M.content(review)
+  local buf = review.buffers and review.buffers.proposal
+  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
+    return review.unloaded or review.proposed
+  end
+  hunks.follow_newline(review)
+  return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
+end
+
+--- Returns the texts with edits of the user's that only the review holds.
+---@param review gemini_bridge.Review
+---@return string[]
+function M.edits(review)
+  local content = M.content(review)
+  local texts = vim.tbl_filter(function(replaced)
+    return replaced ~= content
+  end, review.replaced)
+  if content ~= review.proposed then
+    texts[#texts + 1] = content
+  end
+  return texts
+end
+
+return M

@@ -1,0 +1,141 @@
+--- Shows reviews: one in a tab page, the others wait. Takes them off the screen again.
+local config = require("gemini-bridge.config")
+local follow = require("gemini-bridge.review.follow")
+local hunks = require("gemini-bridge.review.hunks")
+local inline = require("gemini-bridge.review.inline")
+local leave = require("gemini-bridge.review.window.leave")
+local notify = require("gemini-bridge.notify")
+local origin = require("gemini-bridge.editor.origin")
+local path = require("gemini-bridge.disk.path")
+local proposal = require("gemini-bridge.review.proposal")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local view = require("gemini-bridge.review.window.view")
+local winbar = require("gemini-bridge.review.window.winbar")
+
+local M = {}
+
+--- Closes the windows of a review.
+---@param review gemini_bridge.Review
+---@return boolean was_inside Whether the user was in one of them.
+function M.close(review)
+  local shown, was_inside = review.view, false
+  review.view = nil
+  if shown then
+    scheduler.attempt(function()
+      was_inside = leave.close(shown)
+    end)
+  end
+  return was_inside
+end
+
+--- Takes a pending review off the screen. |:GeminiReview| shows it again.
+---@param review gemini_bridge.Review
+function M.park(review)
+  records.move(review, "parked")
+  M.close(review)
+end
+
+--- Returns the windows of a pending review. They may have closed without an event, as under |:noautocmd|.
+---@param review gemini_bridge.Review
+---@return gemini_bridge.View?
+local function windows(review)
+  if review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+    M.park(review)
+  end
+  return review.view
+end
+
+--- Whether a review is shown in the current tab page. Two pairs of windows would be compared with each other.
+local function is_taken()
+  local tab = vim.api.nvim_get_current_tabpage()
+  return config.get().diff.layout ~= "tab"
+    and vim.iter(records.pending()):any(function(review)
+      local shown = windows(review)
+      return shown ~= nil and shown.tab == tab
+    end)
+end
+
+--- Updates the winbars of all reviews.
+function M.update_winbars()
+  for _, review in ipairs(records.pending()) do
+    winbar.update(review)
+  end
+end
+
+--- Scrolls the windows of a review to its first hunk, if the hunks were counted.
+---@param review gemini_bridge.Review
+function M.scroll_to_first_hunk(review)
+  local first = review.hunks[1]
+  if first and review.view then
+    view.scroll_to(review.view, first.original_from, first.from)
+    inline.scroll_to_first_hunk(review)
+  end
+end
+
+--- Opens the windows of a review.
+---@param review gemini_bridge.Review
+local function show(review)
+  if not review.buffers or not proposal.is_whole(review.buffers) then
+    review.make()
+  end
+  proposal.mend(review)
+  local ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
+  if not ok then
+    -- The windows may be too small for more of them.
+    ok, opened = pcall(view.open, review.buffers, "tab")
+  end
+  if not ok then
+    local name = path.display(review.filePath, 24)
+    notify(("The review of %s cannot be shown: %s"):format(name, scheduler.reason(opened)), "warn")
+    return
+  end
+  review.view = opened
+  records.move(review, "shown")
+  winbar.update(review)
+  view.note_layout(opened)
+  M.scroll_to_first_hunk(review)
+end
+
+--- Shows the waiting reviews for which there is room.
+function M.show_waiting()
+  scheduler.now(function()
+    for _, review in ipairs(records.pending()) do
+      windows(review)
+      if review.state == "waiting" and not is_taken() then
+        scheduler.attempt(show, review)
+      end
+    end
+    M.update_winbars()
+  end)
+end
+
+--- Moves the focus to a review, and shows it first if necessary.
+---@param review gemini_bridge.Review
+function M.enter(review)
+  scheduler.now(function()
+    if not records.is_pending(review) then
+      return
+    end
+    if not windows(review) then
+      show(review)
+    end
+    local shown, here = review.view, vim.api.nvim_get_current_win()
+    if not shown or here == shown.proposal then
+      return
+    end
+    -- The user may have closed the first window, and not the others.
+    local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
+      or vim.fn.win_findbuf(review.buffers.proposal)[1]
+    shown.origin = here
+    origin.go(win)
+    follow.update(review)
+    local first = review.hunks[1]
+    if first and not shown.visited then
+      vim.api.nvim_win_set_cursor(win, { hunks.line(first), 0 })
+    end
+    shown.visited = true
+  end)
+end
+
+return M
