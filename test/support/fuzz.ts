@@ -4,12 +4,22 @@ import type { Test } from "tap";
 /** How many times the cases of an ordinary run: more for `make fuzz`, fewer on further releases of Node. */
 const FACTOR = Number(process.env["FUZZ"] ?? 1);
 
+/** The factor of `make fuzz`. */
+const MAKE_FUZZ = 16;
+
 /**
- * Options for fast-check's `assert`, and the number of cases on the test's output. An ordinary run has the same cases
- * every time, so that it says the same of the same sources; `make fuzz` looks for new ones.
+ * Returns options for fast-check's `assert`, and prints the number of cases. An ordinary run always has the same cases,
+ * so that it has the same result for the same sources. `make fuzz` looks for new ones.
+ * @param runs cases of an ordinary run
+ * @param fuzzed cases of `make fuzz`
  */
-export function fuzz(t: Test, what: string, runs: number): { numRuns: number; seed: number } {
-  const numRuns = Math.ceil(runs * FACTOR);
+export function fuzz(
+  t: Test,
+  what: string,
+  runs: number,
+  fuzzed = runs * MAKE_FUZZ,
+): { numRuns: number; seed: number } {
+  const numRuns = Math.ceil(FACTOR <= 1 ? runs * FACTOR : (fuzzed * FACTOR) / MAKE_FUZZ);
   const seed = Number(process.env["FUZZ_SEED"] ?? (FACTOR <= 1 ? 1 : Date.now() % 2 ** 31));
   t.comment(`fuzzing ${what}: ${numRuns} cases, seed ${seed}`);
   return { numRuns, seed };
