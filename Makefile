@@ -110,10 +110,12 @@ fuzz: build ## at least 10,000 cases of everything that is fuzzed; FUZZ=160 for 
 soak: build ## two clients, a moving cursor and a diff every second for MINUTES=3; fails on growth
 	$(RUN_TS) test/soak/soak.ts
 
-doc: ## write what the documentation takes from the sources
+doc: deps ## write what the documentation and Lua take from the sources
+	$(RUN_TS) scripts/contract.ts
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
 
-doc-check: ## check that the documentation agrees with the sources
+doc-check: deps ## check that the documentation and Lua agree with the sources
+	$(RUN_TS) scripts/contract.ts --check
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt
 

@@ -69,6 +69,8 @@ async function run({ file, on, node, bin, env }, number) {
     ids: place.ids,
     env: {
       ...place.env,
+      // See test/support/contract.ts. Benchmarks do not set it.
+      CHECK_CONTRACT: "1",
       TAP_TIMEOUT: process.env.TAP_TIMEOUT ?? "180",
       // Neovim starts the host with Node on PATH.
       PATH: dirname(program) + delimiter + process.env.PATH,

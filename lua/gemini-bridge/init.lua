@@ -59,6 +59,7 @@ end
 
 ---@class gemini_bridge.Status
 ---@field state "stopped"|"starting"|"running"|"stopping"
+---@field version? string Version of the plugin.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
 ---@field discovery_file? string The one that the first CLI reads.

@@ -1,4 +1,4 @@
-/** Defines calls and events for typing prompts into CLIs (part of CONTRACT 1). `buf` is a terminal buffer of Neovim. */
+/** Defines events and results of calls for typing prompts into CLIs (part of CONTRACT 1). `buf` is a terminal buffer of Neovim. */
 import * as z from "zod";
 import { list } from "./list.ts";
 
@@ -34,26 +34,3 @@ export const promptResults = {
   screen_watch: z.unknown(),
   screen_type: z.object({ typed: z.boolean() }),
 } as const;
-
-export interface PromptCalls {
-  /** Returns where the user may have started a CLI without `:Gemini`. */
-  prompt_places: Record<string, never>;
-  /** The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers. */
-  prompt_found: {
-    id: number;
-    name: string;
-    cwd: string;
-    terminal?: string | undefined;
-    buf?: number | undefined;
-  };
-  /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
-  prompt_open: { id: number };
-  /** The prompt waits until `reason`. `say`: the user is told. */
-  prompt_waits: { id: number; reason: string; say: boolean };
-  /** The prompt is delivered. If it is not `typed`, Lua keeps its text for the user. */
-  prompt_done: { id: number; typed: boolean; problem?: string | undefined };
-  /** Starts or stops the event `screen` for a terminal. */
-  screen_watch: { buf: number; on: boolean };
-  /** Pastes a text or types keys, unless the screen is not the one with this `tick` any more. Then `screen` follows. */
-  screen_type: { buf: number; tick: number; paste?: string | undefined; keys?: string | undefined };
-}

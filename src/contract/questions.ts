@@ -7,6 +7,8 @@
 import * as z from "zod";
 import { list } from "./list.ts";
 
+export type { FileEdits, Questions } from "./calls.ts";
+
 /** A listed and loaded buffer of a file. */
 const Buffer = z.object({
   path: z.string(),
@@ -125,71 +127,3 @@ export const answers = {
 
 export type QuestionName = keyof typeof answers;
 export type AnswerTo<N extends QuestionName> = z.infer<(typeof answers)[N]>;
-
-/** Text edits of a file, in the shape of the language server protocol. */
-export interface FileEdits {
-  path: string;
-  /** The buffer's tick when the server was asked. */
-  tick?: number | undefined;
-  /** The version of the document that the server names. */
-  version?: number | undefined;
-  /** When the server was asked (Unix milliseconds). It has read a file without a buffer itself. */
-  since?: number | undefined;
-  edits: { range: { start: Position; end: Position }; newText: string }[];
-}
-
-/** A position of the language server protocol, in the encoding of its server. */
-interface Position {
-  line: number;
-  character: number;
-}
-
-/** The parameters of all questions. `timeout` is in milliseconds. */
-export interface Questions {
-  buffers: Record<string, never>;
-  /** Reads the lines `from` to `to`, up to `units` UTF-16 units. A negative `to` counts from the end. */
-  read: { path: string; from: number; to: number; units: number };
-  lines: { path: string; numbers: readonly number[] };
-  selection: { units: number };
-  /** Diagnostics of loaded files, and of those from `unopened`. `severity` includes more severe ones. */
-  diagnostics: { paths: readonly string[]; unopened: readonly string[]; severity: number; limit: number };
-  /** Asks language servers which files that are not open have diagnostics. */
-  unopened: { timeout: number };
-  /** Loads the file into a hidden buffer if it is not open, and waits for its language servers. */
-  document: { path: string; method: string; line?: number | undefined; timeout: number };
-  /** The servers that support a method without a file. */
-  servers: { method: string };
-  /**
-   * Sends a request to a language server. With a path, its URI is inserted into `textDocument`. `limit` is the maximum
-   * number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
-   */
-  request: {
-    server: number;
-    path?: string | undefined;
-    method: string;
-    params: Record<string, unknown>;
-    timeout: number;
-    limit: number;
-    /** Whether the answer must name the texts to which it belongs. */
-    isEdit: boolean;
-  };
-  /** Waits until the language servers have processed the files on disk. */
-  settle: { paths: readonly string[]; timeout: number };
-  quickfix: { limit: number };
-  changes: Record<string, never>;
-  /** Shows a file in an ordinary window; the focus stays. */
-  open_file: { path: string; line?: number | undefined };
-  edit_context: { path: string; line?: number | undefined };
-  /**
-   * Computes the texts without changing anything. Fails if a file has unsaved changes, differs from the text of the
-   * edits, or has an encoding that lacks some of the characters.
-   */
-  preview_edits: { files: readonly FileEdits[]; encoding: string; isReview: boolean };
-  /** Edits the buffer of a file. The file must be written next, then `finish_edit` is called. */
-  apply_edit: { file: FileEdits; encoding: string };
-  /** Completes an edit. If the file was not `written`, the edit of the buffer is undone. */
-  finish_edit: { path: string; tick: number; written: boolean };
-  /** Informs language servers and plugins that these files were written. */
-  tell_written: { paths: readonly string[] };
-  set_quickfix: { title: string; items: { path: string; line: number; text: string }[] };
-}

@@ -1,86 +1,83 @@
-/** Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). */
+/**
+ * Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). The host imports only types from here,
+ * see calls.ts.
+ */
+import * as z from "zod";
 
 /** Activity of an agent. */
-export type Activity = "idle" | "working" | "waiting";
+const Activity = z.enum(["idle", "working", "waiting"]);
+export type Activity = z.infer<typeof Activity>;
 
-/** A connected CLI. `connectedAt` is Unix milliseconds. */
-export interface ClientInfo {
-  id: string;
-  /** Name of the profile. */
-  cli: string;
-  /** Name for the user. */
-  label: string;
-  name: string;
-  version: string;
-  connectedAt: number;
-  /** The CLI's port of the connection of its event stream. */
-  port?: number | undefined;
-  /**
-   * Whether the CLI has noticed the end of an earlier host. Gemini CLI continues to read its session, so that no
-   * decision is lost, but shows "Disconnected" and sends nothing until `/ide enable` starts a new session.
-   */
-  interrupted: boolean;
-  /** Activity of the agent, according to its hooks. */
-  activity: Activity;
-  /** Whether a hook of this CLI was received. Without hooks, its edits are neither tracked nor gated. */
-  hooks: boolean;
-  /** Name of the CLI's terminal of `:Gemini`, if known. */
-  terminal: string | undefined;
-}
+/** A connected CLI. */
+export const ClientInfo = z.object({
+  id: z.string().describe("Session id."),
+  cli: z.string().describe("Name of the CLI in the option `clis`."),
+  label: z.string().describe("Name of that CLI for the user."),
+  name: z.string(),
+  version: z.string(),
+  connectedAt: z.number().describe("Unix milliseconds."),
+  port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
+  // Gemini CLI continues to read its session, so that no decision is lost, but sends nothing.
+  interrupted: z
+    .boolean()
+    .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),
+  activity: Activity.describe("Activity of the agent, according to its hooks."),
+  hooks: z
+    .boolean()
+    .describe(
+      "Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.",
+    ),
+  terminal: z.string().optional().describe("The terminal of `:Gemini` in which the CLI runs, if known."),
+});
+export type ClientInfo = z.infer<typeof ClientInfo>;
 
 /** What connected CLIs are told now, and what is withheld from them. */
-export interface Shared {
-  /** Whether the user has paused sharing. */
-  paused: boolean;
-  /** Absolute paths of the open files, the last focused first. */
-  files: string[];
-  /** Path of the active file. */
-  active: string | undefined;
-  /** Length of the selected text (UTF-16 units). */
-  selected: number | undefined;
-  /** Path of the active file if it must not be shared. */
-  excluded: string | undefined;
-  /** The first ignore files that cannot be used, with reasons. Everything below their folders is excluded. */
-  unusable: { file: string; reason: string }[];
-}
+export const Shared = z.object({
+  paused: z.boolean().describe("Whether the user has paused sharing."),
+  files: z.array(z.string()).describe("Absolute paths of the open files, the last focused first."),
+  active: z.string().optional().describe("Path of the active file."),
+  selected: z.int().optional().describe("Length of the selected text (UTF-16 units)."),
+  excluded: z.string().optional().describe("Path of the active file if it must not be shared."),
+  unusable: z
+    .array(z.object({ file: z.string(), reason: z.string() }))
+    .describe("The first ignore files that cannot be used. Everything below their folders is excluded."),
+});
+export type Shared = z.infer<typeof Shared>;
 
 /** The editors that a CLI in another terminal finds in Neovim's directory. */
-export interface Editors {
-  count: number;
-  /** Process of the editor that the CLI chooses. */
-  pid: number;
-  /** Whether the CLI chooses this Neovim. */
-  isOwn: boolean;
-}
+export const Editors = z.object({
+  count: z.int(),
+  pid: z.int().describe("Process of the editor that the CLI chooses."),
+  isOwn: z.boolean().describe("Whether the CLI chooses this Neovim."),
+});
+export type Editors = z.infer<typeof Editors>;
 
 /** The status, pushed on each change, so that `status()` needs no round trip. */
-export interface Status {
-  state: "starting" | "running" | "stopping" | "stopped";
-  /** Version of the plugin. */
-  version?: string;
-  /** Identifies the build of the host, to detect a host that predates an update. */
-  build?: string;
-  port?: number;
-  /** Process id of the host. */
-  pid?: number;
-  /** One for each kind of CLI. */
-  discoveryFiles?: string[];
-  /** Tokens by CLI, stored in Lua for the next host. */
-  tokens?: Readonly<Record<string, string>>;
-  workspace: string[];
-  clients: ClientInfo[];
-  /** Whether a hook of any CLI was received, connected or not. */
-  hooks?: boolean;
-  /** Reason why CLIs in Neovim's terminals ask before they connect, if they do. */
-  connection?: string | undefined;
-  /** Set while a CLI is connected. */
-  shared?: Shared | undefined;
-  /** Number of tool calls by models. */
-  calls?: number;
-  /** Names of the clients whose models can call tools. */
-  asking?: { name: string; version: string }[];
-  /** Result of the last `editors_asked`. */
-  editors?: Editors | undefined;
-  /** The reason for a failed start. */
-  error?: string;
-}
+export const Status = z.object({
+  state: z.enum(["starting", "running", "stopping", "stopped"]),
+  version: z.string().optional().describe("Version of the plugin."),
+  build: z
+    .string()
+    .optional()
+    .describe("Identifies the build of the host, to detect one that predates an update."),
+  port: z.int().optional(),
+  pid: z.int().optional().describe("Process id of the Node host."),
+  discoveryFiles: z.array(z.string()).optional().describe("One for each kind of CLI."),
+  tokens: z.record(z.string(), z.string()).optional().describe("By CLI. Stored in Lua for the next host."),
+  workspace: z.array(z.string()),
+  clients: z.array(ClientInfo),
+  hooks: z.boolean().optional().describe("Whether a hook of any CLI was received, connected or not."),
+  connection: z
+    .string()
+    .optional()
+    .describe("Reason why CLIs in Neovim's terminals ask before they connect, if they do."),
+  shared: Shared.optional().describe("Set while a CLI is connected."),
+  calls: z.int().optional().describe("Number of tool calls by models."),
+  asking: z
+    .array(z.object({ name: z.string(), version: z.string() }))
+    .optional()
+    .describe("The clients whose models can call tools."),
+  editors: Editors.optional().describe("Set after the user has opened the status view."),
+  error: z.string().optional().describe("The reason for a failed start."),
+});
+export type Status = z.infer<typeof Status>;

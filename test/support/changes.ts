@@ -4,7 +4,7 @@ import { createLog } from "../../src/base/log.ts";
 import type { Changes } from "../../src/changes/changes.ts";
 import type { History } from "../../src/changes/history.ts";
 import { createTracking } from "../../src/changes/tracking.ts";
-import type { ChangeCalls, ShownChange } from "../../src/contract/changes.ts";
+import type { Calls, ShownChange } from "../../src/contract/calls.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
 import type { Boot } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
@@ -63,7 +63,7 @@ export class ChangesHost {
     t.teardown(() => void this.changes.close());
   }
 
-  #take(name: string, params: ChangeCalls["change_show"]): void {
+  #take(name: string, params: Calls["change_show"]): void {
     this.told.push([name, params]);
     if (name !== "change_show") return;
     if (params.change) this.shown.set(params.path, params.change);

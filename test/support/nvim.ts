@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NeovimClient } from "neovim";
+import { checkContract, REPORT_MESSAGES } from "./contract.ts";
 import { descendants, isAlive, killAll } from "./processes.ts";
 import { connectRpc } from "./rpc.ts";
 import { type Dirs, makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "./sandbox.ts";
@@ -28,6 +29,8 @@ export interface NvimOptions {
   cwd?: string;
   /** Where its folders are made, the temporary directory by default. */
   below?: string;
+  /** The test sends messages between Lua and the host that do not match the contract. */
+  breaksContract?: boolean;
 }
 
 /** How Neovim ended: under a terminal UI with the UI's exit code, never with a signal. */
@@ -54,8 +57,9 @@ export function nvimBinary(): string {
 export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
   const dirs = makeDirs(options.below);
   const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
+  const isChecked = process.env["CHECK_CONTRACT"] !== undefined && !options.breaksContract;
   const headlessSize = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
-  const init = `${headlessSize}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${options.init ?? ""}\n`;
+  const init = `${headlessSize}vim.opt.runtimepath:prepend(${JSON.stringify(root)})\n${isChecked ? REPORT_MESSAGES : ""}${options.init ?? ""}\n`;
   writeFiles(dirs.config, { "nvim/init.lua": init });
   writeFiles(dirs.workspace, options.files ?? {});
 
@@ -87,7 +91,8 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
     const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
     // Under a terminal UI requests are answered before the plugins are there.
     await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
-    const nvim = new Nvim(dirs, proc, client, pid, exited, terminal);
+    const mismatches = isChecked ? await checkContract(client) : [];
+    const nvim = new Nvim(dirs, proc, client, pid, exited, terminal, mismatches);
     t.teardown(() => nvim.close());
     return nvim;
   } catch (error) {
@@ -121,6 +126,8 @@ export class Nvim {
     /** Resolves when Neovim has ended. */
     readonly exited: Promise<Exit>,
     terminal: Terminal | undefined,
+    /** Messages between Lua and the host that do not match the contract. */
+    readonly mismatches: readonly string[],
   ) {
     this.#terminal = terminal;
   }
@@ -217,6 +224,8 @@ export class Nvim {
       return ended(10_000); // on a busy machine a process outlives its SIGKILL for some milliseconds
     });
     removeDirs(this.dirs);
+    if (this.mismatches.length > 0)
+      throw new Error(`messages do not match src/contract:\n${this.mismatches.slice(0, 5).join("\n")}`);
   }
 
   /** A request that Neovim's end leaves without an answer rejects instead. */

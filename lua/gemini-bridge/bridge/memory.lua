@@ -1,12 +1,12 @@
 --- Keeps data for the next host: the memory of the last host, and what has happened since that host ended.
 local M = {}
 
-local memory ---@type table?
+local memory ---@type gemini_bridge.Memory?
 local ended_at ---@type integer? Milliseconds of |vim.uv.now()|.
 local written = {} ---@type table<string, true>
 
 --- Stores the memory of the host for its successor.
----@param new table See `Memory` in src/contract/memory.ts.
+---@param new gemini_bridge.Memory
 function M.remember(new)
   memory = new
 end
@@ -18,7 +18,7 @@ function M.forget_reviews()
   end
 end
 
----@return table? # Memory of the last host.
+---@return gemini_bridge.Memory? # Memory of the last host.
 function M.get()
   return memory
 end

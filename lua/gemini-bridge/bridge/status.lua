@@ -1,52 +1,8 @@
 --- Holds the status that the host pushes, so that reading it costs no round trip, and fires the `User` events.
+local contract = require("gemini-bridge.bridge.contract")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
-
----@class gemini_bridge.HostStatus
----@field state "starting"|"running"|"stopping"|"stopped"
----@field version? string Version of the plugin.
----@field build? string Identifies the build of the host.
----@field port? integer
----@field pid? integer Process id of the Node host.
----@field discoveryFiles? string[] One for each kind of CLI.
----@field tokens? table<string, string> By CLI.
----@field workspace string[]
----@field clients gemini_bridge.ClientInfo[]
----@field hooks? boolean Whether a hook of any CLI was received, connected or not.
----@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
----@field shared? gemini_bridge.Shared Set while a CLI is connected.
----@field editors? gemini_bridge.Editors Set after the user has opened the status view.
----@field calls? integer Number of tool calls by models.
----@field asking? { name: string, version: string }[] The clients whose models can call tools.
----@field error? string
-
---- The editors that a CLI in another terminal finds from the current directory.
----@class gemini_bridge.Editors
----@field count integer
----@field pid integer Process of the editor that the CLI chooses.
----@field isOwn boolean Whether the CLI chooses this Neovim.
-
---- What connected CLIs are told now, and what is withheld from them.
----@class gemini_bridge.Shared
----@field paused boolean Whether the user has paused sharing.
----@field files string[] Absolute paths of the open files, the last focused first.
----@field active? string Path of the active file.
----@field selected? integer Length of the selected text (UTF-16 units).
----@field excluded? string Path of the active file if it must not be shared.
-
----@class gemini_bridge.ClientInfo
----@field id string Session id.
----@field cli string Name of the CLI in the option `clis`.
----@field label string Name of that CLI for the user.
----@field name string
----@field version string
----@field connectedAt number Unix milliseconds.
----@field port? integer The CLI's port of the connection of its event stream.
----@field interrupted boolean Whether the CLI shows "Disconnected" until the user types `/ide enable` there.
----@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks.
----@field hooks boolean Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.
----@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
 
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
@@ -88,7 +44,7 @@ end
 ---@param label string Name of the CLI for the user.
 ---@return string
 function M.plain(client, label)
-  return client == "streamable-http-client" and label or client
+  return client == contract.CLI_NAME and label or client
 end
 
 --- Returns the name of a connected CLI for the user: its terminal, if known.

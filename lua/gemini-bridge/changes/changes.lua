@@ -10,32 +10,6 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
----@class gemini_bridge.Change
----@field path string Absolute, without links.
----@field status "modified"|"added"|"deleted"
----@field added integer Lines.
----@field removed integer Lines.
----@field hunks gemini_bridge.ChangeHunk[]
----@field cli string Profile of the CLI that changed it last.
----@field turn integer When that turn began (Unix milliseconds).
----@field prompt string What made it do so, as far as known.
----@field fixed? string Why it cannot be undone.
-
----@class gemini_bridge.ChangeHunk
----@field id integer Among those of the file.
----@field line integer First line in the file on disk, 1-based; of a removal the line above it (0 at the top).
----@field count integer Lines now; 0 for a removal.
----@field removed integer Lines before.
----@field conflict boolean The user has edited it since.
-
----@class gemini_bridge.TurnChanges
----@field cli string
----@field terminal? string
----@field files integer
----@field added integer Lines.
----@field removed integer Lines.
----@field incomplete? string A sentence that says why there may be more changes.
-
 --- By path, and in the order in which they came.
 local by_path = {} ---@type table<string, gemini_bridge.Change>
 local order = {} ---@type string[]
@@ -117,7 +91,7 @@ function M.follow(params)
 end
 
 --- Takes what is changed in a file by now.
----@param params { path: string, change?: gemini_bridge.Change, edited: boolean }
+---@param params gemini_bridge.calls.change_show
 function M.show(params)
   local name, change = params.path, params.change
   if change and not by_path[name] then
@@ -146,7 +120,7 @@ function M.show(params)
 end
 
 --- Tells the user how much a turn has changed, and why that may not be everything.
----@param params gemini_bridge.TurnChanges
+---@param params gemini_bridge.calls.turn_changes
 function M.turn_ended(params)
   incomplete[params.cli] = params.incomplete
   if params.files > 0 then

@@ -44,7 +44,7 @@ function M.buffer(change)
 end
 
 --- Takes the old text from the host.
----@param params { path: string, lines: string[] }
+---@param params gemini_bridge.calls.deleted_text
 function M.show(params)
   local buf = buffers[params.path]
   if buf and vim.api.nvim_buf_is_loaded(buf) then

@@ -170,7 +170,7 @@ function M.toggle_old()
 end
 
 --- The host's answer to that.
----@param params { path: string, hunks: { id: integer, lines: string[] }[] }
+---@param params gemini_bridge.calls.change_lines
 function M.show_old(params)
   local buf = path.buffer(params.path)
   if buf then

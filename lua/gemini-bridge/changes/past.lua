@@ -6,15 +6,6 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
----@class gemini_bridge.HistoryEntry
----@field id string
----@field at integer Unix seconds.
----@field cli string
----@field turn integer When its turn began (Unix milliseconds); 0 where no hook has told of it.
----@field prompt string
----@field path string
----@field kind "proposed"|"accepted"|"edited"|"rejected"|"written"
-
 ---@class gemini_bridge.HistoryTurn
 ---@field cli string Name of its profile.
 ---@field prompt string As far as known.
@@ -41,7 +32,7 @@ local function ask(take)
 end
 
 --- The host's answer.
----@param params { id: integer, entries: gemini_bridge.HistoryEntry[] }
+---@param params gemini_bridge.calls.history_show
 function M.answered(params)
   local take = asked[params.id]
   asked[params.id] = nil
@@ -117,7 +108,7 @@ function M.open()
 end
 
 --- Shows an entry that the user has chosen.
----@param params { entry: gemini_bridge.HistoryEntry, before: string[], after: string[] }
+---@param params gemini_bridge.calls.history_diff
 function M.show(params)
   scheduler.next(function()
     require("gemini-bridge.changes.past_diff").open(params.entry, params.before, params.after)

@@ -1,4 +1,4 @@
---- Builds the data that a host receives when it attaches: `Boot` in src/contract/boot.ts.
+--- Builds the data that a host receives when it attaches.
 local M = {}
 
 --- Identifies this Neovim. The process id alone may be reused.
@@ -6,7 +6,23 @@ local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
----@return table boot
+--- Returns the fields of a CLI that the host needs. The others only matter to terminals.
+---@param cli gemini_bridge.Cli
+---@return gemini_bridge.BootCli
+local function for_host(cli)
+  return {
+    name = cli.name,
+    like = cli.like,
+    cmd = cli.cmd,
+    label = cli.label,
+    directory = cli.directory,
+    file = cli.file,
+    env = cli.env,
+    settings = cli.settings,
+  }
+end
+
+---@return gemini_bridge.Boot
 function M.make()
   local options = require("gemini-bridge.config").get()
   local memory = require("gemini-bridge.bridge.memory")
@@ -18,7 +34,7 @@ function M.make()
     -- init, as in a container that runs Neovim, the CLI uses the parent instead.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
-    clis = require("gemini-bridge.config.clis").all(),
+    clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),
     logFile = M.log_file(),
     logLevel = options.log.level,
     workspace = require("gemini-bridge.context.workspace").get(),

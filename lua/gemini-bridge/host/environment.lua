@@ -17,7 +17,7 @@ local function remember(name)
 end
 
 --- Sets variables while the bridge runs.
----@param params { set: table<string, string>, unset: string[], clis: table<string, string> }
+---@param params gemini_bridge.calls.set_environment
 function M.set(params)
   clis = params.clis
   for name, value in pairs(params.set) do

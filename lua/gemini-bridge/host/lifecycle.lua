@@ -234,7 +234,7 @@ function M.is_current(start)
 end
 
 --- Called when a host has attached. Raises an error if the bridge was stopped meanwhile.
----@param params { channel?: integer, pid: integer }
+---@param params gemini_bridge.calls.attach
 function M.attached(params)
   if host and host.stopping then
     error("the bridge was stopped", 0)

@@ -1,6 +1,7 @@
 --- Handles the calls of the Node host: the Lua side of src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
 local context = require("gemini-bridge.context.subscription")
+local contract = require("gemini-bridge.bridge.contract")
 local decision = require("gemini-bridge.review.decision")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
@@ -25,80 +26,44 @@ local function room(module, name)
   end
 end
 
---- All calls, each with the types of its required parameters.
----@type table<string, { params: table<string, string>, run: fun(params: table): any }>
+--- The functions for all calls.
+---@type table<string, fun(params: table): any>
 local calls = {
-  attach = { params = { pid = "number" }, run = lifecycle.attached },
-  status = {
-    params = { state = "string", workspace = "table", clients = "table" },
-    run = lifecycle.on_status,
-  },
-  set_environment = { params = { set = "table", unset = "table", clis = "table" }, run = environment.set },
-  message = {
-    params = { level = "string", text = "string" },
-    run = function(params)
-      notify(params.text, params.level)
-    end,
-  },
-  turn = {
-    params = { kind = "string", cli = "string", session = "string", cwd = "string" },
-    run = turns.changed,
-  },
-  context_subscribe = {
-    params = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
-    run = context.subscribe,
-  },
-  context_unsubscribe = { params = {}, run = context.unsubscribe },
-  remember = { params = { sessions = "table", diffs = "table" }, run = memory.remember },
-  decision_settled = {
-    params = { id = "number", delivered = "boolean", filePath = "string" },
-    run = decision.settled,
-  },
-  decision_read = { params = { id = "number" }, run = reviews.read_accepted },
-  consent = { params = {}, run = room("model", "consent") },
-  ask = { params = { id = "number", question = "string", params = "table" }, run = room("model", "ask") },
-  model_watch = { params = { on = "boolean", selection = "boolean" }, run = room("model", "watch") },
-  diff_open = {
-    params = {
-      id = "number",
-      filePath = "string",
-      newContent = "string",
-      textId = "string",
-      client = "string",
-    },
-    run = reviews.open,
-  },
-  diff_read = { params = { id = "number" }, run = reviews.read },
-  diff_update = { params = { id = "number", stale = "boolean" }, run = reviews.update },
-  diff_close = { params = { id = "number", reason = "string" }, run = reviews.close },
-  file_changed = { params = { path = "string" }, run = reload.written },
-  changes_follow = { params = { active = "boolean" }, run = changes.follow },
-  change_show = { params = { path = "string", edited = "boolean" }, run = changes.show },
-  change_lines = { params = { path = "string", hunks = "table" }, run = look.show_old },
-  deleted_text = {
-    params = { path = "string", lines = "table" },
-    run = room("changes.deleted", "show"),
-  },
-  turn_changes = {
-    params = { cli = "string", files = "number", added = "number", removed = "number" },
-    run = changes.turn_ended,
-  },
-  history_show = { params = { id = "number", entries = "table" }, run = past.answered },
-  history_diff = { params = { entry = "table", before = "table", after = "table" }, run = past.show },
-  files_open = { params = {}, run = changes.open_files },
-  prompt_places = { params = {}, run = room("prompt.outbox", "places") },
-  prompt_found = {
-    params = { id = "number", name = "string", cwd = "string" },
-    run = room("prompt.outbox", "found"),
-  },
-  prompt_open = { params = { id = "number" }, run = room("prompt.outbox", "open") },
-  prompt_waits = {
-    params = { id = "number", reason = "string", say = "boolean" },
-    run = room("prompt.outbox", "waits"),
-  },
-  prompt_done = { params = { id = "number", typed = "boolean" }, run = room("prompt.outbox", "done") },
-  screen_watch = { params = { buf = "number", on = "boolean" }, run = room("prompt.screen", "watch") },
-  screen_type = { params = { buf = "number", tick = "number" }, run = room("prompt.screen", "type") },
+  attach = lifecycle.attached,
+  status = lifecycle.on_status,
+  set_environment = environment.set,
+  message = function(params)
+    notify(params.text, params.level)
+  end,
+  turn = turns.changed,
+  context_subscribe = context.subscribe,
+  context_unsubscribe = context.unsubscribe,
+  remember = memory.remember,
+  decision_settled = decision.settled,
+  decision_read = reviews.read_accepted,
+  consent = room("model", "consent"),
+  ask = room("model", "ask"),
+  model_watch = room("model", "watch"),
+  diff_open = reviews.open,
+  diff_read = reviews.read,
+  diff_update = reviews.update,
+  diff_close = reviews.close,
+  file_changed = reload.written,
+  changes_follow = changes.follow,
+  change_show = changes.show,
+  change_lines = look.show_old,
+  deleted_text = room("changes.deleted", "show"),
+  turn_changes = changes.turn_ended,
+  history_show = past.answered,
+  history_diff = past.show,
+  files_open = changes.open_files,
+  prompt_places = room("prompt.outbox", "places"),
+  prompt_found = room("prompt.outbox", "found"),
+  prompt_open = room("prompt.outbox", "open"),
+  prompt_waits = room("prompt.outbox", "waits"),
+  prompt_done = room("prompt.outbox", "done"),
+  screen_watch = room("prompt.screen", "watch"),
+  screen_type = room("prompt.screen", "type"),
 }
 
 --- Removes nulls, which stand for undefined values in Node. In Lua, `vim.NIL` is true.
@@ -131,12 +96,12 @@ function M.call(name, params, start)
     return { error = ("unknown call %s"):format(tostring(name)) }
   end
   params = without_nulls(params)
-  for field, kind in pairs(call.params) do
+  for field, kind in pairs(contract.CALLS[name]) do
     if type(params[field]) ~= kind then
       return { error = ("%s: %s must be a %s"):format(name, field, kind) }
     end
   end
-  local ok, result = pcall(call.run, params)
+  local ok, result = pcall(call, params)
   if ok then
     -- An empty table would reach Node as a list.
     return { result = result == nil and vim.NIL or result }

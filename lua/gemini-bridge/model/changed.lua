@@ -34,7 +34,7 @@ local EVENTS = {
 }
 
 --- Starts or stops. May run twice.
----@param params { on: boolean, selection: boolean }
+---@param params gemini_bridge.calls.model_watch
 function M.watch(params)
   if group then
     vim.api.nvim_del_augroup_by_id(group)

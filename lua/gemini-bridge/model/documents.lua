@@ -173,7 +173,7 @@ function M.load(path)
   return buf
 end
 
----@param params { path: string, method: string, line?: integer, timeout: integer }
+---@param params gemini_bridge.questions.document
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
   if disk.buffer(params.path) then

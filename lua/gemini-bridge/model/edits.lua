@@ -16,17 +16,8 @@ local PAUSE_MS = 1
 --- The options on which the bytes of a buffer depend.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
----@class gemini_bridge.FileEdits
----@field path string Absolute.
----@field tick? integer The buffer's changedtick that the edits belong to, where it is known.
----@field version? integer The version of the document that they belong to, where the language server says it.
----@field since? number When the language server was asked (Unix milliseconds).
----@field edits table[] Text edits of the language server protocol.
-
----@alias gemini_bridge.EditParams { file: gemini_bridge.FileEdits, encoding: string }
-
 --- What a server is told beside the place: how the buffer is indented, and what is wrong on a line.
----@param params { path: string, line?: integer }
+---@param params gemini_bridge.questions.edit_context
 ---@param answer gemini_bridge.Answer
 function M.context(params, answer)
   local buf = disk.buffer(params.path)
@@ -140,7 +131,7 @@ end
 
 --- Edits a copy of the buffer.
 ---@generic T
----@param params gemini_bridge.EditParams
+---@param params gemini_bridge.questions.apply_edit
 ---@param take fun(buf: integer, copy: integer, before: string, after: string): T
 ---@return T
 local function edit_copy(params, take)
@@ -154,7 +145,7 @@ local function edit_copy(params, take)
 end
 
 --- The text that a file would hold, for a review. Raises a sentence for one that cannot be reviewed.
----@param params gemini_bridge.EditParams
+---@param params gemini_bridge.questions.apply_edit
 ---@return string
 local function preview(params)
   return edit_copy(params, function(buf, _, _, after)
@@ -186,7 +177,7 @@ local function one_by_one(files, act, done)
 end
 
 --- What files would hold after edits. Nothing changes.
----@param params { files: gemini_bridge.FileEdits[], encoding: string, isReview: boolean }
+---@param params gemini_bridge.questions.preview_edits
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
   local texts = {}
@@ -207,7 +198,7 @@ local function end_undo_step()
 end
 
 --- Edits a buffer in the tick in which it is checked, and answers what its file holds and is to hold, as base64.
----@param params gemini_bridge.EditParams
+---@param params gemini_bridge.questions.apply_edit
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
   scheduler.now(function()
@@ -231,7 +222,7 @@ function M.apply(params, answer)
 end
 
 --- The file of an edited buffer was written, or was not: the edit is then taken back, unless the user has typed since.
----@param params { path: string, tick: integer, written: boolean }
+---@param params gemini_bridge.questions.finish_edit
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)
   scheduler.now(function()

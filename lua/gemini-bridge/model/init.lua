@@ -23,7 +23,10 @@ end
 
 ---@param answer gemini_bridge.Answer
 local function list_changes(_, answer)
-  answer({ changes = require("gemini-bridge.changes.look").list() })
+  local changes = vim.tbl_map(function(change)
+    return { path = change.path, status = change.status, added = change.added, removed = change.removed }
+  end, require("gemini-bridge.changes.look").list())
+  answer({ changes = changes })
 end
 
 ---@type table<string, fun(params: table, answer: gemini_bridge.Answer)>

@@ -54,7 +54,7 @@ local function lines_within(buf, from, to, room)
 end
 
 --- The beginnings of some lines.
----@param params { path: string, numbers: integer[] } 1-based.
+---@param params gemini_bridge.questions.lines 1-based.
 ---@param answer gemini_bridge.Answer
 function M.lines(params, answer)
   local buf = disk.buffer(params.path)
@@ -67,7 +67,7 @@ function M.lines(params, answer)
   })
 end
 
----@param params { path: string, from: integer, to: integer, units: integer }
+---@param params gemini_bridge.questions.read
 ---@param answer gemini_bridge.Answer
 function M.read(params, answer)
   local buf = documents.current(params.path)

@@ -110,7 +110,7 @@ local function pieces_of(params, done)
 end
 
 --- The gravest first.
----@param params { paths: string[], unopened: string[], severity: integer, limit: integer }
+---@param params gemini_bridge.questions.diagnostics
 ---@param answer gemini_bridge.Answer
 function M.diagnostics(params, answer)
   local counts, files, items = { 0, 0, 0, 0 }, {}, {}

@@ -142,16 +142,7 @@ local function moment_of(client)
   return { at = seconds * 1000 + microseconds / 1000, ticks = ticks }
 end
 
----@class gemini_bridge.ServerQuestion
----@field server integer
----@field path? string
----@field method string
----@field params table
----@field timeout integer
----@field limit integer
----@field isEdit boolean
-
----@param params gemini_bridge.ServerQuestion
+---@param params gemini_bridge.questions.request
 ---@param answer gemini_bridge.Answer
 function M.request(params, answer)
   local client = vim.lsp.get_client_by_id(params.server)

@@ -101,7 +101,7 @@ local function is_old(buf)
     and last.texts == published.texts_of(buf)
 end
 
----@param params { paths: string[], timeout: integer }
+---@param params gemini_bridge.questions.settle
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
   local asked = {}

@@ -43,7 +43,7 @@ local function window_for(buf)
   return win
 end
 
----@param params { path: string, line?: integer }
+---@param params gemini_bridge.questions.open_file
 ---@param answer gemini_bridge.Answer
 function M.open_file(params, answer)
   when_safe(function()
@@ -85,7 +85,7 @@ function M.quickfix(params, answer)
   answer({ title = list.title, total = list.size, items = items })
 end
 
----@param params { title: string, items: { path: string, line: integer, text: string }[] }
+---@param params gemini_bridge.questions.set_quickfix
 ---@param answer gemini_bridge.Answer
 function M.set_quickfix(params, answer)
   when_safe(function()

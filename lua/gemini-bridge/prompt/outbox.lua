@@ -131,7 +131,7 @@ function M.abandon()
 end
 
 --- Returns where the user may have started a CLI without `:Gemini`.
----@return { program: string, buffers: { buf: integer, pid: integer }[], directories: string[] }
+---@return gemini_bridge.results.prompt_places
 function M.places()
   local buffers = {}
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -150,8 +150,8 @@ function M.places()
 end
 
 --- Takes the CLI of a prompt.
----@param params { id: integer, name: string, cwd: string, buf?: integer }
----@return { text: string, focus: boolean }
+---@param params gemini_bridge.calls.prompt_found
+---@return gemini_bridge.results.prompt_found
 function M.found(params)
   local prompt = find(params.id) or error("the prompt was cancelled", 0)
   prompt.name, prompt.cwd = params.name, params.cwd
@@ -171,7 +171,7 @@ function M.found(params)
 end
 
 --- Opens a terminal for a prompt, unless there is one by now.
----@param params { id: integer }
+---@param params gemini_bridge.calls.prompt_open
 function M.open(params)
   scheduler.now(function()
     local prompt = find(params.id)
@@ -189,7 +189,7 @@ function M.open(params)
   end)
 end
 
----@param params { id: integer, reason: string, say: boolean }
+---@param params gemini_bridge.calls.prompt_waits
 function M.waits(params)
   local prompt = find(params.id)
   if not prompt then
@@ -202,7 +202,7 @@ function M.waits(params)
   end
 end
 
----@param params { id: integer, typed: boolean, problem?: string }
+---@param params gemini_bridge.calls.prompt_done
 function M.done(params)
   local prompt = find(params.id)
   if not prompt then

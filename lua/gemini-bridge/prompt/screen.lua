@@ -50,7 +50,7 @@ local function send(buf, delay_ms)
 end
 
 --- Starts or stops to watch a terminal.
----@param params { buf: integer, on: boolean }
+---@param params gemini_bridge.calls.screen_watch
 function M.watch(params)
   local buf = params.buf
   local state = params.on and { tick = 0, is_due = false } or nil
@@ -76,8 +76,8 @@ end
 
 --- Types into a terminal, unless its screen has changed since the host has read it, or Neovim refuses changes of
 --- buffers now. Then the screen is sent again.
----@param params { buf: integer, tick: integer, paste?: string, keys?: string }
----@return { typed: boolean }
+---@param params gemini_bridge.calls.screen_type
+---@return gemini_bridge.results.screen_type
 function M.type(params)
   local buf, state = params.buf, watched[params.buf]
   if not state or state.tick ~= params.tick or not is_running(buf) then

@@ -195,7 +195,7 @@ local function report_lost(review, problem)
 end
 
 --- The host has delivered a decision, or never will.
----@param params { id: integer, delivered: boolean, problem?: string }
+---@param params gemini_bridge.calls.decision_settled
 function M.settled(params)
   local review = records.settle(params.id)
   if review and not params.delivered then

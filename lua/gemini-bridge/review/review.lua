@@ -163,7 +163,7 @@ local function make(review)
 end
 
 --- Creates a review, which is pending at once. Its buffers and windows follow as soon as Neovim allows it.
----@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
+---@param params gemini_bridge.calls.diff_open
 ---@return gemini_bridge.Review
 function M.create(params)
   local review = { ---@type gemini_bridge.Review

@@ -37,7 +37,7 @@ end)
 
 --- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
 --- Raises a sentence for what cannot be shown.
----@param params { id: integer, filePath: string, newContent: string, textId: string, client: string, label: string }
+---@param params gemini_bridge.calls.diff_open
 function M.open(params)
   local open = records.get(params.id)
   if open then
@@ -80,7 +80,7 @@ function M.read_accepted(params)
 end
 
 --- The file on disk is another one, or the review is stale, or is no longer.
----@param params { id: integer, stale: boolean }
+---@param params gemini_bridge.calls.diff_update
 function M.update(params)
   stale.update(open_review(params.id), params.stale)
 end
@@ -92,7 +92,7 @@ local TEXTS = {
 }
 
 --- Closes a review without an outcome.
----@param params { id: integer, reason: "cancelled"|"cli"|"disconnected"|"stopped"|"written" }
+---@param params gemini_bridge.calls.diff_close
 ---@return { content: string } # What the proposal held.
 function M.close(params)
   local review = open_review(params.id)

@@ -5,16 +5,6 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
----@class gemini_bridge.Turn
----@field kind "started"|"waiting"|"resumed"|"ended"
----@field cli string Name of the profile.
----@field session string Id of the CLI's session.
----@field cwd string
----@field id? string Id of the connected client in `status()`.
----@field terminal? string Name of its terminal, if known.
----@field prompt? string Only at the start.
----@field tool? { kind: "edit"|"shell"|"other", name: string, filePath?: string, command?: string } Only while it waits.
-
 local EVENTS = { started = "GeminiTurnStarted", waiting = "GeminiWaiting", ended = "GeminiTurnEnded" }
 
 --- Text and status of the progress message.

@@ -1,0 +1,348 @@
+--- The Lua side of src/contract: its classes that Lua names, and what is checked at run time. Written by `make doc`.
+-- luacheck: no max line length
+-- stylua: ignore start
+
+---@class gemini_bridge.ClientInfo
+---@field id string Session id.
+---@field cli string Name of the CLI in the option `clis`.
+---@field label string Name of that CLI for the user.
+---@field name string
+---@field version string
+---@field connectedAt number Unix milliseconds.
+---@field port? integer The CLI's port of the connection of its event stream.
+---@field interrupted boolean Whether the CLI shows "Disconnected" until the user types `/ide enable` there.
+---@field activity "idle"|"working"|"waiting" Activity of the agent, according to its hooks.
+---@field hooks boolean Whether a hook of the CLI was received. Without hooks, its edits are neither tracked nor gated.
+---@field terminal? string The terminal of `:Gemini` in which the CLI runs, if known.
+
+---@class gemini_bridge.Shared
+---@field paused boolean Whether the user has paused sharing.
+---@field files string[] Absolute paths of the open files, the last focused first.
+---@field active? string Path of the active file.
+---@field selected? integer Length of the selected text (UTF-16 units).
+---@field excluded? string Path of the active file if it must not be shared.
+---@field unusable { file: string, reason: string }[] The first ignore files that cannot be used. Everything below their folders is excluded.
+
+---@class gemini_bridge.Editors
+---@field count integer
+---@field pid integer Process of the editor that the CLI chooses.
+---@field isOwn boolean Whether the CLI chooses this Neovim.
+
+---@class gemini_bridge.Memory
+---@field sessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
+---@field interrupted string[]
+---@field editorSessions { id: string, credential: string, connectedAt: number, name: string, version: string, protocolVersion: string }[]
+---@field agents { cli: string, pid?: integer }[]
+---@field stoppedAt? number
+---@field diffs { id: integer, sessionId: string, filePath: string, label: string, baseline?: { disk: string, proposed: string, edited: boolean } }[]
+
+---@class gemini_bridge.Boot
+---@field idePid integer
+---@field editorPid integer
+---@field logFile string
+---@field logLevel "debug"|"info"|"warn"|"error"
+---@field workspace gemini_bridge.events.workspace
+---@field stateDirectory string
+---@field instance string
+---@field exclude string[]
+---@field hookScript string
+---@field gate gemini_bridge.events.gate
+---@field connect boolean
+---@field reconnect boolean
+---@field clis gemini_bridge.BootCli[]
+---@field port? integer
+---@field tokens? table<string, string>
+---@field lastDiffId integer
+---@field server { maxSessions: integer, grace: number, bodyLimit: integer }
+---@field tools { offered?: string[], trust: boolean, limits: { items: integer, units: integer, timeout: integer } }
+---@field prompts table<string, { description: string, text: string }>
+---@field memory? gemini_bridge.Memory
+---@field absence? { duration: number, written: string[] }
+---@field decisions [string, any][]
+
+---@class gemini_bridge.Turn
+---@field kind "started"|"waiting"|"resumed"|"ended"
+---@field cli string Name of the profile.
+---@field session string Session id of the CLI itself.
+---@field cwd string
+---@field id? string Session id of the connected client.
+---@field terminal? string The terminal of `:Gemini` in which the agent runs, if known.
+---@field prompt? string Set at the start.
+---@field tool? { kind: "edit"|"shell"|"other", name: string, filePath?: string, command?: string } The tool for which the agent waits.
+
+---@class gemini_bridge.FileEdits
+---@field path string
+---@field tick? integer The buffer's tick when the server was asked.
+---@field version? integer The version of the document that the server names.
+---@field since? number When the server was asked (Unix milliseconds). It has read a file without a buffer itself.
+---@field edits { range: { start: { line: integer, character: integer }, end: { line: integer, character: integer } }, newText: string }[]
+
+---@class gemini_bridge.BootCli
+---@field name string
+---@field like "gemini"|"qwen"|"llxprt"
+---@field cmd string[]
+---@field label? string
+---@field directory? string
+---@field file? string
+---@field env? string
+---@field settings? string
+
+---@class gemini_bridge.HostStatus
+---@field state "starting"|"running"|"stopping"|"stopped"
+---@field version? string Version of the plugin.
+---@field build? string Identifies the build of the host, to detect one that predates an update.
+---@field port? integer
+---@field pid? integer Process id of the Node host.
+---@field discoveryFiles? string[] One for each kind of CLI.
+---@field tokens? table<string, string> By CLI. Stored in Lua for the next host.
+---@field workspace string[]
+---@field clients gemini_bridge.ClientInfo[]
+---@field hooks? boolean Whether a hook of any CLI was received, connected or not.
+---@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
+---@field shared? gemini_bridge.Shared Set while a CLI is connected.
+---@field calls? integer Number of tool calls by models.
+---@field asking? { name: string, version: string }[] The clients whose models can call tools.
+---@field editors? gemini_bridge.Editors Set after the user has opened the status view.
+---@field error? string The reason for a failed start.
+
+---@class gemini_bridge.Change
+---@field path string Absolute, without links.
+---@field status "modified"|"added"|"deleted"
+---@field added integer Number of lines.
+---@field removed integer Number of lines.
+---@field hunks gemini_bridge.ChangeHunk[]
+---@field cli string Profile of the CLI that changed the file last.
+---@field turn number Start of that turn (Unix milliseconds).
+---@field prompt string Prompt of that turn, if known.
+---@field fixed? string Reason why the change cannot be undone, if any.
+
+---@class gemini_bridge.ChangeHunk
+---@field id integer Unique in the file. Stays the same until the hunk is edited.
+---@field line integer First line in the file on disk, 1-based. Of a removal the line above it, 0 at the top.
+---@field count integer Number of current lines; 0 for a removal.
+---@field removed integer Number of earlier lines.
+---@field conflict boolean Whether the user has edited the hunk since, so that it cannot be undone.
+
+---@class gemini_bridge.HistoryEntry
+---@field id string
+---@field at number Unix seconds.
+---@field cli string Name of the profile.
+---@field turn number Start of the turn (Unix milliseconds); 0 without a hook.
+---@field prompt string
+---@field path string
+---@field kind "proposed"|"accepted"|"edited"|"rejected"|"written"
+
+---@class gemini_bridge.calls.attach
+---@field channel? integer
+---@field pid integer
+
+---@class gemini_bridge.calls.set_environment
+---@field set table<string, string>
+---@field unset string[]
+---@field clis table<string, string>
+
+---@class gemini_bridge.calls.decision_settled
+---@field id integer
+---@field delivered boolean
+---@field filePath string
+---@field problem? string
+
+---@class gemini_bridge.calls.model_watch
+---@field on boolean
+---@field selection boolean
+
+---@class gemini_bridge.calls.diff_open
+---@field id integer
+---@field filePath string As the CLI spells it.
+---@field newContent string
+---@field textId string Identifies the text across hosts, so that an unedited one is accepted by id.
+---@field client string Name of the client.
+---@field label string Name of the CLI for the user.
+
+---@class gemini_bridge.calls.diff_update
+---@field id integer
+---@field stale boolean
+
+---@class gemini_bridge.calls.diff_close
+---@field id integer
+---@field reason "cancelled"|"cli"|"disconnected"|"stopped"|"written"
+
+---@class gemini_bridge.calls.change_show
+---@field path string
+---@field change? gemini_bridge.Change
+---@field edited boolean
+
+---@class gemini_bridge.calls.change_lines
+---@field path string
+---@field hunks { id: integer, lines: string[] }[]
+
+---@class gemini_bridge.calls.deleted_text
+---@field path string
+---@field lines string[]
+
+---@class gemini_bridge.calls.turn_changes
+---@field cli string
+---@field terminal? string
+---@field files integer
+---@field added integer
+---@field removed integer
+---@field incomplete? string
+
+---@class gemini_bridge.calls.history_show
+---@field id integer
+---@field entries gemini_bridge.HistoryEntry[]
+
+---@class gemini_bridge.calls.history_diff
+---@field entry gemini_bridge.HistoryEntry
+---@field before string[]
+---@field after string[]
+
+---@class gemini_bridge.calls.prompt_found
+---@field id integer
+---@field name string
+---@field cwd string
+---@field buf? integer
+
+---@class gemini_bridge.calls.prompt_open
+---@field id integer
+
+---@class gemini_bridge.calls.prompt_waits
+---@field id integer
+---@field reason string
+---@field say boolean
+
+---@class gemini_bridge.calls.prompt_done
+---@field id integer
+---@field typed boolean
+---@field problem? string
+
+---@class gemini_bridge.calls.screen_watch
+---@field buf integer
+---@field on boolean
+
+---@class gemini_bridge.calls.screen_type
+---@field buf integer
+---@field tick integer
+---@field paste? string
+---@field keys? string
+
+---@class gemini_bridge.results.prompt_places
+---@field program string
+---@field buffers { buf: integer, pid: integer }[]
+---@field directories string[]
+
+---@class gemini_bridge.results.prompt_found
+---@field text string
+---@field focus boolean
+
+---@class gemini_bridge.results.screen_type
+---@field typed boolean
+
+---@class gemini_bridge.events.workspace
+---@field directories string[]
+
+---@class gemini_bridge.events.gate
+---@field all boolean
+---@field clis table<string, boolean>
+
+---@class gemini_bridge.questions.read
+---@field path string
+---@field from integer
+---@field to integer
+---@field units integer
+
+---@class gemini_bridge.questions.lines
+---@field path string
+---@field numbers integer[]
+
+---@class gemini_bridge.questions.diagnostics
+---@field paths string[]
+---@field unopened string[]
+---@field severity integer
+---@field limit integer
+
+---@class gemini_bridge.questions.document
+---@field path string
+---@field method string
+---@field line? integer
+---@field timeout number
+
+---@class gemini_bridge.questions.request
+---@field server integer
+---@field path? string
+---@field method string
+---@field params table<string, any>
+---@field timeout number
+---@field limit integer
+---@field isEdit boolean Whether the answer must name the texts to which it belongs.
+
+---@class gemini_bridge.questions.settle
+---@field paths string[]
+---@field timeout number
+
+---@class gemini_bridge.questions.open_file
+---@field path string
+---@field line? integer
+
+---@class gemini_bridge.questions.edit_context
+---@field path string
+---@field line? integer
+
+---@class gemini_bridge.questions.preview_edits
+---@field files gemini_bridge.FileEdits[]
+---@field encoding string
+---@field isReview boolean
+
+---@class gemini_bridge.questions.apply_edit
+---@field file gemini_bridge.FileEdits
+---@field encoding string
+
+---@class gemini_bridge.questions.finish_edit
+---@field path string
+---@field tick integer
+---@field written boolean
+
+---@class gemini_bridge.questions.set_quickfix
+---@field title string
+---@field items { path: string, line: integer, text: string }[]
+
+return {
+  --- The name under which Gemini CLI and derived CLIs report themselves.
+  CLI_NAME = "streamable-http-client",
+  --- The required parameters of the calls from Node, with their types.
+  CALLS = {
+    attach = { pid = "number" },
+    status = { state = "string", workspace = "table", clients = "table" },
+    set_environment = { set = "table", unset = "table", clis = "table" },
+    message = { level = "string", text = "string" },
+    turn = { kind = "string", cli = "string", session = "string", cwd = "string" },
+    context_subscribe = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
+    context_unsubscribe = {},
+    remember = { sessions = "table", interrupted = "table", editorSessions = "table", agents = "table", diffs = "table" },
+    decision_settled = { id = "number", delivered = "boolean", filePath = "string" },
+    decision_read = { id = "number" },
+    consent = {},
+    ask = { id = "number", question = "string", params = "table" },
+    model_watch = { on = "boolean", selection = "boolean" },
+    diff_open = { id = "number", filePath = "string", newContent = "string", textId = "string", client = "string", label = "string" },
+    diff_read = { id = "number" },
+    diff_update = { id = "number", stale = "boolean" },
+    diff_close = { id = "number", reason = "string" },
+    file_changed = { path = "string" },
+    changes_follow = { active = "boolean" },
+    change_show = { path = "string", edited = "boolean" },
+    change_lines = { path = "string", hunks = "table" },
+    deleted_text = { path = "string", lines = "table" },
+    turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
+    history_show = { id = "number", entries = "table" },
+    history_diff = { entry = "table", before = "table", after = "table" },
+    files_open = {},
+    prompt_places = {},
+    prompt_found = { id = "number", name = "string", cwd = "string" },
+    prompt_open = { id = "number" },
+    prompt_waits = { id = "number", reason = "string", say = "boolean" },
+    prompt_done = { id = "number", typed = "boolean" },
+    screen_watch = { buf = "number", on = "boolean" },
+    screen_type = { buf = "number", tick = "number" },
+  },
+}

@@ -1,0 +1,273 @@
+/**
+ * Defines the calls from Node to Lua with their parameters (part of CONTRACT 1). Their results are in neovim.ts. The host
+ * imports only types from here, so that it does not build these schemas. Tests check each call with them, and
+ * scripts/contract.ts generates the classes and checks of lua/gemini-bridge/bridge/contract.lua.
+ */
+import * as z from "zod";
+import { Memory } from "./memory.ts";
+import { Status } from "./status.ts";
+
+/** A hunk of a change. */
+export const ShownHunk = z.object({
+  id: z.int().describe("Unique in the file. Stays the same until the hunk is edited."),
+  line: z
+    .int()
+    .describe("First line in the file on disk, 1-based. Of a removal the line above it, 0 at the top."),
+  count: z.int().describe("Number of current lines; 0 for a removal."),
+  removed: z.int().describe("Number of earlier lines."),
+  conflict: z.boolean().describe("Whether the user has edited the hunk since, so that it cannot be undone."),
+});
+export type ShownHunk = z.infer<typeof ShownHunk>;
+
+/** A file that an agent has changed, until the user keeps that or undoes it. */
+export const ShownChange = z.object({
+  path: z.string().describe("Absolute, without links."),
+  status: z.enum(["modified", "added", "deleted"]),
+  added: z.int().describe("Number of lines."),
+  removed: z.int().describe("Number of lines."),
+  hunks: z.array(ShownHunk),
+  cli: z.string().describe("Profile of the CLI that changed the file last."),
+  turn: z.number().describe("Start of that turn (Unix milliseconds)."),
+  prompt: z.string().describe("Prompt of that turn, if known."),
+  fixed: z.string().optional().describe("Reason why the change cannot be undone, if any."),
+});
+export type ShownChange = z.infer<typeof ShownChange>;
+
+/** A proposal or change in the history. */
+export const ShownEntry = z.object({
+  id: z.string(),
+  at: z.number().describe("Unix seconds."),
+  cli: z.string().describe("Name of the profile."),
+  turn: z.number().describe("Start of the turn (Unix milliseconds); 0 without a hook."),
+  prompt: z.string(),
+  path: z.string(),
+  kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
+});
+export type ShownEntry = z.infer<typeof ShownEntry>;
+
+/** A step of an agent's turn. */
+export const Turn = z.object({
+  kind: z.enum(["started", "waiting", "resumed", "ended"]),
+  cli: z.string().describe("Name of the profile."),
+  session: z.string().describe("Session id of the CLI itself."),
+  cwd: z.string(),
+  id: z.string().optional().describe("Session id of the connected client."),
+  terminal: z.string().optional().describe("The terminal of `:Gemini` in which the agent runs, if known."),
+  prompt: z.string().optional().describe("Set at the start."),
+  tool: z
+    .object({
+      kind: z.enum(["edit", "shell", "other"]),
+      name: z.string(),
+      filePath: z.string().optional(),
+      command: z.string().optional(),
+    })
+    .optional()
+    .describe("The tool for which the agent waits."),
+});
+
+/** A position of the language server protocol, in the encoding of its server. */
+const Position = z.object({ line: z.int(), character: z.int() });
+
+/** Text edits of a file, in the shape of the language server protocol. */
+export const FileEdits = z.object({
+  path: z.string(),
+  tick: z.int().optional().describe("The buffer's tick when the server was asked."),
+  version: z.int().optional().describe("The version of the document that the server names."),
+  since: z
+    .number()
+    .optional()
+    .describe("When the server was asked (Unix milliseconds). It has read a file without a buffer itself."),
+  edits: z.array(z.object({ range: z.object({ start: Position, end: Position }), newText: z.string() })),
+});
+export type FileEdits = z.infer<typeof FileEdits>;
+
+const Nothing = z.object({});
+const Paths = z.array(z.string()).readonly();
+const Id = z.int().positive();
+const Buf = z.int();
+
+/** Lua rejects a call with a message for the user. */
+export const calls = {
+  /** Registers the host. `channel` is only needed for the shared host; `pid` is the process id of the host. */
+  attach: z.object({ channel: z.int().optional(), pid: z.int() }),
+  status: Status,
+  /**
+   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are only for
+   * CLIs in Neovim's terminals.
+   */
+  set_environment: z.object({
+    set: z.record(z.string(), z.string()),
+    unset: z.array(z.string()).readonly(),
+    clis: z.record(z.string(), z.string()),
+  }),
+  message: z.object({ level: z.enum(["info", "warn", "error"]), text: z.string() }),
+  /** The turn of an agent has started, waits for the user, continues, or has ended. */
+  turn: Turn,
+  /** Starts snapshots: `debounce` ms after the last event, at most `maxWait` ms after the first unsent one. */
+  context_subscribe: z.object({
+    events: z.array(z.string()).readonly(),
+    debounce: z.number(),
+    maxWait: z.number(),
+    maxSelection: z.int(),
+  }),
+  context_unsubscribe: Nothing,
+  /** Stores data in Lua for the next host. Replaces earlier data. */
+  remember: Memory,
+  /**
+   * The outcome of this diff is settled and need not be sent to another host. If it was not delivered, Lua tells the
+   * user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
+   */
+  decision_settled: z.object({
+    id: Id,
+    delivered: z.boolean(),
+    filePath: z.string(),
+    problem: z.string().optional(),
+  }),
+  /** Returns the accepted text, until the decision is settled. */
+  decision_read: z.object({ id: Id }),
+  consent: Nothing,
+  /** Asks a question for the model. Answered by the event `answered` with the same id. */
+  ask: z.object({ id: Id, question: z.string(), params: z.object({}).loose() }),
+  /** Sets whether `model_changed` is sent, and whether also for the selection, which changes with each key. */
+  model_watch: z.object({ on: z.boolean(), selection: z.boolean() }),
+  /** Shows a review, or replaces the text of the review with this id. */
+  diff_open: z.object({
+    id: Id,
+    filePath: z.string().describe("As the CLI spells it."),
+    newContent: z.string(),
+    textId: z
+      .string()
+      .describe("Identifies the text across hosts, so that an unedited one is accepted by id."),
+    client: z.string().describe("Name of the client."),
+    label: z.string().describe("Name of the CLI for the user."),
+  }),
+  /** Returns the current text of the proposal. */
+  diff_read: z.object({ id: Id }),
+  /**
+   * The file on disk has changed, or the review has become stale or fresh: Lua shows this, tells the user once, and
+   * reads the file again if the left side is a copy.
+   */
+  diff_update: z.object({ id: Id, stale: z.boolean() }),
+  /**
+   * Closes a review without an outcome and returns the text of the proposal. `written`: the file already contains the
+   * proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
+   */
+  diff_close: z.object({
+    id: Id,
+    reason: z.enum(["cancelled", "cli", "disconnected", "stopped", "written"]),
+  }),
+  /** Reloads the buffer of a file that an agent has changed on disk. */
+  file_changed: z.object({ path: z.string() }),
+  /** Sets whether `file_written` is sent. */
+  changes_follow: z.object({ active: z.boolean() }),
+  /** Shows a new or updated change of a file, or that there is none. `edited`: an agent has just changed the file. */
+  change_show: z.object({ path: z.string(), change: ShownChange.optional(), edited: z.boolean() }),
+  /** Shows the first old lines of each hunk, without line breaks. */
+  change_lines: z.object({
+    path: z.string(),
+    hunks: z.array(z.object({ id: z.int(), lines: z.array(z.string()) })),
+  }),
+  /** The text of a deleted file, without line breaks. */
+  deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
+  /** A turn with changes without a review has ended. `incomplete`: a sentence that says why there may be more changes. */
+  turn_changes: z.object({
+    cli: z.string(),
+    terminal: z.string().optional(),
+    files: z.int(),
+    added: z.int(),
+    removed: z.int(),
+    incomplete: z.string().optional(),
+  }),
+  /** Shows the history, newest first. */
+  history_show: z.object({ id: z.int(), entries: z.array(ShownEntry) }),
+  /** Shows both texts of an entry as lines. An empty list stands for a missing file. */
+  history_diff: z.object({ entry: ShownEntry, before: z.array(z.string()), after: z.array(z.string()) }),
+  /** Returns the files of loaded buffers and the open directories, as absolute paths. */
+  files_open: Nothing,
+  /** Returns where the user may have started a CLI without `:Gemini`. */
+  prompt_places: Nothing,
+  /** The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers. */
+  prompt_found: z.object({ id: Id, name: z.string(), cwd: z.string(), buf: Buf.optional() }),
+  /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
+  prompt_open: z.object({ id: Id }),
+  /** The prompt waits until `reason`. `say`: the user is told. */
+  prompt_waits: z.object({ id: Id, reason: z.string(), say: z.boolean() }),
+  /** The prompt is delivered. If it is not `typed`, Lua keeps its text for the user. */
+  prompt_done: z.object({ id: Id, typed: z.boolean(), problem: z.string().optional() }),
+  /** Starts or stops the event `screen` for a terminal. */
+  screen_watch: z.object({ buf: Buf, on: z.boolean() }),
+  /** Pastes a text or types keys, unless the screen is not the one with this `tick` any more. Then `screen` follows. */
+  screen_type: z.object({
+    buf: Buf,
+    tick: z.int(),
+    paste: z.string().optional(),
+    keys: z.string().optional(),
+  }),
+} as const;
+
+/** The parameters of the questions for the model, see questions.ts. `timeout` is in milliseconds. */
+export const questions = {
+  buffers: Nothing,
+  /** Reads the lines `from` to `to`, up to `units` UTF-16 units. A negative `to` counts from the end. */
+  read: z.object({ path: z.string(), from: z.int(), to: z.int(), units: z.int() }),
+  lines: z.object({ path: z.string(), numbers: z.array(z.int()).readonly() }),
+  selection: z.object({ units: z.int() }),
+  /** Diagnostics of loaded files, and of those from `unopened`. `severity` includes more severe ones. */
+  diagnostics: z.object({ paths: Paths, unopened: Paths, severity: z.int(), limit: z.int() }),
+  /** Asks language servers which files that are not open have diagnostics. */
+  unopened: z.object({ timeout: z.number() }),
+  /** Loads the file into a hidden buffer if it is not open, and waits for its language servers. */
+  document: z.object({
+    path: z.string(),
+    method: z.string(),
+    line: z.int().optional(),
+    timeout: z.number(),
+  }),
+  /** The servers that support a method without a file. */
+  servers: z.object({ method: z.string() }),
+  /**
+   * Sends a request to a language server. With a path, its URI is inserted into `textDocument`. `limit` is the maximum
+   * number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
+   */
+  request: z.object({
+    server: z.int(),
+    path: z.string().optional(),
+    method: z.string(),
+    params: z.record(z.string(), z.unknown()),
+    timeout: z.number(),
+    limit: z.int(),
+    isEdit: z.boolean().describe("Whether the answer must name the texts to which it belongs."),
+  }),
+  /** Waits until the language servers have processed the files on disk. */
+  settle: z.object({ paths: Paths, timeout: z.number() }),
+  quickfix: z.object({ limit: z.int() }),
+  changes: Nothing,
+  /** Shows a file in an ordinary window; the focus stays. */
+  open_file: z.object({ path: z.string(), line: z.int().optional() }),
+  edit_context: z.object({ path: z.string(), line: z.int().optional() }),
+  /**
+   * Computes the texts without changing anything. Fails if a file has unsaved changes, differs from the text of the
+   * edits, or has an encoding that lacks some of the characters.
+   */
+  preview_edits: z.object({
+    files: z.array(FileEdits).readonly(),
+    encoding: z.string(),
+    isReview: z.boolean(),
+  }),
+  /** Edits the buffer of a file. The file must be written next, then `finish_edit` is called. */
+  apply_edit: z.object({ file: FileEdits, encoding: z.string() }),
+  /** Completes an edit. If the file was not `written`, the edit of the buffer is undone. */
+  finish_edit: z.object({ path: z.string(), tick: z.int(), written: z.boolean() }),
+  /** Informs language servers and plugins that these files were written. */
+  tell_written: z.object({ paths: Paths }),
+  set_quickfix: z.object({
+    title: z.string(),
+    items: z.array(z.object({ path: z.string(), line: z.int(), text: z.string() })),
+  }),
+} as const;
+
+/** The parameters of all questions. */
+export type Questions = { [N in keyof typeof questions]: z.infer<(typeof questions)[N]> };
+
+/** The parameters of all calls. */
+export type Calls = { [N in keyof typeof calls]: z.infer<(typeof calls)[N]> };

@@ -1,0 +1,117 @@
+/** Checks every message between Lua and the host with the contract in src/contract, in both directions. */
+import type { NeovimClient } from "neovim";
+import type { z } from "zod";
+import { calls, questions } from "../../src/contract/calls.ts";
+import { events, results } from "../../src/contract/neovim.ts";
+import { answers } from "../../src/contract/questions.ts";
+
+const METHOD = "contract_check";
+
+/** Lua for the beginning of init.lua: reports all messages to {@link checkContract}, and keeps those before it. */
+export const REPORT_MESSAGES = `
+do
+  local rpcnotify, kept, channel = vim.rpcnotify, {}, nil
+  --- Long texts and lists are the same at their end.
+  local function shorten(value)
+    if type(value) == 'string' then
+      return #value > 10000 and value:sub(1, 10000) or value
+    elseif type(value) ~= 'table' then
+      return value
+    end
+    local copy = setmetatable({}, getmetatable(value))
+    for key, item in pairs(value) do
+      if type(key) ~= 'number' or key <= 1000 then copy[key] = shorten(item) end
+    end
+    return copy
+  end
+  local function report(kind, name, payload)
+    if channel then
+      pcall(rpcnotify, channel, '${METHOD}', kind, name, payload)
+    else
+      table.insert(kept, { kind, name, shorten(payload) })
+    end
+  end
+  vim.rpcnotify = function(id, method, name, payload)
+    if method == 'gemini_bridge' then report('event', name, shorten(payload)) end
+    return rpcnotify(id, method, name, payload)
+  end
+  package.preload['gemini-bridge.host.rpc'] = function()
+    local rpc = dofile(vim.api.nvim_get_runtime_file('lua/gemini-bridge/host/rpc.lua', false)[1])
+    local call = rpc.call
+    function rpc.call(name, params, start)
+      report('call', name, shorten(params))
+      local answer = call(name, params, start)
+      if not answer.error then report('result', name, shorten(answer.result)) end
+      return answer
+    end
+    return rpc
+  end
+  package.loaded['${METHOD}'] = function(id)
+    channel = id
+    for _, message in ipairs(kept) do report(unpack(message)) end
+    kept = {}
+  end
+end
+`;
+
+/** @returns the messages so far that do not match the contract */
+export async function checkContract(client: NeovimClient): Promise<string[]> {
+  const problems: string[] = [];
+  /** Names of the questions for the model, by id. */
+  const asked = new Map<unknown, string>();
+  const schemas: Record<string, Readonly<Record<string, z.ZodType>>> = {
+    event: events,
+    call: calls,
+    result: results,
+    question: questions,
+    answer: answers,
+  };
+
+  function check(kind: string, name: string, message: unknown): unknown {
+    const schema = schemas[kind]?.[name];
+    const parsed = schema?.safeParse(message);
+    const problem = !parsed
+      ? "is not declared"
+      : parsed.success
+        ? undeclared(message, parsed.data)
+        : parsed.error.issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ");
+    if (problem !== undefined) problems.push(`${kind} ${name} ${problem}`);
+    return message;
+  }
+
+  client.on("notification", (method: string, [kind, name, payload]: [string, string, unknown]) => {
+    if (method !== METHOD) return;
+    const message = withoutNulls(payload);
+    check(kind, name, message);
+    const { id, question, params, result, error } = (message ?? {}) as Record<string, unknown>;
+    if (kind === "call" && name === "ask") {
+      asked.set(id, String(question));
+      check("question", String(question), params);
+    } else if (kind === "event" && name === "answered" && error === undefined) {
+      check("answer", asked.get(id) ?? "", result);
+    }
+  });
+  const channel = await client.channelId;
+  await client.request("nvim_exec_lua", [`package.loaded['${METHOD}'](...)`, [channel]]);
+  return problems;
+}
+
+/** Lua removes nulls from calls; its own `vim.NIL` is no value either. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value ?? undefined;
+  const entries = Object.entries(value).filter(([_, item]) => item !== null);
+  return Object.fromEntries(entries.map(([key, item]) => [key, withoutNulls(item)]));
+}
+
+/** Finds a field that the contract does not declare: parsing has removed it. */
+function undeclared(message: unknown, parsed: unknown): string | undefined {
+  if (message === parsed || typeof message !== "object" || typeof parsed !== "object" || !message || !parsed)
+    return undefined;
+  for (const [key, value] of Object.entries(message)) {
+    if (!Object.hasOwn(parsed, key)) return `has an undeclared field ${key}`;
+    const problem = undeclared(value, (parsed as Record<string, unknown>)[key]);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
