@@ -1,9 +1,11 @@
-/** A CLI that receives prompts: its terminal, and what is known of its screen. */
+/** Reads the screen of one CLI, and keeps the state that decides whether a prompt can be typed into it. */
 import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** An unknown program is ready when its screen has been unchanged for QUIET_MS, or has shown something for MAX_START_MS.
- * Text that is typed earlier may be echoed or lost. */
+/**
+ * An unknown program is ready when its screen has been unchanged for QUIET_MS, or has shown something for MAX_START_MS.
+ * Text that is typed earlier may be echoed or lost.
+ */
 const QUIET_MS = 1_000;
 const MAX_START_MS = 20_000;
 

@@ -2,13 +2,17 @@
 import type { Cli } from "./cli.ts";
 import { bare, type Reading } from "./screens.ts";
 
-/** Timeouts for a text to appear. A known CLI gets longer, because it may be busy: typing again too early would enter
- * the text twice. */
+/**
+ * Timeouts for a text to appear. A known CLI gets longer, because it may be busy: typing again too early would enter
+ * the text twice.
+ */
 const SHOW_TIMEOUT_MS = 3_000;
 const KNOWN_SHOW_TIMEOUT_MS = 20_000;
 
-/** A text has arrived after it was shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line break for
- * 40 ms after a paste. */
+/**
+ * A text has arrived after it was shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line break for
+ * 40 ms after a paste.
+ */
 const STABLE_MS = 150;
 
 /** Number of characters at the end of a text by which it is recognized on the screen. */

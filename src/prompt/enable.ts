@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Cli } from "./cli.ts";
+import type { Destinations } from "./destination.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
 /** Long, because the user may have to log in, or an answer may be running. */
@@ -13,13 +14,17 @@ const TIMEOUT_MS = 600_000;
 /** Timeout for the command to be shown and entered. */
 const SHOW_TIMEOUT_MS = 30_000;
 
-/** Time for which the command must be shown before Enter is pressed, and after which an ignored key is pressed again.
- * Gemini CLI 0.61.0 treats Enter as a line break for 40 ms after a possible paste. */
+/**
+ * Time for which the command must be shown before Enter is pressed, and after which an ignored key is pressed again.
+ * Gemini CLI 0.61.0 treats Enter as a line break for 40 ms after a possible paste.
+ */
 const STABLE_MS = 300;
 const REPEAT_MS = 2_000;
 
-/** Gemini CLI 0.61.0 tries to reach a lost host twice more, the last time after 2.5 s, and reports that failure for its
- * next connection. */
+/**
+ * Gemini CLI 0.61.0 tries to reach a lost host twice more, the last time after 2.5 s, and reports that failure for its
+ * next connection.
+ */
 const RECONNECT_DELAY_MS = 4_000;
 
 /** The question of Gemini CLI 0.61.0 whether to connect, without blanks and borders. Esc closes it. */
@@ -52,91 +57,82 @@ export interface Unconnected {
 
 export interface EnableOptions {
   bridge: Bridge;
-  /** The CLI in a terminal of `:Gemini`, if it runs. */
-  running(terminal: string): Cli | undefined;
-  /** Waits until it runs. */
-  started(terminal: string): Promise<Cli | undefined>;
-  /** How the CLI draws its screen that a terminal was opened for. */
+  destinations: Pick<Destinations, "running" | "started">;
+  /** How the kind of CLI draws its screen for which a terminal was opened. */
   drawingOf(terminal: string): Drawing | undefined;
-  /** Counts the connected CLIs of the same kind as that of a terminal. */
+  /** Counts the connected CLIs of that kind. */
   connected(terminal: string): number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
 }
 
-export function createEnable({ bridge, running, started, drawingOf, connected, signal }: EnableOptions) {
-  /** The last attempt in each CLI, until its command has left the prompt. */
-  const attempts = new Map<Cli, { isTyped: boolean; hasFailed: boolean }>();
+export function createEnable({ bridge, destinations, drawingOf, connected, signal }: EnableOptions) {
+  /** A CLI may be reported again before the command is typed: two attempts at once would type it twice. */
+  const enabling = new Set<Cli>();
 
   /**
    * Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc first:
-   * it opens some time after the prompt, and would treat Enter as "Yes". Replaces an earlier attempt that has not typed
-   * yet, and leaves one that has: two attempts at once would type the command twice.
-   * @returns whether the CLI took the command; undefined if it has ended, or if another attempt types
+   * it opens some time after the prompt, and would treat Enter as "Yes".
+   * @returns whether the CLI took the command; undefined if it has ended
    */
   async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {
-    const earlier = attempts.get(cli);
-    if (earlier?.isTyped) return earlier.hasFailed ? false : undefined;
-    const attempt = { isTyped: false, hasFailed: false };
-    attempts.set(cli, attempt);
     const { terminal } = cli;
     const begin = Date.now() + (isAsked ? 0 : RECONNECT_DELAY_MS);
     let deadline = begin + TIMEOUT_MS;
-    let askedAt: number | undefined;
+    let isTyped = false;
+    let askedAt = 0;
     let shownAt: number | undefined;
     let enteredAt: number | undefined;
     const unfollow = terminal.follow();
     try {
       for (;;) {
         const screen = await terminal.next();
-        if (attempts.get(cli) !== attempt) return undefined;
-        if (!screen) return void attempts.delete(cli);
         const now = Date.now();
+        if (!screen) return undefined;
+        if (now > deadline) return false;
         const lines = screen.lines.slice(-SCREEN_LINES);
         const text = bare(lines.join(""));
         const prompt = read(lines, drawing);
-        if (now > deadline) {
-          attempt.hasFailed = true;
-          return false;
-        }
         if (QUESTION.test(text)) {
-          if (now - (askedAt ?? 0) > REPEAT_MS && (await terminal.press("\x1b"))) askedAt = now;
-        } else if (attempt.isTyped) {
+          if (now - askedAt > REPEAT_MS && (await terminal.press("\x1b"))) askedAt = now;
+        } else if (isTyped) {
           shownAt = IS_COMMAND.test(prompt.text) ? (shownAt ?? now) : undefined;
-          if (enteredAt !== undefined && shownAt === undefined) return attempts.delete(cli);
+          if (shownAt === undefined && enteredAt !== undefined) return true;
           const dueAt = enteredAt === undefined ? STABLE_MS + (shownAt ?? now) : enteredAt + REPEAT_MS;
           // The list of completions may consume the first Enter.
           if (shownAt !== undefined && now >= dueAt && (await terminal.press("\r"))) enteredAt = now;
-        } else if (
-          (askedAt !== undefined || now >= begin) &&
-          prompt.state === "empty" &&
-          !WORKING.test(text)
-        ) {
+        } else if ((askedAt > 0 || now >= begin) && prompt.state === "empty" && !WORKING.test(text)) {
           if (cli.isBusy || screen.isEditing) continue;
           cli.isBusy = true;
-          cli.isBusy = attempt.isTyped = await terminal.press(COMMAND);
-          if (!attempt.isTyped) continue;
-          deadline = now + SHOW_TIMEOUT_MS;
+          cli.isBusy = isTyped = await terminal.press(COMMAND);
+          if (isTyped) deadline = now + SHOW_TIMEOUT_MS;
         }
       }
     } finally {
       unfollow();
-      if (attempt.isTyped) cli.isBusy = false;
+      if (isTyped) cli.isBusy = false;
     }
   }
 
   /** Types the command, and types it again if no CLI has connected. If it cannot be typed, shows the hint. */
   return async ({ terminal, types, isAsked, hint }: Unconnected): Promise<void> => {
     const drawing = types ? drawingOf(terminal) : undefined;
-    const cli = drawing && (await started(terminal));
-    const isTypable = drawing && cli?.terminal.buf !== undefined;
-    for (let tries = 1; tries <= ATTEMPTS; tries++) {
-      const before = connected(terminal);
-      const isTaken = isTypable ? await type(cli, drawing, isAsked && tries === 1) : false;
-      if (isTaken === undefined) return;
-      if (!isTaken) return bridge.tell("message", { level: "info", text: hint });
-      await sleep(CONNECT_TIMEOUT_MS, undefined, { signal });
-      if (connected(terminal) > before || running(terminal) !== cli) return;
+    const cli = drawing && (await destinations.started(terminal));
+    const tell = () => bridge.tell("message", { level: "info", text: hint });
+    if (!drawing || cli?.terminal.buf === undefined) return tell();
+    if (enabling.has(cli)) return;
+    enabling.add(cli);
+    try {
+      for (let tries = 1; tries <= ATTEMPTS; tries++) {
+        const before = connected(terminal);
+        const isTaken = await type(cli, drawing, isAsked && tries === 1);
+        if (isTaken === false) tell();
+        if (!isTaken) return;
+        await sleep(CONNECT_TIMEOUT_MS, undefined, { signal });
+        if (connected(terminal) > before || destinations.running(terminal) !== cli) return;
+      }
+    } finally {
+      enabling.delete(cli);
     }
   };
 }

@@ -94,7 +94,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
 
   const connect = createEnable({
     bridge,
-    ...destinations,
+    destinations,
     drawingOf(terminal) {
       const like = clis.find(({ name }) => name === destinations.profileOf(terminal))?.like;
       return like && drawingOf(like);

@@ -38,13 +38,12 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
   function terminal(buf: number, name: string, cwd: string): Terminal {
     let screen: EventPayload<"screen"> | undefined;
     let changed = () => {};
-    let isStale = false;
     let followers = 0;
 
     async function type(what: { paste: string } | { keys: string }): Promise<boolean> {
-      if (!screen || isStale) return false;
+      if (!screen) return false;
       const { typed } = await bridge.call("screen_type", { buf, tick: screen.tick, ...what });
-      isStale = !typed; // a newer screen is on its way
+      if (!typed) screen = undefined; // a newer one is on its way
       return typed;
     }
 
@@ -57,7 +56,6 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
         if (followers === 1) {
           followed.set(buf, (shown) => {
             screen = shown;
-            isStale = false;
             changed();
           });
           bridge.tell("screen_watch", { buf, on: true });
@@ -71,11 +69,12 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
         };
       },
       async next() {
-        const change = new Promise<void>((resolve) => {
-          changed = resolve;
-        });
-        do await Promise.race([change, sleep(LOOK_INTERVAL_MS, undefined, { signal })]);
-        while (!screen);
+        do {
+          const change = new Promise<void>((resolve) => {
+            changed = resolve;
+          });
+          await Promise.race([change, sleep(LOOK_INTERVAL_MS, undefined, { signal })]);
+        } while (!screen);
         const { lines, isEditing } = screen;
         return lines && { lines, isEditing };
       },

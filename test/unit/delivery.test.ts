@@ -4,7 +4,7 @@ import { type Cli, createCli } from "../../src/prompt/cli.ts";
 import { deliver } from "../../src/prompt/delivery.ts";
 import { createEnable } from "../../src/prompt/enable.ts";
 import { DRAWINGS } from "../../src/prompt/screens.ts";
-import type { Terminal } from "../../src/prompt/terminal.ts";
+import { createBuffers, type Terminal } from "../../src/prompt/terminal.ts";
 import { waitFor } from "../support/wait.ts";
 
 const EMPTY = [" >   Type your message or @path/to/file"];
@@ -91,8 +91,7 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   const closing = new AbortController();
   const enable = createEnable({
     bridge: { tell: () => t.fail("it tells the user nothing") } as never,
-    running: () => cli,
-    started: async () => cli,
+    destinations: { running: () => cli, started: async () => cli },
     drawingOf: () => DRAWINGS.gemini,
     connected: () => 0,
     signal: closing.signal,
@@ -105,4 +104,28 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   t.same(terminal.typed, ["\x1b", "/ide enable", "\r", "hello "]);
   closing.abort();
   await enabled;
+});
+
+t.test("a reader of a terminal waits for the next screen after another one was refused", async (t) => {
+  const closing = new AbortController();
+  let refuse = () => {};
+  const answer = new Promise((resolve) => {
+    refuse = () => resolve({ typed: false });
+  });
+  const bridge = { tell() {}, call: () => answer } as never;
+  const buffers = createBuffers(bridge, closing.signal);
+  const show = (text: string) =>
+    buffers.handlers.screen({ buf: 1, tick: 1, lines: [text], isEditing: false });
+  const terminal = buffers.terminal(1, "gemini", "/");
+  const unfollow = terminal.follow();
+  show("first");
+  t.match(await terminal.next(), { lines: ["first"] });
+  const next = terminal.next();
+  const typed = terminal.press("\r");
+  refuse();
+  show("second");
+  t.equal(await typed, false);
+  setTimeout(show, 10, "third");
+  t.match(await next, { lines: ["third"] });
+  unfollow();
 });

@@ -1,4 +1,4 @@
---- Holds the options in force: the defaults and the user's options.
+--- Merges the user's options with the defaults, and reports invalid options.
 local M = {}
 
 M.schema = require("gemini-bridge.config.options")
@@ -31,7 +31,7 @@ local function defaults()
   return options
 end
 
---- The number of edits between two names: a letter more, less or other, or two letters swapped.
+--- Counts the edits between two names: a letter added, removed or replaced, or two letters swapped.
 ---@param a string
 ---@param b string
 ---@return integer
@@ -54,7 +54,7 @@ local function distance(a, b)
   return rows[#a][#b]
 end
 
---- What to do about an unknown name: "did you mean" one that differs in a third of its letters at most.
+--- Suggests an option for an unknown name: the nearest one that differs in at most a third of its letters.
 ---@param name string
 ---@return string
 local function hint(name)
@@ -68,7 +68,7 @@ local function hint(name)
   return best == "" and "see :help gemini-bridge-options" or ("did you mean %s?"):format(best)
 end
 
---- Sets the user's options, without the invalid ones.
+--- Sets the user's options. Invalid options keep their defaults.
 ---@param opts? table<string, any>
 ---@return string[] problems One sentence for each invalid option.
 function M.set(opts)
@@ -117,7 +117,7 @@ function M.set(opts)
   return problems
 end
 
---- Returns the options in force.
+--- Returns all options.
 ---@return table<string, any>
 function M.get()
   resolved = resolved or defaults()

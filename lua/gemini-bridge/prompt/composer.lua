@@ -1,4 +1,4 @@
---- `:GeminiPrompt`: a prompt written in a buffer. `:w` sends it, `:q` keeps it as a draft.
+--- Implements `:GeminiPrompt`, a buffer for a prompt: `:w` sends the text, `:q` keeps it as a draft.
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
 local origin = require("gemini-bridge.editor.origin")
@@ -7,9 +7,9 @@ local window = require("gemini-bridge.editor.window")
 local M = {}
 
 local NAME = "gemini-bridge://prompt"
-local HEIGHT = 10
---- So much of a prompt is shown where one of several is chosen (characters).
-local PREVIEW = 70
+local HEIGHT_LINES = 10
+--- Maximum length of a prompt in the list of the last prompts (characters).
+local MAX_PREVIEW_LENGTH = 70
 
 ---@type gemini_bridge.WriteWords
 local WORDS = {
@@ -18,7 +18,8 @@ local WORDS = {
   whole = "A prompt is sent as a whole: :w, without lines.",
 }
 
----@return string?
+---@param buf integer
+---@return string? # nil if the buffer is empty.
 local function text_of(buf)
   local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
   return text:find("%S") and text or nil
@@ -31,7 +32,7 @@ local function fill(buf, text)
   vim.bo[buf].modified = text ~= ""
 end
 
---- Sends what is written. The buffer is empty then; |u| brings the text back.
+--- Sends the text and empties the buffer. |u| restores the text.
 ---@param buf integer
 local function send(buf)
   local text = text_of(buf)
@@ -43,7 +44,7 @@ local function send(buf)
   fill(buf, "")
 end
 
---- Makes the buffer.
+--- Creates the buffer.
 ---@return integer
 local function create()
   local buf = vim.api.nvim_create_buf(false, false)
@@ -65,7 +66,7 @@ local function create()
       vim.api.nvim_del_augroup_by_id(group)
     end,
   })
-  -- |:bdelete| takes the text and the options, and leaves the name.
+  -- |:bdelete| removes the text and the options, but keeps the name.
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
     buffer = buf,
@@ -73,9 +74,9 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- It leaves no command line by which a write is known for the user's.
+  -- The built-in ZZ leaves no command line, which identifies a write as the user's.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
-  -- A draft must not keep Neovim from ending, nor be lost with it.
+  -- A draft must not prevent Neovim from exiting, and must not be lost.
   vim.api.nvim_create_autocmd("ExitPre", {
     group = group,
     callback = function()
@@ -86,11 +87,11 @@ local function create()
   return buf
 end
 
---- Goes to the prompt's window, or opens it at the bottom.
+--- Goes to the window of the prompt, or opens it at the bottom.
 ---@return integer buf
 local function show()
   if vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    vim.cmd.normal({ "\27", bang = true }) -- or Visual mode would come along
+    vim.cmd.normal({ "\27", bang = true }) -- otherwise Visual mode would continue in the other buffer
   end
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   if buf > 0 and not vim.api.nvim_buf_is_loaded(buf) then
@@ -100,14 +101,15 @@ local function show()
   buf = buf > 0 and buf or create()
   local win = vim.fn.win_findbuf(buf)[1]
   if not win or vim.api.nvim_win_get_tabpage(win) ~= vim.api.nvim_get_current_tabpage() then
-    -- Not beside the current window, which may be a float.
-    win = window.open(buf, { split = "below", win = -1, height = HEIGHT })
+    -- Relative to the editor, because the current window may be a float.
+    win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
   end
   origin.go(win)
   return buf
 end
 
+--- Adds text below the draft, and moves the cursor to its end.
 ---@param buf integer
 ---@param text string
 local function add(buf, text)
@@ -117,8 +119,8 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt, with the draft that was left. Lines of the buffer that one comes from are referred to.
----@param opts { text?: string, lines?: [integer, integer] } Lines first and last, 1-based.
+--- Opens the prompt with its draft, and adds a reference to lines of the current buffer, and a text.
+---@param opts { text?: string, lines?: [integer, integer] } First and last line, 1-based.
 function M.open(opts)
   local parts = {}
   if opts.lines then
@@ -136,7 +138,7 @@ function M.open(opts)
   end
 end
 
---- Lets the user choose one of the last prompts and opens it. A draft that was there is among them afterwards.
+--- Lets the user choose one of the last prompts, and opens it. The draft becomes one of the last prompts.
 function M.recall()
   local prompts = history.list()
   if #prompts == 0 then
@@ -146,7 +148,7 @@ function M.recall()
     prompt = "Prompt",
     kind = "gemini_prompt",
     format_item = function(prompt)
-      local line = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, PREVIEW)
+      local line = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PREVIEW_LENGTH)
       return ("%s  %s"):format(os.date("%d %b %H:%M", prompt.time), line)
     end,
   }, function(chosen)

@@ -38,7 +38,8 @@ local function name(word)
   return path
 end
 
---- The file that a command's argument names, which may be `%`, `#` or `<cfile>`. A buffer of ours stands for its file.
+--- Expands the argument of a command to a file. The argument may be `%`, `#` or `<cfile>`. The buffer of a proposal or
+--- of a deleted file stands for that file.
 ---@param word string
 ---@return string? path
 ---@return string? problem
