@@ -6,6 +6,7 @@ import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { received, receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
+import { fetching } from "../support/shell.ts";
 
 const text = (nvim: Nvim) => nvim.lua("return vim.fn.getline(1, '$')");
 const isOpen = "vim.fn.bufname() == 'gemini-bridge://prompt'";
@@ -144,6 +145,18 @@ t.test("completion offers files and words", async (t) => {
   await nvim.input("isee @widg<C-x><C-o> and antid<C-x><C-o>.<Esc>");
   t.same(await text(nvim), ["see @src/deep/widget.js and antidisestablishment."]);
   t.notOk(existsSync(nvim.path("ran")), "no program of the repository's ran");
+});
+
+t.test("completion in a repository that lacks an object does not fetch it", async (t) => {
+  const nvim = await start(t);
+  writeFileSync(nvim.path("fetch"), `#!/bin/sh\ntouch ${nvim.path("ran")}\n`, { mode: 0o755 });
+  execFileSync("sh", ["-ec", fetching(nvim.path("fetch"), "folder")], { cwd: nvim.dirs.workspace });
+  t.same(await nvim.lua("return require('gemini-bridge.prompt.completion').omnifunc(0, '@open/b')"), [
+    "@open/b.txt",
+  ]);
+  t.notOk(existsSync(nvim.path("ran")));
+  execFileSync("git", ["ls-files"], { cwd: nvim.dirs.workspace, stdio: "ignore" });
+  t.ok(existsSync(nvim.path("ran")), "git by itself would run the program");
 });
 
 t.test("the prompt is never shared as context", async (t) => {

@@ -4,6 +4,21 @@ import type { ChangesHost } from "./changes.ts";
 /** Makes a repository of the host's directory. */
 export const SETUP = "git init -q -b main; git add -A 2>/dev/null; git commit -qm first";
 
+/** Makes a repository that lacks an object. Git would run the program as the remote repository to fetch the object. */
+export function fetching(program: string, object: "file" | "folder"): string {
+  const sparse =
+    "git config index.sparse true; git sparse-checkout init --cone --sparse-index; git sparse-checkout set open";
+  return `
+    mkdir -p lacking open; echo x > lacking/a.txt; echo y > open/b.txt
+    git init -q -b main; git add lacking open; git -c user.name=x -c user.email=x commit -qm first
+    ${object === "folder" ? sparse : ""}
+    name=$(git rev-parse HEAD:${object === "folder" ? "lacking" : "open/b.txt"})
+    rm -f ".git/objects/$(echo $name | sed 's,^..,&/,')"
+    git config remote.origin.url ext::${program}; git config remote.origin.promisor true
+    git config extensions.partialClone origin; git config core.repositoryFormatVersion 1
+    git config protocol.ext.allow always`;
+}
+
 /** Runs a script of the shell's in the host's directory, as the agent's tool does. */
 export async function run(host: ChangesHost, command: string): Promise<void> {
   const tool = { kind: "shell", name: "run_shell_command", command } as const;

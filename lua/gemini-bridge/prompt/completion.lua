@@ -12,10 +12,11 @@ local TIMEOUT_MS = 2000
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Never run a program that the repository configures.
+  -- Never run a program that the repository configures: a monitor, or a remote for objects that are missing.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
-  local ok, process = pcall(vim.system, git)
+  local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }
+  local ok, process = pcall(vim.system, git, { env = env })
   local result = ok and process:wait(TIMEOUT_MS)
   if result and result.code == 0 then
     return vim.list_slice(vim.split(result.stdout, "\0", { trimempty = true }), 1, MAX_FILES)
