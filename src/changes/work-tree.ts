@@ -64,6 +64,9 @@ export async function createFilter(
     (without === undefined || !isBelow(name, without));
 }
 
+/** A larger index is not read (bytes). That of a repository with a million files has about 100 MB. */
+const MAX_INDEX = 512 * 1024 * 1024;
+
 /** Reads indexes, each version once. @returns what answers nothing for one that cannot be read */
 export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
   let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
@@ -78,8 +81,10 @@ export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | unde
 
 async function readIndex(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
-    const { mtimeMs } = await stat(path);
-    return parseIndex(await readFile(path), mtimeMs, idLength);
+    const found = await stat(path);
+    // A pipe would block a thread of this process.
+    if (!found.isFile() || found.size > MAX_INDEX) return undefined;
+    return parseIndex(await readFile(path), found.mtimeMs, idLength);
   } catch (error) {
     return codeOf(error) === "ENOENT" ? [] : undefined;
   }

@@ -5,14 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
-import { run, SETUP, sh } from "../support/shell.ts";
+import { fetching, run, SETUP, sh } from "../support/shell.ts";
 
-/** A repository with a program that leaves a trace when it runs, and the command that would run it. */
-function trapped(t: Test): { host: ChangesHost; script: string; isTrapped: () => boolean } {
+/** A repository with a program that leaves a trace when it runs. The program copies its input, as filters do. */
+function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; isTrapped: () => boolean } {
   const host = new ChangesHost(t);
   const outside = makeDirectory(t);
   const script = join(outside, "trap.sh");
-  writeFileSync(script, `#!/bin/sh\ntouch ${join(outside, "trapped")}\ncat\n`);
+  writeFileSync(script, `#!/bin/sh\ntouch ${join(outside, "trapped")}\n${copy}\n`);
   chmodSync(script, 0o755);
   return { host, script, isTrapped: () => existsSync(join(outside, "trapped")) };
 }
@@ -74,6 +74,27 @@ t.test("a work tree elsewhere is none, and nothing outside of the open directori
     "echo two >> beside.txt; echo two >> open/a.txt; echo new > new.txt; echo new > open/new.txt",
   );
   t.strictSame([...parent.shown.keys()], [parent.path("open/a.txt"), parent.path("open/new.txt")]);
+});
+
+t.test("an object that is missing is not fetched", async (t) => {
+  const { host, script, isTrapped } = trapped(t, "");
+  sh(host, fetching(script, "file"));
+  await delay(50);
+  await run(host, "echo two >> open/b.txt");
+  t.notOk(isTrapped());
+  sh(host, "git show 2>/dev/null || :");
+  t.ok(isTrapped(), "git by itself would run the program");
+});
+
+t.test("an index that is a pipe is not read", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("a.txt", "one\n");
+  sh(host, `${SETUP}; rm .git/index; mkfifo .git/index`);
+  host.open = [host.path("a.txt")];
+  await run(host, "echo two >> a.txt");
+  t.match(host.change("a.txt"), { added: 1 }, "an open file is known without Git");
+  await host.tell({ kind: "turn_ended" });
+  t.match(host.messages(), [/Not all changes of gemini may be listed: Git's index cannot be read/]);
 });
 
 t.test("a link in the place of a folder leads nowhere", async (t) => {
