@@ -100,6 +100,21 @@ t.test("tools edit files in the editor", async (t) => {
     await undoAll();
   });
 
+  await t.test("a code action of an earlier host is not mistaken for another one", async (t) => {
+    const listInNextHost = async () => {
+      const host = await bridge.host();
+      process.kill(host, "SIGKILL");
+      await bridge.nextHost(host);
+      await text("diagnostics", { path: "main.js", settle: true });
+      const listed = await text("code_actions", { path: "main.js", line: 2 });
+      return Number(/^(\d+):/m.exec(listed)?.[1]);
+    };
+    const id = await listInNextHost();
+    t.not(await listInNextHost(), id);
+    t.match(await refusal("apply_code_action", { id }), "There is no code action");
+    t.equal(onDisk("main.js"), FILES["main.js"]);
+  });
+
   await t.test("an edit of many places is made as a whole, or not at all", async (t) => {
     const uses = (name: string, count: number) => `${name}();\n`.repeat(count);
     for (const file of ["many1.js", "many2.js"]) writeFileSync(nvim.path(file), uses("old", 600));

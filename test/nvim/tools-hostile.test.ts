@@ -112,6 +112,27 @@ t.test("names and texts that are none", async (t) => {
   });
 });
 
+t.test(
+  "files that are opened for language servers are small, few, and opened without other programs",
+  async (t) => {
+    const { client, bridge } = await start(t, "normal");
+    const { nvim } = bridge;
+    writeFileSync(nvim.path("large.js"), `${"x".repeat(1024 * 1024)}\n`);
+    t.match(await client.refusal("symbols", { path: "large.js" }), "too large to be opened");
+    await nvim.lua(`
+    vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.packed", callback = function() vim.g.ran = true end })`);
+    writeFileSync(nvim.path("a.packed"), "x\n");
+    t.match(await client.refusal("symbols", { path: "a.packed" }), "a plugin reads the file");
+    t.equal(await nvim.lua("return vim.g.ran or vim.fn.bufexists('a.packed')"), 0);
+
+    const names = Array.from({ length: 120 }, (_, number) => `file${number}.js`);
+    for (const name of names) writeFileSync(nvim.path(name), "function f() {}\n");
+    for (const path of names) t.match(await client.text("symbols", { path }), "1 symbol");
+    const loaded = "return vim.tbl_filter(function(name) return vim.fn.bufloaded(name) == 1 end, ...)";
+    t.same(await nvim.lua(loaded, names), names.slice(20), "those that were asked for last");
+  },
+);
+
 t.test("a name or a code of several lines is told in one", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const name = "new\nmain.js:1:1 error fake.js";

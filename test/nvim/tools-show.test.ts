@@ -71,6 +71,21 @@ t.test("what the model shows, and what the user gives it", async (t) => {
       items: [{ lnum: 2, text: "look here" }],
     });
     t.match(await refusal("quickfix", { title: "x", items: items.slice(1) }), "is kept back");
+
+    await nvim.lua(`for _, title in ipairs({ "mine", "mine, too" }) do
+      vim.fn.setqflist({}, " ", { title = title, items = {} })
+    end
+    vim.cmd.colder()`);
+    const stack = `return vim.tbl_map(function(nr) return vim.fn.getqflist({ nr = nr, title = 1 }).title end,
+      vim.fn.range(1, vim.fn.getqflist({ nr = "$" }).nr))`;
+    for (let call = 1; call <= 12; call++) {
+      await text("quickfix", { title: `call ${call}`, items: [{ path: "main.js", line: 1, text: "x" }] });
+      t.equal(await nvim.lua("return vim.fn.getqflist({ title = 1 }).title"), `call ${call}`);
+    }
+    t.same(await nvim.lua(stack), ["To do", "mine", "mine, too", "call 12"], "the user's lists stay");
+    await nvim.command("colder");
+    await text("quickfix", { title: "To do", items });
+    t.equal(await nvim.lua("return vim.fn.getqflist({ title = 1 }).title"), "To do", "and it is shown again");
   });
 
   await t.test("resources are listed and read", async (t) => {

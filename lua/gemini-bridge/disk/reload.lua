@@ -51,22 +51,37 @@ local function is_readable(name)
   return stat ~= nil and stat.type == "file" and vim.uv.fs_access(name, "R") == true
 end
 
+--- Whether autocommands handle one of these events for a file.
+---@param events string[]
+---@param name string
+---@param buf? integer
+---@return boolean
+local function has_autocommand(events, name, buf)
+  return vim.iter(vim.api.nvim_get_autocmds({ event = events })):any(function(autocmd)
+    local text = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
+    return buf and autocmd.buffer == buf
+      or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
+  end)
+end
+
+--- Whether an autocommand reads the file in Neovim's place.
+---@param name string
+---@return boolean
+function M.is_read_by_autocommand(name)
+  return has_autocommand({ "BufReadCmd" }, name)
+end
+
 --- Whether autocommands read or write the file in Neovim's place, or would not run.
 ---@param buf integer
 ---@return boolean
 local function is_special(buf)
-  local name = vim.api.nvim_buf_get_name(buf)
   local function ignores_events(win)
     return vim.fn.exists("+eventignorewin") == 1 and vim.wo[win].eventignorewin ~= ""
-  end
-  local function is_meant(autocmd)
-    local text = autocmd.pattern:find("/", 1, true) and name or vim.fs.basename(name)
-    return autocmd.buffer == buf or vim.regex(vim.fn.glob2regpat(autocmd.pattern)):match_str(text) ~= nil
   end
   return vim.bo[buf].binary
     or vim.o.eventignore ~= ""
     or vim.iter(vim.fn.win_findbuf(buf)):any(ignores_events)
-    or vim.iter(vim.api.nvim_get_autocmds({ event = { "BufReadCmd", "BufWriteCmd" } })):any(is_meant)
+    or has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
 end
 
 --- Reads a file into an empty buffer as into one that is opened for it.

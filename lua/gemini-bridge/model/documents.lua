@@ -14,6 +14,8 @@ local MAX_SIZE = 1024 * 1024
 local ATTACHING = 500
 --- A hidden buffer that nobody asked for in this time goes (milliseconds).
 local KEEP = 60000
+--- More hidden buffers are not kept: the one that was asked for least recently goes.
+local MAX_HIDDEN = 100
 --- A longer quickfix list is not searched for a buffer (entries).
 local MAX_SEARCHED = 1000
 
@@ -88,6 +90,19 @@ local function keep(buf)
   )
 end
 
+--- Unloads a buffer if there are too many.
+local function make_room()
+  local oldest ---@type integer?
+  for buf, entry in pairs(hidden) do
+    if not oldest or entry.timer:get_due_in() < hidden[oldest].timer:get_due_in() then
+      oldest = buf
+    end
+  end
+  if vim.tbl_count(hidden) >= MAX_HIDDEN then
+    unload(oldest)
+  end
+end
+
 ---@param path string
 ---@return integer buf
 local function read(path)
@@ -96,7 +111,11 @@ local function read(path)
     error("there is no such file", 0)
   elseif stat.size > MAX_SIZE then
     error("the file is too large to be opened for this", 0)
+  elseif reload.is_read_by_autocommand(path) then
+    -- The plugin may run a program, such as one that lists an archive.
+    error("a plugin reads the file in Neovim's place: ask the user to open it", 0)
   end
+  make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
   -- A swap file would have another Neovim ask about it.

@@ -8,6 +8,9 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
+--- Marks the model's quickfix list.
+local CONTEXT = "gemini-bridge"
+
 --- Of entries that name no file there may be so many for each that does.
 local LOOK_AT = 3
 
@@ -92,7 +95,15 @@ function M.set_quickfix(params, answer)
     local items = vim.tbl_map(function(item)
       return { filename = item.path, lnum = item.line, col = 1, text = item.text }
     end, params.items)
-    vim.fn.setqflist({}, " ", { title = params.title, items = items })
+    -- A new list for each call would push the user's own lists out of the stack, which has room for ten.
+    local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
+    vim.fn.setqflist({}, is_ours and "r" or " ", {
+      nr = "$", -- at the end: a new list elsewhere would remove those after it
+      title = params.title,
+      items = items,
+      context = CONTEXT,
+    })
+    vim.cmd(("silent %dchistory"):format(vim.fn.getqflist({ nr = "$" }).nr))
     vim.api.nvim_exec_autocmds("QuickFixCmdPost", { pattern = "gemini", modeline = false })
     return { total = #items }
   end, answer)

@@ -1,4 +1,5 @@
 /** Code actions: what language servers offer to do on a line. */
+import { randomInt } from "node:crypto";
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import type { Moment, Server } from "../../contract/questions.ts";
@@ -40,7 +41,8 @@ interface Offered {
 /** By the ids that models give back; the oldest go. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
-let last = 0;
+/** Starts at random: with an id from an earlier host, the model would apply another action. */
+let last = randomInt(1_000_000) * 1_000;
 
 function offer(one: Offered): number {
   last += 1;

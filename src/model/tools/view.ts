@@ -38,7 +38,8 @@ export const quickfix = defineTool({
   name: "quickfix",
   title: "Fill the quickfix list",
   description:
-    "Gives the user a list of places to go through, such as what is left to do. Earlier lists stay one :colder away.",
+    "Gives the user a list of places to go through, such as what is left to do. Replaces the list of an earlier call. " +
+    "The user's own lists stay one :colder away.",
   input: {
     title: z.string().max(200).describe("What the list is about"),
     items: z.array(Item).min(1).max(1000),
