@@ -16,6 +16,9 @@ import { waitFor } from "../support/wait.ts";
 const tool = (name: string, tool_input: object) => ({ tool_name: name, tool_input });
 const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
 
+/** A prompt with characters that shells and `printf` interpret. */
+const PROMPT = "grüße $(exit 1) `exit 1` \"$HOME\" '%s' \\n\n";
+
 let moment = 0;
 /** What a CLI gives its hook; no two are of one moment. */
 const input = (hook_event_name: string, fields: object = {}) =>
@@ -62,9 +65,9 @@ t.test("the hook of a CLI reports events and makes the CLI ask before an edit", 
   let on = false;
   const { port, events } = await start(t, { asks: async () => on });
   const env = variables(port);
-  t.same(await run(env, input("BeforeAgent", { prompt: "grüße\n" })), SILENT);
+  t.same(await run(env, input("BeforeAgent", { prompt: PROMPT })), SILENT);
   t.match(events, [
-    { kind: "turn_started", prompt: "grüße\n", agent: { cli: "test", session: "s", pid: process.pid } },
+    { kind: "turn_started", prompt: PROMPT, agent: { cli: "test", session: "s", pid: process.pid } },
   ]);
   t.same(await run(env, input("BeforeTool", WRITE)), SILENT);
   on = true;

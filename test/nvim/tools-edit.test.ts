@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
@@ -35,6 +35,11 @@ t.test("tools edit files in the editor", async (t) => {
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "welcome" };
 
   await t.test("rename changes several files, each with one undo, and is listed", async (t) => {
+    await nvim.lua(`
+      vim.g.written = {}
+      vim.api.nvim_create_autocmd("BufWritePost", { callback = function(args)
+        vim.g.written = vim.list_extend(vim.g.written, { vim.fs.basename(args.match) })
+      end })`);
     t.match(
       await text("rename", rename),
       /^3 files changed and written\.\n(greet|main|other)\.js: 1 edit\n.*: 1 edit\n.*: 1 edit$/,
@@ -44,6 +49,11 @@ t.test("tools edit files in the editor", async (t) => {
     t.equal(onDisk("other.js"), "welcome('Bob');\n", "a file that is not open, too");
     await nvim.waitFor(async () => (await changes()).length === 3, "the changes to be listed");
     t.ok((await changes()).every(({ cli }) => cli === "gemini"));
+    t.same(
+      await nvim.lua("local names = vim.g.written table.sort(names) return names"),
+      ["greet.js", "main.js", "other.js"],
+      "plugins are told that the files were written",
+    );
     t.equal(await nvim.lua("return vim.bo.modified"), false);
     const [told] = (await client.mcp.readResource({ uri: "nvim://changes" })).contents;
     t.match(
@@ -95,6 +105,7 @@ t.test("tools edit files in the editor", async (t) => {
     const id = Number(/^(\d+):/m.exec(listed)?.[1]);
     t.match(await text("apply_code_action", { id }), "main.js: 1 edit");
     t.equal(onDisk("main.js"), FILES["main.js"].replace("BAD", "GOOD"));
+    t.notOk(existsSync(nvim.path("ran")), "the command of an action is not run");
     t.match(await refusal("apply_code_action", { id }), "has changed meanwhile: ask again");
     t.match(await refusal("apply_code_action", { id: id + 1 }), "There is no code action");
     await undoAll();
@@ -223,4 +234,12 @@ t.test("edits of a server that lies", async (t) => {
   t.match(await client.refusal("format", { path: "main.js" }), "no edits that can be made");
   t.match(await client.text("code_actions", { path: "main.js", line: 1 }), "0 code actions");
   t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), FILES["main.js"]);
+});
+
+t.test("edits that move files are refused", async (t) => {
+  const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("moving") });
+  const client = await connectEditorClient(t, bridge);
+  const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
+  t.match(await client.refusal("rename", rename), "The language server wants to make, move or delete files");
+  t.ok(existsSync(bridge.nvim.path("main.js")));
 });

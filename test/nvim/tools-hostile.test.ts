@@ -74,6 +74,9 @@ t.test("an answer is cut, and says so", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
   writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
   t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
+  const long = { path: "long.js", line: 1, symbol: "x".repeat(100) };
+  writeFileSync(bridge.nvim.path("long.js"), `${long.symbol}\n`);
+  t.match(await client.text("hover", long), /^about \*\*x{22}\n\(cut off: /);
   await bridge.nvim.command("edit many.js");
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
 });

@@ -32,11 +32,11 @@ t.test("tools that read", async (t) => {
       "return require('gemini-bridge.config').set({ tools = { offered = { '' } } })[1]",
     );
     t.match(known, `Known: ${tools.map(({ name }) => name).join(", ")}`, "the option knows all names");
-    for (const name of ["diagnostics", "definition", "references", "read_buffer"])
-      t.match(tools.find((tool) => tool.name === name)?.annotations, {
-        readOnlyHint: true,
-        openWorldHint: false,
-      });
+    t.same(
+      tools.filter(({ annotations }) => annotations?.readOnlyHint !== true).map(({ name }) => name),
+      ["open_file", "quickfix", "rename", "apply_code_action", "format"],
+    );
+    for (const { name, annotations } of tools) t.match(annotations, { openWorldHint: false }, name);
     t.match(client.mcp.getServerVersion(), { name: "neovim" });
     t.match(client.mcp.getInstructions(), /settle: true/);
   });
@@ -161,26 +161,66 @@ t.test("tools that read", async (t) => {
     t.match(await refusal("read_buffer", { path: "large.js" }), "too large to be read");
   });
 
-  await t.test("nothing outside, and nothing that is kept back", async (t) => {
-    for (const path of [
+  /** Arguments for every tool. */
+  function argumentsFor(path: string): Record<string, Record<string, unknown>> {
+    const place = { path, line: 1, symbol: "function" };
+    return {
+      ...Object.fromEntries(
+        ["definition", "references", "implementations", "hover"].map((name) => [name, place]),
+      ),
+      ...Object.fromEntries(
+        ["diagnostics", "symbols", "read_buffer", "open_file", "format"].map((name) => [name, { path }]),
+      ),
+      rename: { ...place, new_name: "other" },
+      code_actions: { path, line: 1 },
+      quickfix: { title: "A list", items: [{ path, line: 1, text: "x" }] },
+      workspace_symbols: { query: "SECRET" },
+      apply_code_action: { id: 1 },
+      buffers: {},
+      selection: {},
+    };
+  }
+
+  await t.test("every tool refuses files outside and excluded files", async (t) => {
+    const tools = Object.entries(argumentsFor(".env")).filter(([, args]) =>
+      JSON.stringify(args).includes(".env"),
+    );
+    t.equal(tools.length, 12);
+    const paths = [
       "../outside.js",
       nvim.path("../outside.js"),
       "link.js",
       "/etc/passwd",
       "a/../../outside.js",
-    ])
-      for (const tool of ["diagnostics", "symbols", "read_buffer"])
-        t.match(await refusal(tool, { path }), "is outside of what is open", `${tool} ${path}`);
-    for (const path of [".env", "harmless.js", "private.key"])
-      for (const tool of ["diagnostics", "symbols", "read_buffer"])
-        t.match(await refusal(tool, { path }), "is kept back", `${tool} ${path}`);
+    ];
+    for (const [tool] of tools) {
+      for (const path of paths)
+        t.match(
+          await refusal(tool, argumentsFor(path)[tool]),
+          "is outside of what is open",
+          `${tool} ${path}`,
+        );
+      for (const path of [".env", "harmless.js", "private.key"])
+        t.match(await refusal(tool, argumentsFor(path)[tool]), "is kept back", `${tool} ${path}`);
+    }
     t.notMatch(await text("buffers"), /private/);
+    t.notMatch(await text("workspace_symbols", { query: "SECRET" }), /SECRET/);
+    await nvim.command("buffer private.key");
+    t.equal(await text("selection"), "The user looks at no file that is shared.");
+    await nvim.command("buffer main.js");
     t.match(await refusal("symbols", { path: "gone.js" }), "There is no such file");
     t.match(await refusal("symbols", { path: "a\0b" }), "path cannot be one of a file");
+  });
+
+  await t.test("every tool refuses while sharing is paused", async (t) => {
+    const { tools } = await client.mcp.listTools();
+    t.same(Object.keys(argumentsFor("")).sort(), tools.map(({ name }) => name).sort());
     await nvim.command("GeminiShare off");
-    for (const tool of ["buffers", "diagnostics", "selection"])
-      t.match(await refusal(tool), "The user has paused sharing");
+    for (const [tool, args] of Object.entries(argumentsFor("main.js")))
+      t.match(await refusal(tool, args), "The user has paused sharing", tool);
     t.match((await client.mcp.listResources()).resources, [{ uri: "nvim://diagnostics" }], "what there is");
+    await t.rejects(client.mcp.readResource({ uri: "nvim://buffer/main.js" }), /paused sharing/);
+    await t.rejects(client.mcp.getPrompt({ name: "explain" }), /paused sharing/);
     await nvim.command("GeminiShare on");
   });
 

@@ -1,7 +1,7 @@
 // A small language server for tests: a line that holds BAD is an error, `function name` is a symbol, and every word
 // of the .js files in its root is a reference to it.
-// usage: node language-server.mjs normal|slow|late|crashing|lying [milliseconds until diagnostics are published]
-import { readdirSync, readFileSync } from "node:fs";
+// usage: node language-server.mjs normal|slow|late|crashing|lying|moving [milliseconds until diagnostics are published]
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { serve } from "./lsp.mjs";
@@ -44,6 +44,9 @@ const location = ({ uri, range }) => ({ uri, range });
 const functions = () => matches(/function (\w+)/g);
 const symbol = (each) => ({ name: each.name, kind: 12, location: location(each) });
 
+/** A command that leaves a file. */
+const RUN = { title: "Run", command: "run" };
+
 const answers = {
   initialize({ rootUri }) {
     if (rootUri) root = fileURLToPath(rootUri);
@@ -57,6 +60,7 @@ const answers = {
       renameProvider: true,
       documentFormattingProvider: true,
       codeActionProvider: true,
+      executeCommandProvider: { commands: [RUN.command] },
     };
     return { capabilities };
   },
@@ -82,6 +86,10 @@ const answers = {
       .map(symbol),
   "textDocument/rename"(params) {
     const word = wordAt(params);
+    if (mode === "moving") {
+      const { uri } = params.textDocument;
+      return { documentChanges: [{ kind: "rename", oldUri: uri, newUri: `${uri}.moved` }] };
+    }
     const changes = {};
     for (const { uri, range } of matches(new RegExp(`\\b${word}\\b`, "g"))) {
       changes[uri] ??= [];
@@ -89,6 +97,7 @@ const answers = {
     }
     return { changes };
   },
+  "workspace/executeCommand": () => writeFileSync(join(root, "ran"), ""),
   "textDocument/formatting": ({ textDocument: { uri } }) =>
     (documents.get(uri) ?? "").split("\n").flatMap((line, number) => {
       const blanks = / +$/.exec(line);
@@ -106,7 +115,9 @@ const answers = {
           title: "Make it good",
           kind: "quickfix",
           edit: { changes: { [uri]: [{ range, newText: "GOOD" }] } },
+          command: RUN,
         },
+        { title: "Run a program", command: RUN },
       ];
     }),
 };
