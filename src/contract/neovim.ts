@@ -110,7 +110,8 @@ export const results = {
   consent: Consent,
   ask: Nothing,
   model_watch: Nothing,
-  diff_open: Nothing,
+  /** Not pending: the user has decided meanwhile, and the text was not shown. */
+  diff_open: z.object({ isPending: z.boolean() }),
   diff_read: z.object({ content: z.string() }),
   diff_update: Nothing,
   diff_close: z.object({ content: z.string() }),

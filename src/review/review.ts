@@ -101,9 +101,8 @@ export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[]
   };
 }
 
-/** Sets the proposed text of a review. @returns its outcome; an earlier promise resolves as "replaced" */
+/** Sets the proposed text of a review. @returns the promise of its outcome */
 export function setText(review: Review, content: string): Promise<ReviewOutcome> {
-  review.tell?.("replaced");
   review.text = { id: randomUUID(), content };
   return new Promise((tell) => {
     review.tell = tell;

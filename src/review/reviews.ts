@@ -237,32 +237,54 @@ export function createReviews(options: ReviewsOptions): Reviews {
     close(review, reason).catch((error: unknown) => log.info(`review ${review.id} was not closed:`, error));
   }
 
-  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
-    const earlier = table.find(sessionId, filePath);
-    const review = earlier ?? table.add(sessionId, filePath, names.label);
+  /**
+   * Shows a proposed text in Neovim.
+   * @returns nothing if the user has meanwhile decided on the earlier text of the review
+   */
+  async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
+    const { id, sessionId, filePath, text, tell } = review;
     const outcome = setText(review, newContent);
-    // Store the review before it is shown, so that after a crash the next host knows it.
-    if (!earlier) move(review, "open");
     const textId = review.text?.id ?? "";
-    const shown = bridge.call("diff_open", { id: review.id, filePath, newContent, textId, ...names });
+    const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
     const original = setImmediate(filePath).then(readDiskText); // while Neovim shows the review
     const cli = sessions.get(sessionId)?.info.credential ?? names.label;
-    const noted = options.history.proposed(review.id, cli, filePath, newContent, original);
-    try {
-      await shown;
-      // The file must be read before the client is answered and can change it.
-      await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
-    } catch (error) {
-      // Meanwhile, the user has decided on the earlier text.
-      if (earlier && review.state !== "open" && (sessionId === OWN || sessions.get(sessionId)))
-        return show(sessionId, filePath, newContent, names);
-      // If the text could not be replaced, the earlier review stays.
-      if (!earlier) move(review, "closed");
-      review.tell?.("closed");
-      throw error;
+    const noted = options.history.proposed(id, cli, filePath, newContent, original);
+    const isPending = await shown.then(
+      (answer) => answer.isPending,
+      (error: unknown) => {
+        // The earlier text stays.
+        Object.assign(review, { text, tell });
+        throw error;
+      },
+    );
+    if (!isPending) {
+      void outcome.then(tell);
+      return undefined;
     }
+    tell?.("replaced");
+    // The file must be read before the client is answered and can change it.
+    await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     if (review.state === "open") void staleness.begin(review, original, newContent);
     return { review, outcome };
+  }
+
+  /** Opens a review, or replaces the text of the session's open review of this file. */
+  async function show(sessionId: string, filePath: string, newContent: string, names: Names): Promise<Shown> {
+    const earlier = table.find(sessionId, filePath);
+    const replaced = earlier && (await present(earlier, newContent, names));
+    if (replaced) return replaced;
+    if (sessionId !== OWN && !sessions.get(sessionId)) throw new Refusal("the session has ended");
+    const review = table.add(sessionId, filePath, names.label);
+    // Store the review before it is shown, so that after a crash the next host knows it.
+    move(review, "open");
+    try {
+      const shown = await present(review, newContent, names);
+      if (shown) return shown;
+      throw new Error(`Neovim knows review ${review.id} already`);
+    } catch (error) {
+      move(review, "closed");
+      throw error;
+    }
   }
 
   return {

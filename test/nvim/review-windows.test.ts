@@ -98,6 +98,18 @@ t.test("a session that was saved during a review does not keep later reviews fro
   t.notMatch(await next.nvim.messages(), /E95/);
 });
 
+t.test("the command line keeps its height when a review closes in a hidden tab page", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
+  const { nvim } = reviewer;
+  for (const name of ["a.txt", "new.txt"]) {
+    const id = await reviewer.open(nvim.path(name), "proposed\n");
+    await nvim.input(":tab split<CR>");
+    await reviewer.close(id);
+    await nvim.input(":tabclose<CR>");
+    t.equal(await nvim.lua("return vim.o.cmdheight"), 1, name);
+  }
+});
+
 t.test("a review in a tab page with a float closes from another tab page", async (t) => {
   const { reviewer, nvim } = await start(t, "tab");
   await nvim.input(":GeminiReview<CR>");

@@ -202,7 +202,7 @@ export class WorkingDay {
   /** Texts that left Neovim: accepted, or told to the CLI that closed the review. */
   readonly #told: string[] = [];
   #count = 0;
-  #globals: unknown;
+  #globals: Record<string, unknown> = {};
 
   private constructor(readonly bridge: RunningBridge) {
     this.#nvim = bridge.nvim;
@@ -211,7 +211,7 @@ export class WorkingDay {
   static async begin(t: Test): Promise<WorkingDay> {
     const day = new WorkingDay(await startBridge(t, { files: FILES, args: ["notes.txt"], init: INIT }));
     day.#clis.push(await Cli.connect(day.bridge), await Cli.connect(day.bridge));
-    day.#globals = (await day.#layout())["globals"];
+    day.#globals = await day.#globalOptions();
     return day;
   }
 
@@ -311,6 +311,10 @@ export class WorkingDay {
     return z.record(z.string(), z.unknown()).parse(await this.#nvim.lua(LAYOUT));
   }
 
+  async #globalOptions(): Promise<Record<string, unknown>> {
+    return z.record(z.string(), z.unknown()).parse((await this.#layout())["globals"]);
+  }
+
   /** A review that comes and goes while no other is there leaves everything as it was. */
   async #glance(index: number): Promise<void> {
     await this.#settle();
@@ -321,8 +325,9 @@ export class WorkingDay {
     await this.#nvim.lua("require('gemini-bridge').reject()");
     await this.#settle();
     const after = await this.#layout();
-    if (!isDeepStrictEqual(after, before))
-      throw new Error(`a review has changed ${JSON.stringify(before)} to ${JSON.stringify(after)}`);
+    for (const [name, value] of Object.entries(before))
+      if (!isDeepStrictEqual(after[name], value))
+        throw new Error(`a review has changed ${name}: ${JSON.stringify([value, after[name]])}`);
   }
 
   async #open(index: number, name: string): Promise<void> {
@@ -412,8 +417,9 @@ export class WorkingDay {
 
   async #checkMessages(): Promise<void> {
     if ((await this.#nvim.nvim.mode).blocking) return;
-    // A session that was saved during a review has the name of the proposal, which in this Neovim may exist.
-    const inSession = /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\nE95:.*\n?)+/g;
+    // A session finds modified buffers (E37), and the name of a proposal that is still there (E95).
+    const inSession =
+      /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\n|E(37|95):.*\n?)+/g;
     const messages = (await this.#nvim.messages()).replace(inSession, "");
     if (/stack traceback|E5108|got in the way|Error executing|Error in |Error detected/.test(messages))
       throw new Error(messages);
@@ -428,9 +434,9 @@ export class WorkingDay {
     await this.#checkMessages();
     const left = Texts.parse(await this.#nvim.lua(LEFT));
     if (left.length > 0) throw new Error(left.join(", "));
-    const { globals } = await this.#layout();
-    if (!isDeepStrictEqual(globals, this.#globals))
-      throw new Error(`global options were ${JSON.stringify(this.#globals)}, now ${JSON.stringify(globals)}`);
+    const globals = await this.#globalOptions();
+    for (const [name, value] of Object.entries(this.#globals))
+      if (globals[name] !== value) throw new Error(`global option ${name}: ${value}, now ${globals[name]}`);
     const texts = `${await this.#reachable()}\n${this.#told.join("\n")}`;
     for (const [word, { file, proposed }] of this.#words)
       if (!texts.includes(word))

@@ -35,24 +35,24 @@ kept.save_on_exit(function()
   return texts
 end)
 
---- Shows a review, at once or when the one before it is decided; the text of an open one is replaced.
---- Raises a sentence for what cannot be shown.
+--- Opens a review, or replaces the text of a pending one. Raises an error that says why a review cannot be shown.
 ---@param params gemini_bridge.calls.diff_open
+---@return { isPending: boolean } # False if the user has decided before the text could be replaced.
 function M.open(params)
-  local open = records.get(params.id)
-  if open then
-    return life.replace(open, params)
-  end
-  if params.filePath:sub(1, 1) ~= "/" then
+  local pending = records.get(params.id)
+  if pending then
+    life.replace(pending, params)
+    return { isPending = true }
+  elseif params.id <= last_id then
+    return { isPending = false }
+  elseif params.filePath:sub(1, 1) ~= "/" then
     error("the path of a proposal must be absolute", 0)
   elseif vim.fn.isdirectory(params.filePath) == 1 then
     error(("%s is a directory"):format(params.filePath), 0)
-  elseif params.id <= last_id then
-    -- The user was quicker than a text that was to replace the one they saw.
-    error("this review is closed already", 0)
   end
-  last_id = math.max(last_id, params.id)
+  last_id = params.id
   announce(life.create(params))
+  return { isPending = true }
 end
 
 --- The review that the host means. Raises when it has ended.

@@ -1,4 +1,4 @@
---- What a tab page looked like before a review, and how to make it look so again.
+--- Saves the layout of a tab page before a review, and restores it.
 local place = require("gemini-bridge.review.window.place")
 local window = require("gemini-bridge.editor.window")
 
@@ -7,7 +7,8 @@ local M = {}
 ---@class gemini_bridge.Layout
 ---@field tab integer
 ---@field tree table |winlayout()|
----@field screen integer[] Columns and lines.
+---@field columns integer Of the screen.
+---@field rows integer Rows for windows, without command line, status line and tab line.
 ---@field sizes string |winrestcmd()|
 ---@field windows table<integer, gemini_bridge.LayoutWindow>
 
@@ -32,7 +33,14 @@ function M.window(win)
   return { buf = vim.api.nvim_win_get_buf(win), size = size(win), view = window.view(win) }
 end
 
---- How a tab page looks now.
+--- Returns the number of rows for windows. The tab line may have come or gone.
+---@return integer
+local function rows()
+  local tabline = vim.o.showtabline == 2 or vim.o.showtabline == 1 and #vim.api.nvim_list_tabpages() > 1
+  return vim.o.lines - vim.o.cmdheight - (tabline and 1 or 0) - (vim.o.laststatus == 3 and 1 or 0)
+end
+
+--- Returns the layout of a tab page.
 ---@param tab integer
 ---@return gemini_bridge.Layout
 function M.save(tab)
@@ -42,7 +50,8 @@ function M.save(tab)
   local layout = {
     tab = tab,
     tree = tree(tab),
-    screen = { vim.o.columns, vim.o.lines },
+    columns = vim.o.columns,
+    rows = rows(),
     sizes = sizes,
     windows = {},
   }
@@ -90,11 +99,13 @@ end
 ---@param chosen table<integer, { width?: integer, height?: integer }>
 local function restore_sizes(before, chosen)
   local order = place.windows(before.tab)
-  local cmdheight = vim.o.cmdheight
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
+      local is_width = vim.startswith(command, "vert")
+      -- Higher windows than there are rows would take those of the command line, in a hidden tab page without a sign.
+      local fits = is_width and vim.o.columns == before.columns or not is_width and rows() == before.rows
       -- Floats are counted behind the others, and may have come or gone.
-      if tonumber(command:match("%d+")) <= #order then
+      if fits and tonumber(command:match("%d+")) <= #order then
         vim.cmd("noautocmd " .. command)
       end
     end
@@ -102,15 +113,11 @@ local function restore_sizes(before, chosen)
       if cells.width and vim.api.nvim_win_is_valid(win) then
         vim.api.nvim_win_set_width(win, cells.width)
       end
-      if cells.height and vim.api.nvim_win_is_valid(win) then
+      if cells.height and rows() == before.rows and vim.api.nvim_win_is_valid(win) then
         vim.api.nvim_win_set_height(win, cells.height)
       end
     end
   end)
-  -- Where one window is all there is, the command line gets what that does not take.
-  if vim.o.cmdheight ~= cmdheight then
-    vim.o.cmdheight = cmdheight
-  end
 end
 
 --- Gives every window its size and its view back, except where the user has changed them meanwhile.
@@ -122,9 +129,7 @@ function M.restore(before, shown, ended, chosen)
   if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
     return
   end
-  if vim.deep_equal(ended.screen, before.screen) then
-    restore_sizes(before, chosen)
-  end
+  restore_sizes(before, chosen)
   for win, was in pairs(before.windows) do
     local at_first, at_last = shown.windows[win], ended.windows[win]
     local same = at_first and at_last and vim.deep_equal(at_first.view, at_last.view)
