@@ -151,11 +151,24 @@ local function show_after_terminal_mode(notices)
   })
 end
 
+--- Whether a message would cover an open question, or be covered by the command that is being typed.
+local function is_asking()
+  return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
+end
+
 local function flush()
   local is_own = is_default()
-  if is_own and vim.api.nvim_get_mode().mode:find("^[cr]") then
-    -- It would cover the question that is open, or be covered by the command that is being typed.
-    vim.api.nvim_create_autocmd("SafeState", { once = true, callback = vim.schedule_wrap(flush) })
+  if is_own and is_asking() then
+    vim.api.nvim_create_autocmd("SafeState", {
+      callback = function()
+        -- What is scheduled here fires SafeState again: in a command line, Neovim would never sleep.
+        if is_asking() then
+          return
+        end
+        vim.schedule(flush)
+        return true
+      end,
+    })
     return
   end
   local due = queue

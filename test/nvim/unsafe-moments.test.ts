@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 
@@ -94,6 +95,24 @@ for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
     t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
   });
 }
+
+for (const [moment, keys, wait] of [
+  ["a message waits for the command line", ":echo 1", "require('gemini-bridge.notify')('hello')"],
+  ["a review waits for the command-line window", "q:", ""],
+] as const)
+  t.test(`Neovim sleeps while ${moment}`, async (t) => {
+    const reviewer = await start(t);
+    const { nvim } = reviewer;
+    await nvim.lua(
+      "_G.count = 0 vim.api.nvim_create_autocmd('SafeState', { command = 'lua count = count + 1' })",
+    );
+    await nvim.input(keys);
+    if (wait) await nvim.lua(wait);
+    else await reviewer.open(nvim.path("a.txt"), PROPOSED);
+    await delay(300); // idle on purpose
+    const count = Number(await nvim.lua("return count"));
+    t.ok(count < 50, `${count} times ready for a key`);
+  });
 
 t.test("text lock in Terminal mode, which has no SafeState", async (t) => {
   const reviewer = await start(t);

@@ -67,7 +67,14 @@ local function listen()
   if listener then
     return
   end
-  listener = vim.api.nvim_create_autocmd("SafeState", { callback = vim.schedule_wrap(run_waiting) })
+  listener = vim.api.nvim_create_autocmd("SafeState", {
+    callback = function()
+      -- What is scheduled here fires SafeState again: in the command-line window, Neovim would never sleep.
+      if M.is_safe() then
+        vim.schedule(run_waiting)
+      end
+    end,
+  })
   timer = assert(vim.uv.new_timer())
   timer:start(
     POLL_MS,
