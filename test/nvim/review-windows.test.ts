@@ -98,6 +98,28 @@ t.test("a session that was saved during a review does not keep later reviews fro
   t.notMatch(await next.nvim.messages(), /E95/);
 });
 
+t.test("the command line keeps its height when the user gave their window all rows meanwhile", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
+  const { nvim } = reviewer;
+  const id = await reviewer.open(nvim.path("a.txt"), "proposed\n");
+  await nvim.input("<C-w>_");
+  await reviewer.close(id);
+  t.same(await nvim.lua("return { vim.o.cmdheight, #vim.api.nvim_list_wins() }"), [1, 1]);
+});
+
+t.test("a proposal whose first window was closed goes on in the other one", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
+  const { nvim } = reviewer;
+  await reviewer.open(nvim.path("a.txt"), "1\ntwo\n");
+  await nvim.input(":GeminiReview<CR>:split<CR><C-w>p<C-w>c");
+  await nvim.lua("vim.api.nvim_win_call(vim.fn.bufwinid('a.txt'), function() vim.cmd('edit b.txt') end)");
+  await nvim.input("<C-w>t:GeminiReview<CR>");
+  t.equal(await nvim.lua("return vim.b.gemini_diff.role"), "proposal");
+  await nvim.input("Anew <Esc>:w<CR>");
+  t.match(await reviewer.outcome(), { name: "diff_accepted" });
+  t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
+});
+
 t.test("the command line keeps its height when a review closes in a hidden tab page", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
   const { nvim } = reviewer;

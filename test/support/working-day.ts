@@ -318,7 +318,8 @@ export class WorkingDay {
   /** A review that comes and goes while no other is there leaves everything as it was. */
   async #glance(index: number): Promise<void> {
     await this.#settle();
-    const isFree = "#require('gemini-bridge').diffs() == 0 and vim.fn.getcmdwintype() == ''";
+    const isFree =
+      "#require('gemini-bridge').diffs() == 0 and vim.fn.getcmdwintype() == '' and vim.fn.bufwinid('gemini-bridge://status') < 0";
     if (!(await this.#nvim.lua(`return ${isFree}`))) return;
     const before = await this.#layout();
     await this.#open(index, "a.txt");

@@ -91,7 +91,13 @@ end
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
   local first, view = review.hunks[1], review.view
-  if view and view.inline and first and view.proposal ~= vim.api.nvim_get_current_win() then
+  if
+    view
+    and view.inline
+    and first
+    and view.proposal ~= vim.api.nvim_get_current_win()
+    and vim.api.nvim_win_is_valid(view.proposal)
+  then
     scroll_to(view, first)
   end
   M.reveal_top(review)
@@ -103,6 +109,7 @@ function M.reveal_top(review)
   local first, view = review.hunks[1], review.view
   if
     not (view and view.inline and first and first.from <= 1 and first.original_count > 0)
+    or not vim.api.nvim_win_is_valid(view.proposal)
     or vim.fn.line("w0", view.proposal) > 1
   then
     return

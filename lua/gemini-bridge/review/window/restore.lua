@@ -95,17 +95,36 @@ function M.follow_sizes(shown, is_own)
   end
 end
 
+--- Whether a window shares its column with another one. A window that is alone there has all rows: another height would
+--- change the command line, in a hidden tab page unnoticed.
+---@param node table |winlayout()|
+---@param win integer
+---@param is_in_column? boolean
+---@return boolean
+local function is_stacked(node, win, is_in_column)
+  local kind, content = unpack(node)
+  if kind == "leaf" then
+    return content == win and is_in_column == true
+  end
+  return vim.iter(content):any(function(child)
+    return is_stacked(child, win, is_in_column or kind == "col")
+  end)
+end
+
 ---@param before gemini_bridge.Layout
 ---@param chosen table<integer, { width?: integer, height?: integer }>
 local function restore_sizes(before, chosen)
   local order = place.windows(before.tab)
+  local has_columns, has_rows = vim.o.columns == before.columns, rows() == before.rows
+  local function has_height(win)
+    return has_rows and is_stacked(before.tree, win)
+  end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      local is_width = vim.startswith(command, "vert")
-      -- Higher windows than there are rows would take those of the command line, in a hidden tab page without a sign.
-      local fits = is_width and vim.o.columns == before.columns or not is_width and rows() == before.rows
       -- Floats are counted behind the others, and may have come or gone.
-      if fits and tonumber(command:match("%d+")) <= #order then
+      local win = order[tonumber(command:match("%d+"))]
+      local is_width = vim.startswith(command, "vert")
+      if win and (is_width and has_columns or not is_width and has_height(win)) then
         vim.cmd("noautocmd " .. command)
       end
     end
@@ -113,7 +132,7 @@ local function restore_sizes(before, chosen)
       if cells.width and vim.api.nvim_win_is_valid(win) then
         vim.api.nvim_win_set_width(win, cells.width)
       end
-      if cells.height and rows() == before.rows and vim.api.nvim_win_is_valid(win) then
+      if cells.height and vim.api.nvim_win_is_valid(win) and has_height(win) then
         vim.api.nvim_win_set_height(win, cells.height)
       end
     end
