@@ -1,6 +1,6 @@
 // Fails if Lua modules or their folders require each other in a circle or require a missing module. A `require` within a
-// function counts. Also fails if a folder that touches windows or text runs something later without the scheduler. No
-// maintained tool does this for Lua; .dependency-cruiser.mjs does it for src.
+// function counts. Also fails if a folder that touches windows or text uses timers beside the scheduler, or watches files,
+// which the host does. No maintained tool does this for Lua; .dependency-cruiser.mjs does it for src.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,8 @@ const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini
 /** The folders that touch windows or text, the one file in them that may use timers, and what the others must not use. */
 const SCHEDULED = /^(review|editor|changes|disk|terminal)\//;
 const SCHEDULER = "editor/scheduler.lua";
-const TIMERS = /\bvim\.(schedule|schedule_wrap|defer_fn|fn\.timer_start|(uv|loop)\.new_(timer|idle))\b/g;
+const TIMERS =
+  /\bvim\.(schedule|schedule_wrap|defer_fn|fn\.timer_start|(uv|loop)\.new_(timer|idle|fs_event|fs_poll))\b/g;
 
 const modules = new Map();
 const folders = new Map();

@@ -11,6 +11,7 @@ const FILES = { "a.txt": "one\n", "b.txt": "b\n", "c.txt": "c\n" };
 async function start(t: Test, options: NvimOptions = {}) {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["c.txt"], ...options });
   const { nvim } = reviewer;
+  await nvim.command("mksession session.vim");
   const id = await reviewer.open(nvim.path("a.txt"), "two\n");
   return { reviewer, nvim, id };
 }
@@ -35,6 +36,8 @@ const ACCIDENTS: [name: string, act: (reviewer: Reviewer) => Promise<unknown>][]
   ["a function", ({ nvim }) => nvim.input(":call TidyUp()<CR>")],
   ["an autocommand", ({ nvim }) => nvim.input(":doautocmd User TidyUp<CR>")],
   ["a script", ({ nvim }) => nvim.input(":source tidy.vim<CR>")],
+  ["a session", ({ nvim }) => nvim.input(":source session.vim<CR>")],
+  ["eventignore", ({ nvim }) => nvim.input(":set eventignore=all<CR>:only<CR>:set eventignore=<CR>")],
   [
     "noautocmd",
     ({ nvim }) => nvim.lua(`vim.cmd('noautocmd call nvim_win_close(' .. ${PROPOSAL_WINDOW} .. ', v:true)')`),

@@ -225,6 +225,14 @@ t.test("every command has a description and a <Plug> mapping", async (t) => {
   );
 });
 
+t.test("q in the view does not end Neovim", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.input(":GeminiStatus<CR>:only<CR>q");
+  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
+  await nvim.input(":new<CR><C-w>pq");
+  t.equal(await nvim.lua("return vim.fn.bufname()"), "");
+});
+
 t.test("the view is updated after a text lock", async (t) => {
   const nvim = await startNvim(t, {
     init: `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`,

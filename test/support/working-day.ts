@@ -81,7 +81,6 @@ const KEYS = [
   ":GeminiReject<CR>",
   "]h",
   "\\d",
-  "do",
 ];
 
 /** Keys by which the user deletes text on purpose: in the current buffer, or in all files. */
@@ -90,6 +89,7 @@ const DELETING = [
   { keys: "<C-r>", where: "buffer" },
   { keys: "Vjd", where: "buffer" },
   { keys: "ccreplaced<Esc>", where: "buffer" },
+  { keys: "do", where: "buffer" },
   { keys: ":edit!<CR>", where: "buffer" },
   { keys: ":q!<CR>", where: "buffer" },
   { keys: ":bdelete!<CR>", where: "buffer" },

@@ -90,9 +90,7 @@ end
 --- Goes to the window of the prompt, or opens it at the bottom.
 ---@return integer buf
 local function show()
-  if vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    vim.cmd.normal({ "\27", bang = true }) -- otherwise Visual mode would continue in the other buffer
-  end
+  origin.end_visual()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   if buf > 0 and not vim.api.nvim_buf_is_loaded(buf) then
     window.delete_buffer(buf)

@@ -241,7 +241,7 @@ function M.open()
   wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
   vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
-  vim.keymap.set("n", "q", "<C-w>q", { buffer = buf, desc = "Close" })
+  vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
   follow(buf)
 end
 
