@@ -66,13 +66,14 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
         });
     };
     const hooks = ["", " notice"].map((more) => `. '${SCRIPT}' GEMINI_CLI_IDE${more} 2>/dev/null || :`);
-    const [small, found, nobody, large, least] = await takeTurns(40, [
+    const [small, found, nobody, least] = await takeTurns(40, [
       edit(hooks, here, 1_000),
       edit(hooks, lost, 1_000),
       edit(hooks, gone, 1_000),
-      edit(hooks, here, 2_000_000),
       edit([":", ":"], here, 1_000),
     ]);
+    // Not in turn with the others, because the host is busy with a large edit after its answer.
+    const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [
       {
