@@ -113,10 +113,12 @@ soak: build ## two clients, a moving cursor and a diff every second for MINUTES=
 doc: deps ## write what the documentation and Lua take from the sources
 	$(RUN_TS) scripts/contract.ts
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
+	node scripts/messages.mjs
 
 doc-check: deps ## check that the documentation and Lua agree with the sources
 	$(RUN_TS) scripts/contract.ts --check
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
+	node scripts/messages.mjs --check
 	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt
 
 clean: ## remove all that is generated, the downloaded Neovims and Nodes too

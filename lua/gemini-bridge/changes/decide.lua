@@ -60,7 +60,7 @@ end
 ---@param unsaved string[] Files that were left out because they have unsaved changes.
 local function decide(event, files, unsaved)
   if not channel.notify(event, { files = files, unsaved = unsaved }) then
-    notify("The bridge does not run: try again, or :GeminiStart.", "warn")
+    notify("The bridge is not running: run :GeminiStart, then try again.", "warn")
   end
 end
 

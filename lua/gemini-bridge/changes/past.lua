@@ -103,7 +103,7 @@ end
 --- Lets the user choose from the list, and shows what they choose.
 function M.open()
   if not ask(choose) then
-    notify("The bridge does not run: :GeminiStart", "warn")
+    notify("The bridge is not running: run :GeminiStart.", "warn")
   end
 end
 

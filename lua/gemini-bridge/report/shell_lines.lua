@@ -69,7 +69,7 @@ end
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then
-    require("gemini-bridge.notify")("The bridge is not running; start it with :GeminiStart", "warn")
+    require("gemini-bridge.notify")("The bridge is not running: run :GeminiStart.", "warn")
     return
   end
   local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n") .. "\n"
