@@ -142,7 +142,7 @@ t.test("a cancelled call closes its review", async (t) => {
   await cancel(second.id);
   await waitForReviews(bridge, 0);
   await nvim.waitFor(
-    async () => /Your edits are kept in buffer \d+/.test(await nvim.messages()),
+    async () => /Your edits are kept: :edit gemini:\/\/kept\//.test(await nvim.messages()),
     "the user's own text to be kept",
   );
   t.equal(onDisk("greet.js"), FILES["greet.js"]);
