@@ -57,9 +57,10 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
     await setImmediate(); // an agent may wait for whoever saves
     await afterReading;
     const pause = createPauses();
-    for (const [key, value] of due) {
+    for (const key of due.keys()) {
       await pause();
-      due.delete(key); // what is saved from now on is due again, which this loop sees
+      const value = due.get(key); // a newer one may have come during the pause
+      due.delete(key); // a value that is saved from now on is due again, and this loop sees it
       try {
         await put(key, value);
       } catch (error) {
@@ -95,7 +96,7 @@ export function createKeptFiles(directory: string, log: Log): KeptFiles {
     flush: async () => writing,
     load() {
       const loaded = (writing ?? Promise.resolve()).then(readAll);
-      reading = loaded;
+      reading = loaded.then(() => {}); // without the values, which may be large
       return loaded;
     },
   };
