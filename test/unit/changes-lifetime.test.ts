@@ -48,7 +48,7 @@ t.test("a CLI that dies while there is no host is resolved by the next one", asy
   await first.history.list();
   await waitFor(() => first.kept().some((text) => text.includes('"awaited"')), "it to be kept");
   await waitFor(() => first.kept().some((text) => text.includes("one")), "the text to be kept");
-  first.changes.close();
+  await first.changes.close();
   first.write("a.txt", "one\ntwo\n");
   await kill(process);
   const next = new ChangesHost(t, first.directory);

@@ -308,7 +308,7 @@ t.test("the next host knows what this one knew, but nothing of files that are no
   t.notMatch(saved().join(), /secret/);
   for (const name of readdirSync(state)) t.equal(statSync(join(state, name)).mode & 0o777, 0o600);
   t.equal(statSync(state).mode & 0o777, 0o700);
-  first.changes.close();
+  await first.changes.close();
 
   const next = new ChangesHost(t, first.directory, ["*.key"]);
   next.write("b.txt", "one\ntwo\n");
