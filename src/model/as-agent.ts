@@ -1,4 +1,4 @@
-/** Edits that Neovim makes for a CLI: followed like those that the CLI makes itself, or reviewed before they are made. */
+/** Makes edits for a CLI: they are tracked like edits that the CLI makes itself, or reviewed first. */
 
 import type { ReviewOutcome } from "../base/review-outcome.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
@@ -7,29 +7,29 @@ import { realPath } from "../system/sighting.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 export interface Following {
-  /** Takes what an agent does; see CONTRACT 3. */
+  /** Receives the events of agents; see CONTRACT 3. */
   listener(event: AgentEvent): Promise<void>;
-  /** Whether the user reviews every edit of this CLI's. */
+  /** Whether the user reviews every edit of this CLI. */
   isGated(cli: string): boolean;
-  /** Shows what this CLI would make of a file, and writes what the user accepts. The signal closes the review. */
+  /** Opens a review of the new text of a file, and writes the accepted text. The signal closes the review. */
   propose(cli: string, path: string, content: string, signal: AbortSignal): Promise<ReviewOutcome>;
   readonly userFiles: UserFiles;
 }
 
-/** How the edits of one client are made. */
+/** Makes the edits of one call. */
 export interface Editing {
   readonly isGated: boolean;
-  /** Runs what changes these files, and has it count as the CLI's own doing: it is listed, kept and undone like that. */
+  /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
   follow<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
-  /** Writes a file, among those that are followed. @throws {Refusal} when it does not hold the bytes from before */
+  /** Writes a file within `follow`. @throws {Refusal} if the file does not contain the bytes `before` */
   write(path: string, before: Buffer, after: Buffer): Promise<void>;
-  /** @returns what the user has decided, as soon as they have. @throws {Refusal} when it cannot be shown */
+  /** @returns the user's decision. @throws {Refusal} if the review cannot be shown */
   propose(path: string, content: string): Promise<ReviewOutcome>;
 }
 
 let calls = 0;
 
-/** Each call is an agent of its own: what one ends, another one may just have begun. */
+/** Each call is an agent of its own, because the end of a call also ends all edits of its agent. */
 export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
   const { listener, isGated, propose, userFiles } = following;
   calls += 1;

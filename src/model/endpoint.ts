@@ -1,11 +1,11 @@
-/** The server for the model at work: its sessions, and what it answers in them. */
+/** Serves the MCP server for the model: its sessions, and the server once a client needs it. */
 
 import type { Boot, Memory, Status } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
 
-/** A client that opens no event stream is not gone when its model thinks for a while (milliseconds). */
-const GRACE = 1_800_000;
+/** Minimum lifetime of a session after its last request. Clients without an event stream are silent for long. */
+const SESSION_GRACE_MS = 1_800_000;
 
 export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close"> {
   readonly sessions: Sessions;
@@ -15,18 +15,18 @@ export interface EditorEndpointOptions extends Omit<EditorServerOptions, "called
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
   report: (change: Pick<Status, "calls" | "asking">) => void;
-  /** Keeps the sessions for a host that follows this one. */
+  /** Stores the sessions for the next host. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }
 
 export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndpoint {
   const { version, log, boot, report, remember } = options;
   const called = (calls: number) => report({ calls });
-  const grace = Math.max(boot.server.grace, GRACE);
+  const grace = Math.max(boot.server.grace, SESSION_GRACE_MS);
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
-  /** The server is loaded with its first client: its tools have as many schemas as all the rest of a start. */
+  /** Lazy-loads the server with its first client: its tools have as many schemas as the rest of the start. */
   async function offer(): Promise<Offer> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {

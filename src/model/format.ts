@@ -1,4 +1,4 @@
-/** How answers read: short lines for a model, with what was left out and how to get it. */
+/** Formats answers for a model: short lines, with a note about what was left out and how to get it. */
 
 const SEVERITIES = ["error", "warning", "info", "hint"] as const;
 export type Severity = (typeof SEVERITIES)[number];
@@ -9,13 +9,13 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** One line of a text: what stands in a list must not look like the next entry, nor steer a screen. */
+/** Makes a text one short line: an entry must not look like two entries, or control a screen. */
 export function oneLine(text: string, units = 300): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > units ? `${line.slice(0, units)}…` : line;
 }
 
-/** @param counts by severity, the gravest first */
+/** @param counts by severity, the most severe first */
 export function tally(counts: readonly number[]): string {
   const parts = SEVERITIES.flatMap((severity, index) => {
     const number = counts[index] ?? 0;
@@ -24,12 +24,12 @@ export function tally(counts: readonly number[]): string {
   return parts.length > 0 ? parts.join(", ") : "no diagnostics";
 }
 
-/** What follows a list that is not whole. */
+/** The last line of a list that was cut. */
 export function cutOff(shown: number, total: number, how: string): string[] {
   return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
 }
 
-/** The beginning of a text, at a line's end where there is one. */
+/** Cuts a text, if possible at the end of a line. */
 export function beginning(text: string, units: number): string {
   if (text.length <= units) return text;
   const end = text.lastIndexOf("\n", units);

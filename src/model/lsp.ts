@@ -1,7 +1,4 @@
-/**
- * What language servers answer (Language Server Protocol 3.17), as far as it is read here. A server may answer anything:
- * what does not fit is left out.
- */
+/** Parses answers of language servers (Language Server Protocol 3.17). Invalid parts are dropped. */
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
 
@@ -17,19 +14,19 @@ const LocationLink = z
   .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
 const AnyLocation = z.union([Location, LocationLink]);
 
-/** A place in a file. `line` and `character` are 0-based, the character in what its server counts. */
+/** A place in a file. `line` and `character` are 0-based, the character in the encoding of its server. */
 export interface Place {
   path: string;
   line: number;
   character: number;
 }
 
-/** @returns the path of a URI of a file on this machine */
+/** @returns the path, if the URI names a file on this machine */
 export function pathOf(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
   } catch {
-    return undefined; // another scheme, or no URI
+    return undefined; // another scheme, or not a URI
   }
 }
 
@@ -57,7 +54,7 @@ const KINDS = (
 export interface CodeSymbol extends Place {
   name: string;
   kind: string;
-  /** What it is in, outermost first. */
+  /** Names of the enclosing symbols, outermost first. */
   container: string[];
 }
 
@@ -65,12 +62,12 @@ const Named = z.object({ name: z.string(), kind: z.number().int() });
 const FlatSymbol = Named.extend({ location: Location, containerName: z.string().nullish() });
 const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unknown()).nullish() });
 
-/** Deeper trees come from no source text. */
+/** Maximum depth. No source text has more. */
 const MAX_DEPTH = 30;
 
 /**
  * @param result of `textDocument/documentSymbol` or `workspace/symbol`
- * @param path of the document that was asked about
+ * @param path of the document, for `textDocument/documentSymbol`
  */
 export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
   const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {
@@ -94,21 +91,21 @@ function kindOf(kind: number): string {
 const Markup = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
 const Hover = z.object({ contents: z.union([Markup, z.array(Markup)]) });
 
-/** @returns the text of a hover, nothing when there is none */
+/** @returns the text of a hover, or an empty string */
 export function hoverText(result: unknown): string {
   const parsed = Hover.safeParse(result);
   if (!parsed.success) return "";
   return [parsed.data.contents].flat().join("\n\n").trim();
 }
 
-/** A character's number in what a server counts, from one in UTF-16 units; both 0-based. */
+/** Converts a 0-based character from UTF-16 units to the encoding of a server. */
 export function encode(text: string, character: number, encoding: string): number {
   const before = text.slice(0, character);
   if (encoding === "utf-8") return Buffer.byteLength(before);
   return encoding === "utf-32" ? [...before].length : character;
 }
 
-/** The other way round. */
+/** Converts a 0-based character from the encoding of a server to UTF-16 units. */
 export function decode(text: string, character: number, encoding: string): number {
   if (encoding === "utf-8") return Buffer.from(text).subarray(0, character).toString().length;
   return encoding === "utf-32" ? [...text].slice(0, character).join("").length : character;
@@ -117,8 +114,8 @@ export function decode(text: string, character: number, encoding: string): numbe
 const WORD = "[\\p{L}\\p{N}_$]";
 
 /**
- * Where a symbol stands in a line: as a whole word if it does, of `a.b` its last word.
- * @returns the 0-based character in UTF-16 units, nothing when it is not there
+ * Finds a symbol in a line, preferably as a whole word. The position for `a.b` is that of `b`.
+ * @returns the 0-based character in UTF-16 units
  */
 export function findSymbol(text: string, symbol: string): number | undefined {
   const escaped = symbol.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");

@@ -1,4 +1,4 @@
-/** What the server says of itself, for a program that answers in its place as long as there is no editor. */
+/** Describes the server for the stdio program, which answers by itself while there is no editor. */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { Refusal } from "../base/refusal.ts";
@@ -7,7 +7,7 @@ import { EDITOR_OFFER, register } from "./register.ts";
 
 const LISTS = ["tools/list", "prompts/list", "resources/templates/list"] as const;
 
-/** A transport that asks one thing after the other. */
+/** A transport for one request after the other. */
 class Questions implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   #answer: (message: JSONRPCMessage) => void = () => {};
@@ -26,7 +26,7 @@ class Questions implements Transport {
   }
 }
 
-/** @returns the answer to `initialize`, and to what lists what does not change, each by its method */
+/** @returns the answers to `initialize` and to the lists that never change, by method */
 export async function describeOffer(version: string): Promise<Record<string, unknown>> {
   const sdk = await prepare();
   const { options, ...names } = EDITOR_OFFER;

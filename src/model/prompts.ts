@@ -1,4 +1,4 @@
-/** Prompts that CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and the user's own. */
+/** Registers prompts, which CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and the user's own. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
@@ -15,7 +15,7 @@ interface Prompt {
   refusal?: string;
 }
 
-/** Fills what a prompt names in braces. */
+/** The texts for the placeholders of a prompt. */
 const FILLINGS: Record<string, (path: string | undefined, scene: Scene, prompt: Prompt) => Promise<string>> =
   {
     diagnostics: async (path, scene, { refusal }) => {
@@ -30,20 +30,20 @@ const FILLINGS: Record<string, (path: string | undefined, scene: Scene, prompt: 
 
 const OWN: Record<string, Prompt> = {
   fix: {
-    description: "Fix what the language servers complain of",
+    description: "Fix the problems that language servers report",
     refusal: "Neovim has no diagnostics here: there is nothing to fix",
     text: "Fix these problems. Afterwards call the tool diagnostics with settle, and go on until none is left.\n\n{diagnostics}",
   },
   explain: {
-    description: "Explain what is selected, or what the cursor is at",
-    text: "Explain this code: what it does, why it is so, and what to watch out for. Change nothing.\n\n{selection}",
+    description: "Explain the selection, or the code at the cursor",
+    text: "Explain this code: what it does, why, and what to watch out for. Change nothing.\n\n{selection}",
   },
   review: {
-    description: "Review a file, or what is open",
+    description: "Review a file, or the open files",
     text: "Review {path} as a careful colleague would: errors first, each with file and line, then what could be simpler. Change nothing; when you have findings, put them into the tool quickfix.\n\n{diagnostics}",
   },
   test: {
-    description: "Write tests for what is selected, or for a file",
+    description: "Write tests for the selection or a file",
     text: "Write tests for {path}, in the way in which this project tests. Run them, and check them with the tool diagnostics.\n\n{selection}",
   },
 };
@@ -56,7 +56,7 @@ async function fill(prompt: Prompt, path: string | undefined, scene: Scene): Pro
   return prompt.text.replace(/\{(\w+)\}/g, (placeholder, name) => fillings.get(name) ?? placeholder);
 }
 
-/** @param own the user's, which take the place of ours with the same names */
+/** @param own the user's prompts, which replace built-in prompts with the same name */
 export function registerPrompts(server: McpServer, own: Boot["prompts"], read: Read): void {
   const argsSchema = { path: z.string().optional().describe("A file; without it, what is open or selected") };
   const prompts: Record<string, Prompt> = { ...OWN, ...own };
@@ -64,7 +64,7 @@ export function registerPrompts(server: McpServer, own: Boot["prompts"], read: R
     const { description } = prompt;
     server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }, caller) =>
       read(`prompt ${name}`, caller, async (scene) => ({
-        // Of several messages CLIs take the first only.
+        // CLIs use only the first message.
         messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, scene) } }],
       })),
     );

@@ -1,4 +1,4 @@
-/** What is offered to a client: tools, resources and prompts. */
+/** Registers tools, resources and prompts for a client. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import { Refusal } from "../base/refusal.ts";
@@ -9,7 +9,7 @@ import { type Read, registerResources } from "./resources.ts";
 import { resultOf } from "./tool.ts";
 import { TOOLS } from "./tools/index.ts";
 
-/** Told to the model, in addition to the description of each tool. */
+/** Instructions for the model, in addition to the description of each tool. */
 export const INSTRUCTIONS = `Neovim is the editor that the user works in. Ask it for what only it knows.
 After you have edited a file, call diagnostics with its path and settle: true before you say that you are done.
 To find where a symbol is defined or used, prefer definition, references and workspace_symbols to a search for text.
@@ -27,23 +27,23 @@ export const EDITOR_OFFER: Offer = {
 };
 
 export interface Choice {
-  /** Names of tools; all without it. */
+  /** Names of tools. Default: all. */
   offered?: readonly string[] | undefined;
-  /** The user's own. */
+  /** The user's own prompts. */
   prompts: Boot["prompts"];
 }
 
-/** What answers a client. Both fail with a {@link Refusal}. */
+/** Answers a client. Both functions fail only with a {@link Refusal}. */
 export interface Answering {
-  /** For prompts and resources: the user asks for these, and CLIs list them by themselves. */
+  /** For prompts and resources, which the user requests, and which CLIs list by themselves. */
   read: Read;
   /** For tools, which only the model calls. */
   callTool: Read;
 }
 
 /**
- * @param subscribed told when those URIs are others
- * @returns the URIs to which the client has subscribed, as they change
+ * @param subscribed called when the subscriptions have changed
+ * @returns the client's subscriptions, a live set of URIs
  */
 export function register(
   server: McpServer,
@@ -63,7 +63,7 @@ export function register(
   return registerResources(server, sdk, read, subscribed);
 }
 
-/** To a model a failed tool is an answer, too. */
+/** Converts a refusal to an answer, which the model can read. */
 async function orReason(result: Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await result;

@@ -1,4 +1,4 @@
-/** What the user can put into a prompt, such as `@neovim:nvim://quickfix`. */
+/** Registers resources, which users insert into prompts, for instance `@neovim:nvim://quickfix`. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
@@ -22,26 +22,26 @@ const RESOURCES: readonly Resource[] = [
   {
     name: "diagnostics",
     title: "Diagnostics",
-    description: "Errors and warnings in all files that are open or that a language server knows of",
+    description: "Errors and warnings in the open files, and in others that language servers report",
     read: async (scene) => describe(await everywhere(scene), scene),
   },
   {
     name: "quickfix",
     title: "Quickfix list",
-    description: "The places in the user's quickfix list",
+    description: "The entries of the user's quickfix list",
     read: describeQuickfix,
   },
   { name: "buffers", title: "Open files", description: "The files that are open", read: listBuffers },
   {
     name: "selection",
     title: "Selection",
-    description: "Where the user is, and what they have selected",
+    description: "The cursor position and the selected text",
     read: describeSelection,
   },
   {
     name: "changes",
     title: "Changes",
-    description: "The files that were changed without a review and that the user has not kept yet",
+    description: "Files that CLIs changed without a review, and that the user has not kept yet",
     read: describeChanges,
   },
 ];
@@ -62,10 +62,10 @@ async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
 const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
-/** Runs in a scene, and fails as MCP wants it. */
+/** Runs a function in a scene. */
 export type Read = <T>(name: string, caller: Caller, run: (scene: Scene) => Promise<T>) => Promise<T>;
 
-/** @returns the URIs to which a client has subscribed, as they change, which is told to `subscribed` */
+/** @returns the client's subscriptions, a live set of URIs. `subscribed` is called on each change */
 export function registerResources(
   server: McpServer,
   sdk: Sdk,
@@ -87,10 +87,14 @@ export function registerResources(
           const name = scene.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
         }),
-        // While sharing is paused, too, a client may learn what there is to ask for.
+        // Also while sharing is paused, a client may know the other resources.
       })).catch(() => ({ resources: [] })),
   });
-  const title = { title: "An open file", description: "Its text as it is in the editor", mimeType };
+  const title = {
+    title: "An open file",
+    description: "The text in the editor, including unsaved changes",
+    mimeType,
+  };
   server.registerResource("buffer", template, title, async ({ href }, _, caller) => {
     const answer = await read(href, caller, (scene) => readBuffer({ path: pathOf(href) }, scene));
     return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
@@ -98,7 +102,7 @@ export function registerResources(
   return followSubscriptions(server, sdk, subscribed);
 }
 
-/** @returns what stands behind the scheme, also when it cannot be decoded */
+/** @returns the decoded path, or the path as it is if it cannot be decoded */
 function pathOf(uri: string): string {
   const path = uri.slice(BUFFER.length);
   try {
@@ -108,7 +112,7 @@ function pathOf(uri: string): string {
   }
 }
 
-/** More subscriptions than there are things to subscribe to are no use to anyone. */
+/** Maximum number of subscriptions of a client. */
 const MAX_SUBSCRIPTIONS = 1000;
 
 function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => void): ReadonlySet<string> {
@@ -126,7 +130,7 @@ function followSubscriptions({ server }: McpServer, sdk: Sdk, subscribed: () => 
   return uris;
 }
 
-/** @returns whether a resource may read differently after such a change */
+/** Whether a resource may differ after these changes. */
 export function isAbout(uri: string, what: readonly Changed[]): boolean {
   return what.some((each) => uri === SCHEME + each) || (uri.startsWith(BUFFER) && what.includes("text"));
 }

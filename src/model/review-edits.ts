@@ -1,4 +1,4 @@
-/** Edits that the user reviews before they are made: a review for each file, one shown after the other. */
+/** Reviews edits before they are made: one review for each file, shown one after the other. */
 import { setTimeout as delay } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { ReviewOutcome } from "../base/review-outcome.ts";
@@ -6,32 +6,32 @@ import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import type { Answer, Scene } from "./tool.ts";
 
-/** A little less than CLIs wait for a tool (milliseconds): Gemini CLI and Qwen Code ten minutes. */
-const PATIENCE = 570_000;
+/** Timeout for all decisions. Gemini CLI and Qwen Code wait ten minutes for a tool. */
+const DECISION_TIMEOUT_MS = 570_000;
 
 const SAID: Record<ReviewOutcome | "open", string> = {
   accepted: "accepted",
-  edited: "accepted with edits of the user's, read it again",
-  rejected: "rejected, leave it as it is",
-  lost: "accepted, but it could not be written",
+  edited: "accepted with edits by the user: read the file again",
+  rejected: "rejected: leave the file as it is",
+  lost: "accepted, but the file could not be written",
   replaced: "not decided: a later call proposes something else",
   closed: "not decided: the review was closed",
-  open: "not decided yet: the review stays open, and what the user accepts will be written. Do not make this edit in another way",
+  open: "not decided yet: the review stays open, and the accepted text will be written. Do not make this edit in another way",
 };
 
 const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcome[];
 
-/** @param patience milliseconds for all decisions together */
+/** @param timeout milliseconds for all decisions together */
 export async function reviewEdits(
   files: readonly FileEdits[],
   encoding: string,
   { ask, editing, waitsFor, workspace }: Pick<Scene, "ask" | "editing" | "waitsFor" | "workspace">,
-  patience = PATIENCE,
+  timeout = DECISION_TIMEOUT_MS,
 ): Promise<Answer> {
   const { texts } = await ask("preview_edits", { files, encoding, isReview: true });
   waitsFor("the user's decision");
   const late = new AbortController();
-  const end = delay(patience, "open" as const, { signal: late.signal, ref: false }).catch(
+  const end = delay(timeout, "open" as const, { signal: late.signal, ref: false }).catch(
     () => "open" as const,
   );
   const results = await Promise.all(

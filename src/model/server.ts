@@ -1,4 +1,4 @@
-/** The MCP server `neovim`: what only the editor knows, for the model. */
+/** Creates the MCP server `neovim`, which gives the model information and actions of the editor. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -9,9 +9,9 @@ import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { createFiles } from "../sharing/files.ts";
 import { editsAs, type Following } from "./as-agent.ts";
 import { createAsking } from "./ask.ts";
-import { createNews } from "./news.ts";
 import { type Caller, type Progress, startProgress } from "./progress.ts";
 import { register } from "./register.ts";
+import { createNews } from "./resource-updates.ts";
 import type { Read } from "./resources.ts";
 import type { Scene } from "./tool.ts";
 import { openWorkspace } from "./workspace.ts";
@@ -19,7 +19,7 @@ import { openWorkspace } from "./workspace.ts";
 export { EDITOR_OFFER } from "./register.ts";
 
 export interface EditorServer {
-  /** Offers it to all sessions from now on. */
+  /** Serves all sessions that are created from now on. */
   follow(events: Sessions["events"]): void;
   readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
   /** May run twice. */
@@ -31,7 +31,7 @@ export interface EditorServerOptions {
   log: Log;
   boot: Pick<Boot, "tools" | "prompts">;
   following: Following;
-  /** Receives the number of tool calls of models so far, at each call. */
+  /** Called at each tool call with the number of tool calls so far. */
   called: (calls: number) => void;
 }
 
@@ -46,7 +46,7 @@ export function createEditorServer({
   const asking = createAsking(bridge, limits.timeout);
   const news = createNews(bridge);
   const files = createFiles({
-    report: ({ file, reason }) => log.warn(`nothing below is shown to the model: ${file} ${reason}`),
+    report: ({ file, reason }) => log.warn(`the model is shown no file below: ${file} ${reason}`),
   });
   let calls = 0;
 
@@ -92,7 +92,7 @@ export function createEditorServer({
         throw error;
       }
       log.error(`${what} for ${from} failed:`, error);
-      throw new Refusal("Neovim failed to answer; :GeminiLog in it has why");
+      throw new Refusal("Neovim failed to answer; :GeminiLog shows the reason");
     } finally {
       progress.end();
     }

@@ -1,4 +1,4 @@
-/** CONTRACT 4: how a tool for the model is defined. */
+/** CONTRACT 4: defines the shape of a tool for the model. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -7,17 +7,17 @@ import type { Ask } from "./ask.ts";
 import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
-/** How much of what there is goes into an answer. */
+/** Limits of an answer. */
 export interface Limits {
-  /** Diagnostics, places, symbols. */
+  /** Number of diagnostics, places and symbols. */
   items: number;
-  /** UTF-16 units of text. */
+  /** Length of a text (UTF-16 units). */
   units: number;
-  /** How long language servers may take (milliseconds). */
+  /** Timeout of language servers (milliseconds). */
   timeout: number;
 }
 
-/** What a tool works with: one moment's view of Neovim. */
+/** The environment of one call. */
 export interface Scene {
   ask: Ask;
   workspace: Workspace;
@@ -25,18 +25,18 @@ export interface Scene {
   editing: Editing;
   /** Aborted when the client cancels the call or is gone. */
   signal: AbortSignal;
-  /** Notes what the client is told if the call takes long. */
+  /** Sets the reason in progress notifications. */
   waitsFor(what: string): void;
 }
 
 export interface Answer {
-  /** For the model: the answer in a few lines. */
+  /** The answer in a few lines, for the model. */
   text: string;
-  /** The same for programs. */
+  /** The same data, for programs. */
   structured?: Record<string, unknown>;
-  /** Absolute paths of files that the answer is about. */
+  /** Absolute paths of the files in the answer. */
   links?: readonly string[];
-  /** A part of a file that belongs to the answer. */
+  /** The text of a file, or a part of it. */
   embedded?: { path: string; text: string };
 }
 
@@ -49,7 +49,7 @@ export interface Definition<S extends z.ZodRawShape> {
   run(args: z.infer<z.ZodObject<S>>, scene: Scene): Promise<Answer>;
 }
 
-/** Runs a tool in a scene. @returns what goes to the client, also when it fails */
+/** Runs a tool in a scene. @returns the result for the client, also if the tool fails */
 export type Perform = (caller: Caller, run: (scene: Scene) => Promise<Answer>) => Promise<CallToolResult>;
 
 export interface Tool {
@@ -58,7 +58,7 @@ export interface Tool {
   register(server: McpServer, perform: Perform): void;
 }
 
-/** Links beyond these say no more than the text does. */
+/** Maximum number of links in a result. */
 const MAX_LINKS = 20;
 
 export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): Tool {
@@ -78,7 +78,7 @@ export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): 
   };
 }
 
-/** An answer in the form in which it travels. */
+/** Converts an answer to the result of MCP. */
 export function resultOf(
   { text, structured, links = [], embedded }: Answer,
   workspace: Workspace,

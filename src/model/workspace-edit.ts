@@ -1,4 +1,4 @@
-/** What a language server wants to change: checked as a whole before anything is changed. */
+/** Applies the edits of a language server, after all of them were checked. */
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import type { FileEdits, Moment, Server } from "../contract/questions.ts";
@@ -12,18 +12,18 @@ const Document = z.object({ uri: z.string(), version: z.number().int().nullish()
 const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
 const WorkspaceEdit = z.object({
   changes: z.record(z.string(), z.array(TextEdit)).nullish(),
-  /** Anything else than a document's edits makes, renames or deletes files. */
+  /** Other entries, which create, rename or delete files, are refused. */
   documentChanges: z.array(DocumentEdit).nullish(),
 });
 
-/** @returns the edits of a formatter, which are those of one document */
+/** @returns the edits of a formatter, all for the same document */
 export function formatEdits(result: unknown): FileEdits["edits"] {
   const parsed = z.array(TextEdit).nullable().safeParse(result);
-  if (!parsed.success) throw new Refusal("The language server answered with no edits that can be made");
+  if (!parsed.success) throw new Refusal("The answer of the language server contains no valid edits");
   return parsed.data ?? [];
 }
 
-/** Notes which text of a file edits belong to. */
+/** Adds the version of the text to which edits belong. */
 export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits {
   const tick = file.tick ?? moment?.ticks.find(({ path }) => path === file.path)?.tick;
   return { ...file, tick, since: moment?.at };
@@ -31,8 +31,8 @@ export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits 
 
 /**
  * @param result a `WorkspaceEdit`
- * @param moment when the server was asked for it
- * @throws {Refusal} when it is none, or does more than to change the text of files that the model may see
+ * @param moment when the server was asked
+ * @throws {Refusal} if the value is invalid, or does more than change the text of files that the model may see
  */
 export async function workspaceEdits(
   result: unknown,
@@ -41,7 +41,9 @@ export async function workspaceEdits(
 ): Promise<FileEdits[]> {
   const parsed = WorkspaceEdit.safeParse(result ?? {});
   if (!parsed.success)
-    throw new Refusal("The language server wants to make, move or delete files, or answered with no edits");
+    throw new Refusal(
+      "The language server wants to create, move or delete files, or its answer contains no edits",
+    );
   const { changes, documentChanges } = parsed.data;
   const found = documentChanges
     ? documentChanges.map(({ textDocument, edits }) => ({ ...textDocument, edits }))
@@ -49,14 +51,15 @@ export async function workspaceEdits(
   const files = new Map<string, FileEdits>();
   for (const { uri, edits, version } of found) {
     const path = pathOf(uri);
-    if (path === undefined) throw new Refusal("The language server wants to change what is no file");
+    if (path === undefined)
+      throw new Refusal("The language server wants to change something that is not a file");
     const file = files.get(path) ?? editsAt(moment, { path: await workspace.file(path), edits: [] });
     files.set(path, { ...file, version: version ?? file.version, edits: [...file.edits, ...edits] });
   }
   return [...files.values()].filter(({ edits }) => edits.length > 0);
 }
 
-/** Makes the edits, which count as the CLI's own; where the user reviews every edit, what they accept of them. */
+/** Applies edits, which are attributed to the CLI. With the gate on, the user reviews them first. */
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
@@ -65,7 +68,7 @@ export async function applyEdits(
   const { ask, workspace, editing, signal } = scene;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
   if (editing.isGated) return reviewEdits(files, encoding, scene);
-  // All files are looked at before the first is changed.
+  // Checks all files before the first one is changed.
   await ask("preview_edits", { files, encoding, isReview: false });
   const paths = files.map(({ path }) => path);
   const changed: FileEdits[] = [];

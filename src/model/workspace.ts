@@ -1,4 +1,4 @@
-/** What the model may see and name: files of the open directories, without those that the user keeps back. */
+/** Decides which files the model may see: files in the open directories that the user does not exclude. */
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
@@ -10,24 +10,25 @@ import { oneLine } from "./format.ts";
 
 export interface Workspace {
   /**
-   * The absolute path of a file that the model has named.
+   * Resolves a path from the model.
    * @param path absolute, or relative to an open directory
-   * @throws {Refusal} when there is none that it may see
+   * @returns the absolute path
+   * @throws {Refusal} if there is no such file, or the model may not see it
    */
   file(path: string): Promise<string>;
   /** The files that the model may read, in the given order. */
   shared(paths: readonly string[]): Promise<ReadonlySet<string>>;
   /** Whether the model may know the name of a deleted file. */
   mayName(path: string): Promise<boolean>;
-  /** An absolute path as the model is told it: relative to the first open directory where that is shorter. */
+  /** The name of a file for the model: relative to the first open directory, or absolute. */
   name(path: string): string;
-  /** The same for a line of text: a name may hold line breaks, and must not look like more lines. */
+  /** The name as one line. A file name may contain line breaks, and must not look like several lines. */
   label(path: string): string;
 }
 
 /**
- * The workspace of one moment.
- * @throws {Refusal} while the user has paused sharing
+ * Creates a snapshot of the workspace.
+ * @throws {Refusal} while sharing is paused
  */
 export function openWorkspace(
   { paused, exclude, directories }: Consent,
@@ -39,7 +40,7 @@ export function openWorkspace(
   const look = files.look(exclude);
   const [first = "/"] = directories;
 
-  /** Where a path leads; of what does not exist, as far as it exists. */
+  /** Resolves links. A path that does not exist is resolved as far as it exists. */
   async function real(path: string): Promise<string> {
     const { value } = await moment.ask(() => fileSystem.realpath(path));
     const parent = dirname(path);
@@ -54,7 +55,7 @@ export function openWorkspace(
     return (await roots).some((root) => isBelow(target, root));
   }
 
-  /** A relative path names the file of the first directory that has it. */
+  /** Resolves a relative path in the first directory that contains such a file. */
   async function find(path: string): Promise<string> {
     if (isAbsolute(path)) return resolve(path);
     const candidates = directories.map((directory) => resolve(directory, path));
@@ -67,15 +68,15 @@ export function openWorkspace(
   return {
     async file(path) {
       if (path.length > MAX_PATH || path.includes("\0") || path === "")
-        throw new Refusal("path cannot be one of a file");
+        throw new Refusal("path is not a valid file name");
       const found = await find(path);
       if (!(await isInside(found)))
-        throw new Refusal(`${path} is outside of what is open in Neovim: ${directories.join(", ")}`);
+        throw new Refusal(`${path} is outside the open directories: ${directories.join(", ")}`);
       switch (look(found)) {
         case "shared":
           return found;
         case "excluded":
-          throw new Refusal(`${path} is kept back: the user does not share it`);
+          throw new Refusal(`${path} is excluded: the user does not share it`);
         case "absent":
           throw new Refusal(`There is no such file: ${path}`);
       }
@@ -98,7 +99,7 @@ function isBelow(path: string, directory: string): boolean {
   return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
 }
 
-/** @returns the URI of a file, as language servers and links have it */
+/** @returns the URI of a file */
 export function uriOf(path: string): string {
   return pathToFileURL(path).href;
 }

@@ -139,6 +139,7 @@ t.test("a cancelled call closes its review", async (t) => {
 
   await nvim.command("GeminiReview");
   await nvim.input("ggOmine<Esc>");
+  await nvim.waitFor("vim.fn.getline(1) == 'mine' and vim.fn.mode() == 'n'", "the user's edit");
   await cancel(second.id);
   await waitForReviews(bridge, 0);
   await nvim.waitFor(

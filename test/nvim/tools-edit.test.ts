@@ -136,7 +136,7 @@ t.test("tools edit files in the editor", async (t) => {
     writeFileSync(nvim.path("many2.js"), uses("fresh", 20_000));
     await text("diagnostics", { path: "many2.js", settle: true });
     const again = { ...many, symbol: "fresh", new_name: "stale" };
-    t.match(await refusal("rename", again), "test wants 20600 edits, more than are made at once");
+    t.match(await refusal("rename", again), "test proposes 20600 edits; the limit is 20000");
     t.equal(onDisk("many1.js"), uses("fresh", 600), "nothing of it was done");
     await nvim.command("GeminiKeep! all");
     await nvim.waitFor(async () => (await changes()).length === 0, "everything to be kept");
@@ -151,7 +151,7 @@ t.test("tools edit files in the editor", async (t) => {
     t.equal(onDisk("greet.js"), FILES["greet.js"]);
     await nvim.input(":edit!<CR>");
     writeFileSync(nvim.path(".geminiignore"), "other.js\n");
-    t.match(await refusal("rename", rename), "other.js is kept back");
+    t.match(await refusal("rename", rename), "other.js is excluded");
     t.equal(onDisk("main.js"), FILES["main.js"]);
     writeFileSync(nvim.path(".geminiignore"), "");
   });
@@ -214,7 +214,7 @@ t.test("files keep their encoding and their end", async (t) => {
   const onDisk = (name: string) => readFileSync(nvim.path(name));
   t.match(
     await refusal("rename", rename),
-    "old.js is written as latin1, which does not have all its characters",
+    "old.js has the encoding latin1, which lacks characters of the new text",
   );
   for (const [name, bytes] of Object.entries(files)) t.ok(onDisk(name).equals(Buffer.from(bytes)), name);
   t.equal(await nvim.lua("return vim.bo.modified"), false);
@@ -230,8 +230,11 @@ t.test("edits of a server that lies", async (t) => {
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
-  t.match(await client.refusal("rename", rename), "The language server wants to make, move or delete files");
-  t.match(await client.refusal("format", { path: "main.js" }), "no edits that can be made");
+  t.match(
+    await client.refusal("rename", rename),
+    "The language server wants to create, move or delete files",
+  );
+  t.match(await client.refusal("format", { path: "main.js" }), "contains no valid edits");
   t.match(await client.text("code_actions", { path: "main.js", line: 1 }), "0 code actions");
   t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), FILES["main.js"]);
 });
@@ -240,6 +243,9 @@ t.test("edits that move files are refused", async (t) => {
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("moving") });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
-  t.match(await client.refusal("rename", rename), "The language server wants to make, move or delete files");
+  t.match(
+    await client.refusal("rename", rename),
+    "The language server wants to create, move or delete files",
+  );
   t.ok(existsSync(bridge.nvim.path("main.js")));
 });

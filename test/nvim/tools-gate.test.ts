@@ -44,7 +44,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
       said?.type === "text" && said.text,
       /^The user reviews every edit: 2 of 3 files changed and written\.\n/,
     );
-    t.match(said?.type === "text" && said.text, "greet.js: rejected, leave it as it is");
+    t.match(said?.type === "text" && said.text, "greet.js: rejected: leave the file as it is");
     const { files: told } = structuredContent as { files: { path: string; outcome: string }[] };
     t.same(
       told.sort((a, b) => (a.path < b.path ? -1 : 1)),
@@ -102,7 +102,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
       await nvim.command("GeminiAccept");
       change();
       process.kill(host, "SIGCONT");
-      t.match(await answer, "greet.js: accepted, but it could not be written");
+      t.match(await answer, "greet.js: accepted, but the file could not be written");
       t.not(
         existsSync(nvim.path("greet.js")) && onDisk("greet.js"),
         files["greet.js"].replace("   \n", "\n"),

@@ -103,8 +103,8 @@ t.test("names and texts that are none", async (t) => {
   for (const path of names)
     for (const tool of ["open_file", "diagnostics", "read_buffer"])
       t.match(await client.refusal(tool, { path }), "There is no such file", `${tool} ${path}`);
-  t.match(await client.refusal("open_file", { path: "a\0b" }), "path cannot be one of a file");
-  t.match(await client.refusal("open_file", { path: "x".repeat(100_000) }), "path cannot be one of a file");
+  t.match(await client.refusal("open_file", { path: "a\0b" }), "path is not a valid file name");
+  t.match(await client.refusal("open_file", { path: "x".repeat(100_000) }), "path is not a valid file name");
   t.match(await client.refusal("rename", { ...PLACE, new_name: "a\nb" }), "must be one line");
   t.match(await client.refusal("hover", { ...PLACE, symbol: "((\0" }), "is not on line 1 of main.js");
   const items = [{ path: "main.js", line: 10_000_000, text: "\x1b]0;x\x07\0|call system('x')" }];

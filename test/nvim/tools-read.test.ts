@@ -100,7 +100,7 @@ t.test("tools that read", async (t) => {
     const place = { path: "main.js", line: 1, symbol: "greet" };
     t.equal(
       await text("definition", place),
-      "1 definition\ngreet.js:1:10 function greet(name) {\n(1 more outside of the workspace, or not shared by the user)",
+      "1 definition\ngreet.js:1:10 function greet(name) {\n(1 more outside the workspace, or not shared by the user)",
     );
     t.match(
       await text("references", place),
@@ -113,13 +113,13 @@ t.test("tools that read", async (t) => {
       "two places on a line are two",
     );
     t.match(await text("hover", place), /about \*\*greet\*\*/);
-    t.equal(await text("hover", { path: "greet.js", line: 1, symbol: "{" }), "Nothing is known of {.");
+    t.equal(await text("hover", { path: "greet.js", line: 1, symbol: "{" }), "No information about {.");
     t.match(
       await text("symbols", { path: "greet.js" }),
       "1 symbol\ngreet.js:1:10 function greet: function greet(name) {",
     );
     t.match(await text("workspace_symbols", { query: "gre" }), /^1 symbol\ngreet\.js:1:10 function greet/);
-    t.match(await text("implementations", place), "No language server for main.js knows that.");
+    t.match(await text("implementations", place), "No language server for main.js supports this.");
     t.match(
       await refusal("hover", { ...place, symbol: "nothing" }),
       /nothing is not on line 1 of main\.js, which is: greet/,
@@ -197,19 +197,19 @@ t.test("tools that read", async (t) => {
       for (const path of paths)
         t.match(
           await refusal(tool, argumentsFor(path)[tool]),
-          "is outside of what is open",
+          "is outside the open directories",
           `${tool} ${path}`,
         );
       for (const path of [".env", "harmless.js", "private.key"])
-        t.match(await refusal(tool, argumentsFor(path)[tool]), "is kept back", `${tool} ${path}`);
+        t.match(await refusal(tool, argumentsFor(path)[tool]), "is excluded", `${tool} ${path}`);
     }
     t.notMatch(await text("buffers"), /private/);
     t.notMatch(await text("workspace_symbols", { query: "SECRET" }), /SECRET/);
     await nvim.command("buffer private.key");
-    t.equal(await text("selection"), "The user looks at no file that is shared.");
+    t.equal(await text("selection"), "The user is not in a shared file.");
     await nvim.command("buffer main.js");
     t.match(await refusal("symbols", { path: "gone.js" }), "There is no such file");
-    t.match(await refusal("symbols", { path: "a\0b" }), "path cannot be one of a file");
+    t.match(await refusal("symbols", { path: "a\0b" }), "path is not a valid file name");
   });
 
   await t.test("every tool refuses while sharing is paused", async (t) => {

@@ -52,7 +52,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
       await text("open_file", { path: "main.js", line: 2 }),
       "main.js is shown, and the user is in it: their cursor stays.",
     );
-    t.match(await refusal("open_file", { path: ".env" }), "is kept back");
+    t.match(await refusal("open_file", { path: ".env" }), "is excluded");
     t.match(await refusal("open_file", { path: "/etc/passwd" }), "is outside");
     await nvim.input("<Esc>:silent undo<CR>");
   });
@@ -64,13 +64,13 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     ];
     t.match(
       await text("quickfix", { title: "To do", items }),
-      /^1 entry in the quickfix list\.\n\.env is kept back/,
+      /^1 entry in the quickfix list\.\n\.env is excluded/,
     );
     t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
       title: "To do",
       items: [{ lnum: 2, text: "look here" }],
     });
-    t.match(await refusal("quickfix", { title: "x", items: items.slice(1) }), "is kept back");
+    t.match(await refusal("quickfix", { title: "x", items: items.slice(1) }), "is excluded");
 
     await nvim.lua(`for _, title in ipairs({ "mine", "mine, too" }) do
       vim.fn.setqflist({}, " ", { title = title, items = {} })
@@ -102,7 +102,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     t.match(await read("nvim://diagnostics"), "main.js:2:11 error this is BAD [E1]");
     t.equal(await read("nvim://buffer/main.js"), "greet('Ada');\nconst x = BAD;");
     t.match(await read("nvim://buffers"), "main.js, 2 lines");
-    await t.rejects(mcp.readResource({ uri: "nvim://buffer/.env" }), /is kept back/);
+    await t.rejects(mcp.readResource({ uri: "nvim://buffer/.env" }), /is excluded/);
     await t.rejects(mcp.readResource({ uri: "nvim://buffer/%" }), /There is no such file/);
   });
 
@@ -120,7 +120,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.waitFor(() => listed > 0 && updated.includes("nvim://diagnostics"), "both notifications");
     t.notOk(updated.includes("nvim://quickfix"), "nothing that was not subscribed to");
     const follows =
-      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.model.changed', event = 'CursorMoved' })";
+      "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.model.resource_updates', event = 'CursorMoved' })";
     t.equal(
       await nvim.lua(`return ${follows}`),
       0,
@@ -155,7 +155,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     );
     await nvim.input("<Esc>u");
     t.match(await say("explain"), "The cursor is at more.js:1:1");
-    await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: ".env" } }), /is kept back/);
+    await t.rejects(mcp.getPrompt({ name: "fix", arguments: { path: ".env" } }), /is excluded/);
     await t.rejects(
       mcp.getPrompt({ name: "fix", arguments: { path: "notes.md" } }),
       /no diagnostics here: there is nothing to fix/,

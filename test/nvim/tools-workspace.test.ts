@@ -12,7 +12,7 @@ const FILES = {
   "private.key": "x\n",
 };
 const PUBLISHED = "published.js:1:3 error published [W1]";
-const HIDDEN = "(1 file more, outside of the workspace or not shared by the user)";
+const HIDDEN = "(1 file more, outside the workspace or not shared by the user)";
 
 async function start(t: Parameters<typeof startBridge>[0], mode: string, options = "timeout = 30000") {
   const setup = `require('gemini-bridge').setup({ tools = { ${options} } })`;
@@ -98,7 +98,7 @@ t.test("a server that lies", async (t) => {
       "2 errors in 2 files",
       PUBLISHED,
       "pulled.js:1:1 error a lie [31m",
-      "(2 files more, outside of the workspace or not shared by the user)",
+      "(2 files more, outside the workspace or not shared by the user)",
     ].join("\n"),
   );
   t.notMatch(await nvim.messages(), /Error|traceback/);
@@ -115,8 +115,8 @@ t.test("a hundred thousand diagnostics of a workspace are cut", async (t) => {
     "pulled.js:4:1 error number 3 [W1]",
   ]);
   t.match(text, "(3 of 6668 shown; name a path or a severity for the others)");
-  t.match(text, "(workspace has reported 80000 more than are looked at.)");
-  t.match(text, /\(\d+ files more are not looked at\)/);
+  t.match(text, "(workspace has reported 80000 more than are checked.)");
+  t.match(text, /\(\d+ files more are not checked\)/);
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 

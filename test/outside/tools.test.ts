@@ -65,7 +65,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     await nvim.waitFor("#vim.diagnostic.get(0) > 0", "the diagnostic");
     model.say([{ text: "I shall fix it." }]);
     await cli.press("/fix");
-    await cli.waitForScreen(/Fix what the language servers complain of/);
+    await cli.waitForScreen(/Fix the problems that language servers report/);
     await cli.press("\x1b[F\r"); // the first Enter takes the menu's entry, unless it is what was typed
     await cli.waitForScreen(/I shall fix it\./, 3000).catch(() => cli.press("\x1b[F\r"));
     await cli.waitForScreen(/I shall fix it\./, 20_000);

@@ -87,7 +87,7 @@ local function stopped(problem)
   require("gemini-bridge.context.workspace").unwatch()
   require("gemini-bridge.context.subscription").untrack()
   require("gemini-bridge.changes.changes").clear()
-  require("gemini-bridge.model.published").untrack()
+  require("gemini-bridge.model.published_diagnostics").untrack()
   -- Do not load the module only to close it.
   if package.loaded["gemini-bridge.model"] then
     require("gemini-bridge.model").close()
@@ -249,7 +249,7 @@ function M.attached(params)
   end
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
   require("gemini-bridge.context.subscription").track()
-  require("gemini-bridge.model.published").track()
+  require("gemini-bridge.model.published_diagnostics").track()
   require("gemini-bridge.changes.changes").clear() -- the host sends all changes again
   return require("gemini-bridge.host.boot").make()
 end

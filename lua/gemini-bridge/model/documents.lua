@@ -1,31 +1,30 @@
---- Files as language servers know them: one that is not open is read into a hidden buffer, which is unloaded after a
---- while.
+--- Loads files for language servers. A file that is not open is loaded into a hidden buffer, and unloaded later.
 local disk = require("gemini-bridge.disk.path")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local servers = require("gemini-bridge.model.servers")
+local language_servers = require("gemini-bridge.model.language_servers")
 local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
---- A larger file is not read: the editor would wait for it (bytes).
-local MAX_SIZE = 1024 * 1024
---- What configurations take to start a server for a buffer, or to attach one (milliseconds).
-local ATTACHING = 500
---- A hidden buffer that nobody asked for in this time goes (milliseconds).
-local KEEP = 60000
---- More hidden buffers are not kept: the one that was asked for least recently goes.
+--- Larger files are not loaded, because loading blocks the editor (bytes).
+local MAX_FILE_SIZE = 1024 * 1024
+--- Time for configurations to start or attach a server for a new buffer (milliseconds).
+local ATTACH_TIME_MS = 500
+--- A hidden buffer is unloaded this long after the last question about it (milliseconds).
+local KEEP_MS = 60000
+--- Maximum number of hidden buffers. The least recently used one is unloaded first.
 local MAX_HIDDEN = 100
---- A longer quickfix list is not searched for a buffer (entries).
+--- Longer quickfix lists are not searched, and count as lists with the buffer (entries).
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
----@field is_own boolean Created here; otherwise something else has a use for the buffer, such as a quickfix list.
+---@field is_own boolean Whether the buffer was created here. Otherwise something else uses it, such as a quickfix list.
 ---@field timer uv.uv_timer_t
 ---@field read_at number Milliseconds.
 ---@field group integer
 
---- Buffers that were read here and that the user has not seen.
+--- Buffers that were loaded here and that the user has not seen.
 ---@type table<integer, gemini_bridge.Hidden>
 local hidden = {}
 
@@ -39,7 +38,7 @@ local function let_go(buf)
   end
 end
 
---- Whether a quickfix list may lead to a buffer. Its entries fail when the buffer is wiped out (E92).
+--- Whether a quickfix list may contain a buffer. Its entries would fail if the buffer were wiped out (E92).
 ---@param buf integer
 ---@return boolean
 local function is_in_quickfix(buf)
@@ -59,6 +58,7 @@ local function is_in_quickfix(buf)
     end)
 end
 
+--- Unloads a hidden buffer, unless the user has begun to use it.
 ---@param buf integer
 local function unload(buf)
   local is_own = hidden[buf] and hidden[buf].is_own
@@ -73,12 +73,13 @@ local function unload(buf)
   end
 end
 
+--- Restarts the timer after which a buffer is unloaded.
 ---@param buf integer
 local function keep(buf)
   local timer = hidden[buf].timer
   timer:stop()
   timer:start(
-    KEEP,
+    KEEP_MS,
     0,
     vim.schedule_wrap(function()
       scheduler.now(function()
@@ -90,7 +91,7 @@ local function keep(buf)
   )
 end
 
---- Unloads a buffer if there are too many.
+--- Unloads the least recently used buffer if there are too many.
 local function make_room()
   local oldest ---@type integer?
   for buf, entry in pairs(hidden) do
@@ -103,13 +104,14 @@ local function make_room()
   end
 end
 
+--- Loads a file into a hidden buffer.
 ---@param path string
 ---@return integer buf
 local function read(path)
   local stat = vim.uv.fs_stat(path)
   if not stat or stat.type ~= "file" then
     error("there is no such file", 0)
-  elseif stat.size > MAX_SIZE then
+  elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened for this", 0)
   elseif reload.is_read_by_autocommand(path) then
     -- The plugin may run a program, such as one that lists an archive.
@@ -118,7 +120,7 @@ local function read(path)
   make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
-  -- A swap file would have another Neovim ask about it.
+  -- Because of a swap file, another Neovim would ask the user.
   swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
@@ -140,28 +142,28 @@ local function read(path)
   return buf
 end
 
---- Waits until a server that knows the method is at work on a buffer, or none will be.
+--- Waits until a server that supports the method is attached to a buffer, or none can be expected.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean
 ---@param answer gemini_bridge.Answer
 local function await(buf, params, is_new, answer)
-  servers.poll(params.timeout, function(is_late)
+  language_servers.poll(params.timeout, function(is_late)
     if not vim.api.nvim_buf_is_loaded(buf) then
       answer(nil, "the file was closed meanwhile")
       return true
     end
-    local knowing = servers.knowing(params.method, buf)
+    local supporting = language_servers.supporting(params.method, buf)
     local ready = vim.lsp.get_clients({ bufnr = buf })
     local starting = #vim.lsp.get_clients({ bufnr = buf, _uninitialized = true }) - #ready
     local entry = hidden[buf]
-    local may_come = starting > 0 or entry and vim.uv.now() - entry.read_at < ATTACHING
-    if #knowing == 0 and may_come and not is_late then
+    local may_come = starting > 0 or entry and vim.uv.now() - entry.read_at < ATTACH_TIME_MS
+    if #supporting == 0 and may_come and not is_late then
       return false
     end
     local line = params.line
     answer({
-      servers = servers.describe(knowing),
+      servers = language_servers.describe(supporting),
       attached = #ready,
       isNew = is_new,
       text = line and vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] or nil,
@@ -170,7 +172,7 @@ local function await(buf, params, is_new, answer)
   end)
 end
 
---- The loaded buffer of a file, with what the CLI may have written a moment ago.
+--- Returns the loaded buffer of a file, after reading what a CLI may have written a moment ago.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.current(path)
@@ -181,7 +183,8 @@ function M.current(path)
   return disk.buffer(path)
 end
 
---- The buffer of a file, read where it is not open: only when that is safe. Raises a sentence when it cannot be.
+--- Returns the buffer of a file, and loads it if needed. Must be called when that is safe. Raises the reason if the
+--- file cannot be loaded.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)
@@ -208,7 +211,7 @@ function M.ask(params, answer)
   end)
 end
 
---- The user sees the buffer from now on.
+--- Gives a hidden buffer to the user, who sees it from now on.
 ---@param buf integer
 function M.hand_over(buf)
   if hidden[buf] then
@@ -217,7 +220,7 @@ function M.hand_over(buf)
   end
 end
 
---- Unloads what the user has not seen. May run twice.
+--- Unloads all hidden buffers. May run twice.
 function M.close()
   for buf in pairs(hidden) do
     unload(buf)

@@ -1,4 +1,4 @@
---- Carries out what a language server proposes: in buffers, each with one undo. The host writes the files.
+--- Applies edits of language servers to buffers, each in one undo step. The host writes the files.
 local apply = require("gemini-bridge.disk.apply")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
@@ -10,13 +10,13 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Pause between two files, in which the editor takes keys (ms).
+--- Pause between two files, in which the editor handles keys (milliseconds).
 local PAUSE_MS = 1
 
---- The options on which the bytes of a buffer depend.
+--- Options that affect how a buffer is written.
 local OPTIONS = { "fileencoding", "fileformat", "endofline", "bomb", "binary" }
 
---- What a server is told beside the place: how the buffer is indented, and what is wrong on a line.
+--- Returns the context for requests of edits: the indentation, and the diagnostics of a line.
 ---@param params gemini_bridge.questions.edit_context
 ---@param answer gemini_bridge.Answer
 function M.context(params, answer)
@@ -36,7 +36,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written on disk after a moment.
+--- Whether a file was written after a moment, or is gone.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean
@@ -45,7 +45,7 @@ local function is_newer(path, since)
   return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
 end
 
---- Whether the buffer holds another text than the one that the edits belong to.
+--- Whether the buffer has another text than the one to which the edits belong.
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
@@ -56,7 +56,7 @@ local function is_other(file, buf)
   return file.since ~= nil and is_newer(file.path, file.since)
 end
 
---- Raises a sentence when a file must not be edited now.
+--- Raises the reason if a file must not be edited now.
 ---@param file gemini_bridge.FileEdits
 ---@return integer buf
 local function check(file)
@@ -64,7 +64,7 @@ local function check(file)
   local name = disk.display(file.path)
   local told = vim.lsp.util.buf_versions[buf]
   if vim.bo[buf].modified then
-    error(("%s has unsaved changes: ask the user to write or to drop them"):format(name), 0)
+    error(("%s has unsaved changes: ask the user to save or discard them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s cannot be changed in Neovim"):format(name), 0)
   elseif is_other(file, buf) or (file.version and told and told ~= file.version) then
@@ -73,7 +73,7 @@ local function check(file)
   return buf
 end
 
---- Makes a buffer with the text of another one, and does something with it.
+--- Calls a function with a temporary copy of a buffer.
 ---@generic T
 ---@param buf integer
 ---@param act fun(copy: integer): T
@@ -95,8 +95,7 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether the bytes stand for the text of a buffer: Neovim writes another character in place of one that the encoding
---- does not have.
+--- Whether the bytes express the text of a buffer. Neovim replaces characters that the encoding lacks.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean
@@ -109,7 +108,7 @@ local function is_faithful(copy, bytes)
   return decoded ~= nil and (decoded:gsub("^\239\187\191", "")) == (text.read(copy):gsub("^\239\187\191", ""))
 end
 
---- The bytes that Neovim would write. Raises a sentence when a character has no place in the file's encoding.
+--- Returns the bytes that Neovim would write. Raises the reason if the encoding lacks a character.
 ---@param copy integer
 ---@param name string
 ---@return string
@@ -124,12 +123,12 @@ local function bytes_of(copy, name)
     error(("the new text of %s cannot be written: %s"):format(name, tostring(problem)), 0)
   elseif not is_faithful(copy, bytes) then
     local encoding = vim.bo[copy].fileencoding
-    error(("%s is written as %s, which does not have all its characters"):format(name, encoding), 0)
+    error(("%s has the encoding %s, which lacks characters of the new text"):format(name, encoding), 0)
   end
   return bytes
 end
 
---- Edits a copy of the buffer.
+--- Applies edits to a copy of the buffer, and passes the bytes from before and after.
 ---@generic T
 ---@param params gemini_bridge.questions.apply_edit
 ---@param take fun(buf: integer, copy: integer, before: string, after: string): T
@@ -144,7 +143,7 @@ local function edit_copy(params, take)
   end)
 end
 
---- The text that a file would hold, for a review. Raises a sentence for one that cannot be reviewed.
+--- Returns the text of a file after the edits, for a review. Raises the reason if the text cannot be reviewed.
 ---@param params gemini_bridge.questions.apply_edit
 ---@return string
 local function preview(params)
@@ -157,7 +156,7 @@ local function preview(params)
   end)
 end
 
---- Does something with each file, each in a turn of the editor's own and only when that is safe.
+--- Calls a function for each file, when that is safe, with pauses for the editor.
 ---@param files gemini_bridge.FileEdits[]
 ---@param act fun(file: gemini_bridge.FileEdits)
 ---@param done fun(problem?: string)
@@ -176,7 +175,7 @@ local function one_by_one(files, act, done)
   step()
 end
 
---- What files would hold after edits. Nothing changes.
+--- Returns the texts of files after edits, without changing anything.
 ---@param params gemini_bridge.questions.preview_edits
 ---@param answer gemini_bridge.Answer
 function M.preview(params, answer)
@@ -197,7 +196,7 @@ local function end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
---- Edits a buffer in the tick in which it is checked, and answers what its file holds and is to hold, as base64.
+--- Checks and edits a buffer in one tick. Answers the bytes of its file before and after, as base64.
 ---@param params gemini_bridge.questions.apply_edit
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
@@ -207,7 +206,7 @@ function M.apply(params, answer)
         end_undo_step()
         apply(buf, copy)
         vim.bo[buf].endofline = vim.bo[copy].endofline
-        vim.bo[buf].modified = true -- the file does not hold it yet
+        vim.bo[buf].modified = true -- until the host has written the file
         end_undo_step()
       end)
       local tick = vim.api.nvim_buf_get_changedtick(buf)
@@ -221,7 +220,7 @@ function M.apply(params, answer)
   end)
 end
 
---- The file of an edited buffer was written, or was not: the edit is then taken back, unless the user has typed since.
+--- Completes an edit. If the file was not written, undoes the edit, unless the user has typed since.
 ---@param params gemini_bridge.questions.finish_edit
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)
@@ -239,7 +238,7 @@ function M.finish(params, answer)
   end)
 end
 
---- Says that files were written: to language servers, and to what the user has set up.
+--- Triggers BufWritePost for written files, for language servers and the user's plugins.
 ---@param params { paths: string[] }
 ---@param answer gemini_bridge.Answer
 function M.tell_written(params, answer)

@@ -1,15 +1,15 @@
---- Answers what the model asks: src/contract/questions.ts has the shapes. Nothing here waits: a question of language
---- servers is answered by a later event.
-local changed = require("gemini-bridge.model.changed")
+--- Answers the questions of the MCP server for the model. The shapes are in src/contract/questions.ts. Nothing blocks:
+--- if a language server is asked, a later event brings the answer.
+local updates = require("gemini-bridge.model.resource_updates")
 local documents = require("gemini-bridge.model.documents")
 local edits = require("gemini-bridge.model.edits")
-local problems = require("gemini-bridge.model.problems")
+local diagnostics = require("gemini-bridge.model.diagnostics")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local servers = require("gemini-bridge.model.servers")
+local language_servers = require("gemini-bridge.model.language_servers")
 local settle = require("gemini-bridge.model.settle")
 local show = require("gemini-bridge.model.show")
-local unopened = require("gemini-bridge.model.unopened")
-local opened = require("gemini-bridge.model.opened")
+local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics")
+local open_files = require("gemini-bridge.model.open_files")
 
 local M = {}
 
@@ -18,7 +18,7 @@ local M = {}
 ---@param params { method: string }
 ---@param answer gemini_bridge.Answer
 local function list_servers(params, answer)
-  answer({ servers = servers.describe(servers.knowing(params.method)) })
+  answer({ servers = language_servers.describe(language_servers.supporting(params.method)) })
 end
 
 ---@param answer gemini_bridge.Answer
@@ -31,15 +31,15 @@ end
 
 ---@type table<string, fun(params: table, answer: gemini_bridge.Answer)>
 local questions = {
-  buffers = opened.buffers,
-  read = opened.read,
-  lines = opened.lines,
-  selection = opened.selection,
-  diagnostics = problems.diagnostics,
-  unopened = unopened.ask,
+  buffers = open_files.buffers,
+  read = open_files.read,
+  lines = open_files.lines,
+  selection = open_files.selection,
+  diagnostics = diagnostics.list,
+  unopened = workspace_diagnostics.ask,
   document = documents.ask,
   servers = list_servers,
-  request = servers.request,
+  request = language_servers.request,
   settle = settle.ask,
   quickfix = show.quickfix,
   changes = list_changes,
@@ -52,7 +52,7 @@ local questions = {
   tell_written = edits.tell_written,
 }
 
---- What the user lets the model see.
+--- What the user shares with the model.
 ---@return { paused: boolean, exclude: string[], directories: string[] }
 function M.consent()
   local consent = require("gemini-bridge.context.consent").settings()
@@ -63,10 +63,10 @@ function M.consent()
   }
 end
 
---- Tells the host of changes, or stops.
-M.watch = changed.watch
+--- Starts or stops sending changes to the host.
+M.watch = updates.watch
 
---- Begins to answer a question.
+--- Answers a question, now or later.
 ---@param asked { id: integer, question: string, params: table }
 function M.ask(asked)
   local is_answered = false
@@ -90,10 +90,10 @@ function M.ask(asked)
   end
 end
 
---- Lets go of what was read for the model. May run twice.
+--- Unloads the files that were loaded for the model. May run twice.
 function M.close()
-  unopened.forget()
-  changed.watch({ on = false, selection = false })
+  workspace_diagnostics.forget()
+  updates.watch({ on = false, selection = false })
   documents.close()
 end
 

@@ -1,30 +1,31 @@
---- Whether what language servers say of a file is about its newest text.
+--- Waits until language servers have published diagnostics for the newest text of files.
 local documents = require("gemini-bridge.model.documents")
-local published = require("gemini-bridge.model.published")
-local servers = require("gemini-bridge.model.servers")
+local published = require("gemini-bridge.model.published_diagnostics")
+local language_servers = require("gemini-bridge.model.language_servers")
 
 local M = {}
 
 local PULL = "textDocument/diagnostic"
---- What servers answer in no time, once they have read all that they were told before.
+--- Requests that servers answer quickly, after they have processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- Servers publish what they find in pieces: it is all there when none came for so long (milliseconds).
-local QUIET = 500
---- A server that has read the newest text, is not seen at work and has published nothing for so long, will not.
-local PATIENCE = 3000
---- The same where only other files have changed: servers may have nothing new to say of this one.
-local OTHERS = 1000
+--- Servers publish diagnostics in parts. They are complete after this time without new ones (milliseconds).
+local QUIET_MS = 500
+--- A server that has read the newest text and reports no progress will not publish any more after this time
+--- (milliseconds).
+local SILENCE_MS = 3000
+--- The same if only other files have changed: this one may have no new diagnostics (milliseconds).
+local OTHERS_SILENCE_MS = 1000
 
---- Asks the servers that answer when they are asked. Neovim takes what they answer, as after a change.
+--- Requests diagnostics from servers that support it. Neovim handles the answers as after a change.
 ---@param buf integer
 ---@return fun(): boolean is_done
 local function pull(buf)
   local waiting = 0
-  for _, client in ipairs(servers.knowing(PULL, buf)) do
+  for _, client in ipairs(language_servers.supporting(PULL, buf)) do
     local take = client.handlers[PULL] or vim.lsp.handlers[PULL]
     local params = { textDocument = vim.lsp.util.make_text_document_params(buf) }
     waiting = waiting + 1
-    servers.send(client, PULL, params, function(...)
+    language_servers.send(client, PULL, params, function(...)
       waiting = waiting - 1
       if take then
         return take(...)
@@ -36,22 +37,22 @@ local function pull(buf)
   end
 end
 
---- Asks the servers that publish by themselves something small: they answer when they have read what they were told.
+--- Sends a quick request to servers that publish by themselves. They answer when they have processed the changes.
 ---@param buf integer
----@return fun(): number? read_at When the last of them had (milliseconds).
+---@return fun(): number? read_at Time of the last answer (milliseconds), once all have answered.
 local function read(buf)
   local waiting, read_at = 0, vim.uv.now()
   local params =
     { textDocument = vim.lsp.util.make_text_document_params(buf), position = { line = 0, character = 0 } }
-  local pulled = servers.knowing(PULL, buf)
+  local pulled = language_servers.supporting(PULL, buf)
   for _, client in ipairs(vim.lsp.get_clients({ bufnr = buf })) do
     local method = not vim.list_contains(pulled, client)
       and vim.iter(CHEAP):find(function(cheap)
-        return servers.knows(client, cheap, buf)
+        return language_servers.supports(client, cheap, buf)
       end)
     if method then
       waiting = waiting + 1
-      servers.send(client, method, params, function()
+      language_servers.send(client, method, params, function()
         waiting, read_at = waiting - 1, vim.uv.now()
       end, buf)
     end
@@ -69,34 +70,34 @@ local function is_working(buf)
   end)
 end
 
---- Whether those that publish by themselves have published for the newest text.
+--- Whether servers that publish by themselves have published for the newest text.
 ---@param buf integer
 ---@param read_at number Milliseconds.
----@return boolean? # nil when they keep silent: some do when they find the same as before.
+---@return boolean? # nil if they are silent: some do not publish the same diagnostics again.
 local function has_published(buf, read_at)
-  if #vim.lsp.get_clients({ bufnr = buf }) == #servers.knowing(PULL, buf) then
+  if #vim.lsp.get_clients({ bufnr = buf }) == #language_servers.supporting(PULL, buf) then
     return true
   end
   local last, now = published.last(buf), vim.uv.now()
-  if now - math.max(read_at, last and last.at or 0) < QUIET then
+  if now - math.max(read_at, last and last.at or 0) < QUIET_MS then
     return false
   end
   local is_newest = last and last.tick >= vim.api.nvim_buf_get_changedtick(buf)
-  if is_newest and (last.texts == published.texts_of(buf) or now - read_at >= OTHERS) then
+  if is_newest and (last.texts == published.texts_of(buf) or now - read_at >= OTHERS_SILENCE_MS) then
     return true
   end
-  if is_newest or now - read_at < PATIENCE then
+  if is_newest or now - read_at < SILENCE_MS then
     return false
   end
 end
 
---- Whether all of it has been said long ago.
+--- Whether the diagnostics were complete long ago, so that there is nothing to wait for.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)
   local last = published.last(buf)
   return last ~= nil
-    and vim.uv.now() - last.at >= PATIENCE
+    and vim.uv.now() - last.at >= SILENCE_MS
     and last.tick == vim.api.nvim_buf_get_changedtick(buf)
     and last.texts == published.texts_of(buf)
 end
@@ -111,7 +112,7 @@ function M.ask(params, answer)
       asked[buf] = not is_old(buf) and { is_done = pull(buf), read = read(buf) } or nil
     end
   end
-  servers.poll(params.timeout, function(is_late)
+  language_servers.poll(params.timeout, function(is_late)
     local settled, silent = true, false
     for buf, each in pairs(asked) do
       if vim.api.nvim_buf_is_loaded(buf) then

@@ -1,4 +1,4 @@
---- What is shown to the user: a file in a window, places in the quickfix list. The focus stays where it is.
+--- Shows files and quickfix lists to the user, without moving the focus, and reads the quickfix list.
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
 local place = require("gemini-bridge.review.window.place")
@@ -11,8 +11,8 @@ local M = {}
 --- Marks the model's quickfix list.
 local CONTEXT = "gemini-bridge"
 
---- Of entries that name no file there may be so many for each that does.
-local LOOK_AT = 3
+--- Number of checked entries for each wanted one. Entries may have no file.
+local CHECKED_PER_ITEM = 3
 
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
@@ -27,7 +27,7 @@ local function when_safe(act, answer)
   end)
 end
 
---- A window for a file that takes none from under the user's fingers.
+--- Returns a window that shows a buffer, but never the current one instead of its buffer.
 ---@param buf integer
 ---@return integer win
 local function window_for(buf)
@@ -74,11 +74,11 @@ end
 function M.quickfix(params, answer)
   local list = vim.fn.getqflist({ title = true, size = true, id = 0 })
   local items = {}
-  for i = 1, math.min(list.size, LOOK_AT * params.limit) do
+  for i = 1, math.min(list.size, CHECKED_PER_ITEM * params.limit) do
     if #items == params.limit then
       break
     end
-    -- One by one: a list may be very long, and is copied as a whole.
+    -- Reads one entry at a time, because Neovim would copy a whole list, which may be very long.
     local entry = vim.fn.getqflist({ id = list.id, idx = i, items = true }).items[1]
     local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
     if entry.valid == 1 and path:sub(1, 1) == "/" and disk.is_utf8(path) then

@@ -1,10 +1,10 @@
-/** Code actions: what language servers offer to do on a line. */
+/** Implements the tools for code actions, such as quick fixes. */
 import { randomInt } from "node:crypto";
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import type { Moment, Server } from "../../contract/questions.ts";
 import { count, oneLine } from "../format.ts";
-import { askServers } from "../servers.ts";
+import { askServers } from "../language-servers.ts";
 import { defineTool } from "../tool.ts";
 import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
 import { EDITS, firstOf } from "./edit.ts";
@@ -12,8 +12,8 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * A command would have the server do what nobody sees: only actions that say what they change are offered, and a command
- * that belongs to one (typescript-language-server adds one to each) is not run.
+ * Nobody can check in advance what a command of a server does. Actions with only a command are not offered, and a
+ * command beside an edit is not run. (typescript-language-server adds a command to each action.)
  */
 const Action = z
   .looseObject({
@@ -38,7 +38,7 @@ interface Offered {
   action: z.infer<typeof Action>;
 }
 
-/** By the ids that models give back; the oldest go. */
+/** Offered actions by id. The oldest are dropped. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
 /** Starts at random: with an id from an earlier host, the model would apply another action. */
@@ -56,7 +56,7 @@ export const codeActions = defineTool({
   name: "code_actions",
   title: "Code actions",
   description:
-    "What the language servers offer to do on a line of a file, such as quick fixes. apply_code_action does one.",
+    "What the language servers offer to do on a line of a file, such as quick fixes. apply_code_action applies one.",
   input: {
     path: z.string().describe("The file"),
     line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
@@ -100,7 +100,7 @@ export const codeActions = defineTool({
 export const applyCodeAction = defineTool({
   name: "apply_code_action",
   title: "Apply a code action",
-  description: "Does what code_actions has offered. Writes the files; the user can undo it.",
+  description: "Applies an action that code_actions has listed. Writes the files; the user can undo it.",
   input: { id: z.number().int().describe("The number that code_actions gave it") },
   annotations: EDITS,
   async run({ id }, scene) {

@@ -1,4 +1,4 @@
-/** What is open in the editor, and what the user looks at. */
+/** Implements the tools for open files, their text, and the selection. */
 import { readFile, stat } from "node:fs/promises";
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
@@ -43,11 +43,11 @@ export const buffers = defineTool({
 const LineNumber = z.number().int().min(1).max(10_000_000);
 
 /** Larger files are not read (bytes). */
-const MAX_SIZE = 10 * 1024 * 1024;
+const MAX_FILE_SIZE = 10 * 1024 * 1024;
 
 /**
- * Lines of a file that is not open, whole ones, for as long as there is room: as the editor gives those of others.
- * @throws {Refusal} when it cannot be read
+ * Reads complete lines of a file that is not open, up to a number of UTF-16 units, like the question `read`.
+ * @throws {Refusal} if the file cannot be read
  */
 async function readDisk(
   path: string,
@@ -55,8 +55,8 @@ async function readDisk(
 ): Promise<{ lines: string[]; total: number }> {
   const text = await disk.run(path, async () => {
     const { size } = await stat(path);
-    if (size > MAX_SIZE)
-      throw new Refusal(`it is not open in Neovim, and too large to be read here: ${size} bytes`);
+    if (size > MAX_FILE_SIZE)
+      throw new Refusal(`the file is not open in Neovim, and too large to be read here: ${size} bytes`);
     return readFile(path, "utf8");
   });
   const all = text
@@ -74,7 +74,7 @@ async function readDisk(
   return { lines, total: all.length };
 }
 
-/** A part of a file's text: as it is in the editor where it is open, else on disk. */
+/** Reads a part of a file, from the editor if the file is open, otherwise from the disk. */
 export async function readBuffer(
   { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
   { ask, workspace, limits: { units } }: Scene,
@@ -107,11 +107,11 @@ export const readBufferTool = defineTool({
   name: "read_buffer",
   title: "Read a file as the editor has it",
   description:
-    "The text of a file as it is in the editor, unsaved changes included; of one that is not open, as on disk.",
+    "The text of a file in the editor, including unsaved changes. If the file is not open, its text on disk.",
   input: {
     path: z.string().describe("The file"),
-    from: LineNumber.optional().describe("The first line, 1 by default"),
-    to: LineNumber.optional().describe("The last line, that of the file by default"),
+    from: LineNumber.optional().describe("The first line. Default: 1"),
+    to: LineNumber.optional().describe("The last line. Default: the end of the file"),
   },
   annotations: { readOnlyHint: true },
   run: readBuffer,
@@ -120,8 +120,7 @@ export const readBufferTool = defineTool({
 export async function describeSelection({ ask, workspace, limits }: Scene): Promise<Answer> {
   const { path, line, character, text } = await ask("selection", { units: limits.units });
   const isShared = path !== undefined && (await workspace.shared([path])).has(path);
-  if (!isShared || path === undefined)
-    return { text: "The user looks at no file that is shared.", structured: {} };
+  if (!isShared || path === undefined) return { text: "The user is not in a shared file.", structured: {} };
   const name = workspace.name(path);
   const cursor = `The cursor is at ${workspace.label(path)}:${line}:${character}`;
   const structured = { path: name, line, character, text };
@@ -132,7 +131,7 @@ export async function describeSelection({ ask, workspace, limits }: Scene): Prom
 export const selection = defineTool({
   name: "selection",
   title: "Selection",
-  description: "Where the user is in the file that they look at, and the text that they have selected.",
+  description: "The cursor position in the file that the user looks at, and the selected text.",
   input: {},
   annotations: { readOnlyHint: true },
   run: (_, scene) => describeSelection(scene),

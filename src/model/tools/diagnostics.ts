@@ -1,4 +1,4 @@
-/** What language servers and linters complain of. */
+/** Implements the tool for diagnostics of language servers and linters. */
 import * as z from "zod";
 import type { AnswerTo, Diagnostic } from "../../contract/questions.ts";
 import { at, count, cutOff, oneLine, SEVERITIES, tally } from "../format.ts";
@@ -12,26 +12,26 @@ function line({ path, line, character, severity, message, code }: Diagnostic, sc
   return at(scene.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
 }
 
-/** @returns the files that are loaded and may be seen */
+/** @returns the loaded files that the model may see */
 export async function openPaths({ ask, workspace }: Scene): Promise<string[]> {
   const { buffers } = await ask("buffers", {});
   return [...(await workspace.shared(buffers.map(({ path }) => path)))];
 }
 
 export interface Diagnosed {
-  /** Files that are loaded. */
+  /** Loaded files. */
   paths: readonly string[];
-  /** Others of which language servers have said something. */
+  /** Other files for which language servers have reported something. */
   unopened?: readonly string[];
   severity?: number;
   settled?: AnswerTo<"settle"> | undefined;
-  /** Said before anything else. */
+  /** The first line of the answer. */
   remark?: string | undefined;
-  /** Why there may be more, a sentence each. */
+  /** Sentences that say why diagnostics may be missing. */
   remarks?: readonly string[];
 }
 
-/** All files that may be seen: those that are open, and those that language servers know of. */
+/** All files that the model may see: the open ones, and those for which language servers report something. */
 export async function everywhere(scene: Scene): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
   const { ask, workspace, limits } = scene;
   const [open, { paths, total, problems }] = await Promise.all([
@@ -43,23 +43,25 @@ export async function everywhere(scene: Scene): Promise<Pick<Diagnosed, "paths" 
   const remarks = [
     ...problems.map((problem) => `(${oneLine(problem)}.)`),
     ...(hidden > 0
-      ? [`(${count(hidden, "file")} more, outside of the workspace or not shared by the user)`]
+      ? [`(${count(hidden, "file")} more, outside the workspace or not shared by the user)`]
       : []),
-    ...(total > paths.length ? [`(${count(total - paths.length, "file")} more are not looked at)`] : []),
+    ...(total > paths.length ? [`(${count(total - paths.length, "file")} more are not checked)`] : []),
   ];
   return { paths: open, unopened: [...shared], remarks };
 }
 
-/** What is to be known of diagnostics that are not surely those of the newest text. */
+/** Says whether the diagnostics may be outdated. */
 function freshness(settled: Diagnosed["settled"]): string[] {
   if (settled?.settled === false)
-    return ["Language servers are still at work on the last change: this may be old, ask again."];
+    return [
+      "Language servers are still processing the last change: the diagnostics may be outdated, ask again.",
+    ];
   return settled?.silent
-    ? ["(Language servers have read the last change, and have reported nothing new since.)"]
+    ? ["(Language servers have processed the last change, and have reported nothing new since.)"]
     : [];
 }
 
-/** The diagnostics of files as an answer, and their number. */
+/** Lists diagnostics of files. `total` is their number. */
 export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer & { total: number }> {
   const { paths, unopened = [], severity = SEVERITIES.length, settled, remark, remarks = [] } = diagnosed;
   const limit = scene.limits.items;
@@ -93,15 +95,12 @@ export const diagnostics = defineTool({
   name: "diagnostics",
   title: "Diagnostics",
   description:
-    "Errors and warnings of the language servers and linters that run in the user's editor, for one file, or for all " +
-    "that are open or that a server knows of. With settle, waits until they have caught up with the last write: use it " +
-    "to check an edit.",
+    "Errors and warnings of the language servers and linters in the user's editor, for one file, or for all open files " +
+    "and those that servers report. With settle, waits until the servers have processed the last write: use it to check " +
+    "an edit.",
   input: {
-    path: z
-      .string()
-      .optional()
-      .describe("A file; without it, all files that are open or that a server knows of"),
-    severity: z.enum(SEVERITIES).optional().describe("This severity and graver ones; all by default"),
+    path: z.string().optional().describe("A file. Default: all open files and those that servers report"),
+    severity: z.enum(SEVERITIES).optional().describe("This and more severe ones. Default: all"),
     settle: z.boolean().optional().describe("Wait for the language servers first"),
   },
   annotations: { readOnlyHint: true },
@@ -117,7 +116,7 @@ export const diagnostics = defineTool({
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
-    // What has only just been opened nobody has looked at.
+    // Servers have not checked a newly opened file yet.
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;

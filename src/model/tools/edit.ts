@@ -1,14 +1,14 @@
-/** What language servers can do to the text. */
+/** Implements the tools that edit through a language server. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
-import { type Answered, askAboutSymbol, askServers, type Replies } from "../servers.ts";
+import { type Answered, askAboutSymbol, askServers, type Replies } from "../language-servers.ts";
 import { defineTool } from "../tool.ts";
 import { applyEdits, editsAt, formatEdits, workspaceEdits } from "../workspace-edit.ts";
 import { symbolInput } from "./language.ts";
 
 export const EDITS = { readOnlyHint: false, destructiveHint: true };
 
-/** Of several language servers the first that has something to say. @throws {Refusal} when none has */
+/** @returns the first answer with a result. @throws {Refusal} if no server has answered */
 export function firstOf({ answered, remarks }: Replies): Answered {
   const found = answered.find(({ result }) => result !== null && result !== undefined) ?? answered[0];
   if (!found) throw new Refusal(remarks.join("\n"));

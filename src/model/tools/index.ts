@@ -1,4 +1,4 @@
-/** All tools for the model, in the order in which they are listed. */
+/** Lists all tools for the model, in the order of `tools/list`. */
 import type { Tool } from "../tool.ts";
 import { applyCodeAction, codeActions } from "./actions.ts";
 import { buffers, readBufferTool, selection } from "./buffers.ts";

@@ -1,15 +1,15 @@
-/** What language servers know of a symbol. */
+/** Implements the tools that ask language servers about a symbol. */
 import * as z from "zod";
 import { beginning } from "../format.ts";
+import { askAboutSymbol } from "../language-servers.ts";
+import { describePlaces } from "../listed-places.ts";
 import { hoverText, placesOf } from "../lsp.ts";
-import { describePlaces } from "../places.ts";
-import { askAboutSymbol } from "../servers.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 export const symbolInput = {
   path: z.string().describe("The file that mentions it"),
   line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
-  symbol: z.string().min(1).max(500).describe("Its name, as it stands on that line"),
+  symbol: z.string().min(1).max(500).describe("The name, as on that line"),
 };
 
 function placesTool(
@@ -36,8 +36,7 @@ function placesTool(
 
 export const definition = placesTool("definition", {
   title: "Definition",
-  description:
-    "Where the symbol that is named on a line of a file is defined, as the language server knows it.",
+  description: "Where a symbol on a line of a file is defined, according to the language server.",
   method: "textDocument/definition",
   noun: "definition",
 });
@@ -45,8 +44,8 @@ export const definition = placesTool("definition", {
 export const references = placesTool("references", {
   title: "References",
   description:
-    "All places in the workspace that refer to the symbol that is named on a line of a file, as the language server " +
-    "knows them: more exact than a search for its text.",
+    "All references in the workspace to a symbol on a line of a file, according to the language server: more exact than " +
+    "a text search.",
   method: "textDocument/references",
   noun: "reference",
   more: { context: { includeDeclaration: true } },
@@ -54,7 +53,7 @@ export const references = placesTool("references", {
 
 export const implementations = placesTool("implementations", {
   title: "Implementations",
-  description: "Where the interface or method that is named on a line of a file is implemented.",
+  description: "Where an interface or method on a line of a file is implemented.",
   method: "textDocument/implementation",
   noun: "implementation",
 });
@@ -62,7 +61,7 @@ export const implementations = placesTool("implementations", {
 export const hover = defineTool({
   name: "hover",
   title: "Type and documentation",
-  description: "Type, signature and documentation of the symbol that is named on a line of a file.",
+  description: "Type, signature and documentation of a symbol on a line of a file.",
   input: symbolInput,
   annotations: { readOnlyHint: true },
   async run(args, scene) {
@@ -70,7 +69,7 @@ export const hover = defineTool({
     const { answered, remarks } = await askAboutSymbol("textDocument/hover", symbol, {}, scene);
     const texts = answered.map(({ result }) => hoverText(result)).filter((text) => text !== "");
     const found =
-      texts.length > 0 ? texts : answered.length > 0 ? [`Nothing is known of ${args.symbol}.`] : [];
+      texts.length > 0 ? texts : answered.length > 0 ? [`No information about ${args.symbol}.`] : [];
     const text = [beginning(found.join("\n\n"), scene.limits.units), ...remarks].join("\n").trim();
     return { text, structured: { texts } };
   },

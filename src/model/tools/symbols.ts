@@ -1,8 +1,8 @@
-/** The symbols of a file, and of the workspace. */
+/** Implements the tools that list symbols of a file or the workspace. */
 import * as z from "zod";
+import { type Answered, askAboutDocument, askServers } from "../language-servers.ts";
+import { describePlaces, type Found } from "../listed-places.ts";
 import { type CodeSymbol, symbolsOf } from "../lsp.ts";
-import { describePlaces, type Found } from "../places.ts";
-import { type Answered, askAboutDocument, askServers } from "../servers.ts";
 import { defineTool } from "../tool.ts";
 
 function label({ kind, name, container }: CodeSymbol): string {
@@ -18,7 +18,7 @@ function found(answered: readonly Answered[], path?: string): Found[] {
 export const symbols = defineTool({
   name: "symbols",
   title: "Symbols of a file",
-  description: "The outline of a file: its classes, functions and so on, with their lines.",
+  description: "The outline of a file: classes, functions and so on, with their lines.",
   input: { path: z.string().describe("The file") },
   annotations: { readOnlyHint: true },
   async run(args, scene) {
@@ -31,7 +31,7 @@ export const symbols = defineTool({
 export const workspaceSymbols = defineTool({
   name: "workspace_symbols",
   title: "Symbols of the workspace",
-  description: "Finds classes, functions and so on in the whole workspace by a part of their name.",
+  description: "Finds classes, functions and so on in the whole workspace by a part of the name.",
   input: { query: z.string().min(1).max(500).describe("A part of the name") },
   annotations: { readOnlyHint: true },
   async run({ query }, scene) {
@@ -39,9 +39,7 @@ export const workspaceSymbols = defineTool({
     const { servers } = await scene.ask("servers", { method });
     const { answered, remarks } = await askServers(servers, { method, params: () => ({ query }) }, scene);
     if (servers.length === 0)
-      remarks.push(
-        "No language server that runs now can search the workspace: open a file of the language first.",
-      );
+      remarks.push("No running language server can search the workspace: open a file of the language first.");
     return describePlaces(found(answered), { noun: "symbol", remarks }, scene);
   },
 });

@@ -1,4 +1,4 @@
-/** What the model shows to the user. */
+/** Implements the tools that show something to the user. */
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { count, cutOff, oneLine } from "../format.ts";
@@ -9,7 +9,8 @@ const MAX_LINE = 10_000_000;
 export const openFile = defineTool({
   name: "open_file",
   title: "Show a file",
-  description: "Shows a file to the user in a window of the editor, at a line. What they are doing goes on.",
+  description:
+    "Shows a file to the user in a window of the editor, at a line. The user can continue to work.",
   input: {
     path: z.string().describe("The file"),
     line: z.number().int().min(1).max(MAX_LINE).optional().describe("The line, from 1"),
@@ -31,7 +32,7 @@ export const openFile = defineTool({
 const Item = z.object({
   path: z.string().describe("The file"),
   line: z.number().int().min(1).max(MAX_LINE).describe("The line, from 1"),
-  text: z.string().max(1000).describe("What is to be said of it"),
+  text: z.string().max(1000).describe("The text of the entry"),
 });
 
 export const quickfix = defineTool({
@@ -41,7 +42,7 @@ export const quickfix = defineTool({
     "Gives the user a list of places to go through, such as what is left to do. Replaces the list of an earlier call. " +
     "The user's own lists stay one :colder away.",
   input: {
-    title: z.string().max(200).describe("What the list is about"),
+    title: z.string().max(200).describe("The title of the list"),
     items: z.array(Item).min(1).max(1000),
   },
   annotations: { readOnlyHint: false, destructiveHint: false },
@@ -68,7 +69,7 @@ export const quickfix = defineTool({
   },
 });
 
-/** The quickfix list as it is. */
+/** Lists the entries of the user's quickfix list. */
 export async function describeQuickfix({ ask, workspace, limits }: Scene): Promise<Answer> {
   const list = await ask("quickfix", { limit: limits.items });
   const shared = await workspace.shared(list.items.map(({ path }) => path));
@@ -77,6 +78,6 @@ export async function describeQuickfix({ ask, workspace, limits }: Scene): Promi
     `${workspace.label(path)}:${line} ${oneLine(text)}`.trimEnd(),
   );
   const heading = `${oneLine(list.title) || "quickfix list"}: ${count(list.total, "entry", "entries")}`;
-  const rest = cutOff(items.length, list.total, "the others name no file that is shared, or are too many");
+  const rest = cutOff(items.length, list.total, "the others are not in a shared file, or too many");
   return { text: [heading, ...lines, ...rest].join("\n"), structured: { ...list, items } };
 }

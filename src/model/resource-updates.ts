@@ -1,4 +1,4 @@
-/** Tells clients that what they may have seen reads differently now. */
+/** Notifies clients of changed resources. */
 
 import type { EventPayload } from "../contract/neovim.ts";
 import { encodeMessage } from "../http/notification.ts";
@@ -6,15 +6,15 @@ import type { Session } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { isAbout } from "./resources.ts";
 
-/** While the user types, what is told is told this seldom (milliseconds). */
-const PAUSE = 300;
+/** Minimum interval of notifications, for instance while the user types. */
+const NOTIFICATION_INTERVAL_MS = 300;
 
 type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 
 export interface News {
-  /** @param uris those that the client has subscribed to, as they change */
+  /** @param uris the client's subscriptions, a live set */
   follow(session: Follower, uris: ReadonlySet<string>): void;
-  /** A client listens, or to something else, or has ceased to: without any, Neovim tells of no change. */
+  /** To be called when a client has connected, disconnected or subscribed: Neovim sends only the needed changes. */
   listeners(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
@@ -23,7 +23,7 @@ export interface News {
 }
 
 export function createNews(bridge: Pick<Bridge, "tell">): News {
-  /** Each with what it has been told of and not taken yet: to a client that does not read it is not said again. */
+  /** `untaken`: notifications that the client has not read yet. They are not repeated. */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();
   let due: NodeJS.Timeout | undefined;
@@ -68,7 +68,7 @@ export function createNews(bridge: Pick<Bridge, "tell">): News {
     },
     changed(payload) {
       for (const each of payload.what) what.add(each);
-      due ??= setTimeout(publish, PAUSE);
+      due ??= setTimeout(publish, NOTIFICATION_INTERVAL_MS);
     },
     close() {
       clearTimeout(due);

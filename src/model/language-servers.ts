@@ -1,4 +1,4 @@
-/** Asks all language servers of a document, or all there are, the same. */
+/** Asks several language servers the same question. */
 
 import { Refusal } from "../base/refusal.ts";
 import type { Moment, Server } from "../contract/questions.ts";
@@ -9,27 +9,26 @@ import type { Scene } from "./tool.ts";
 export interface Answered {
   server: Server;
   result: unknown;
-  /** Of an answer with edits: the texts that it belongs to. */
+  /** The texts to which edits belong. */
   moment?: Moment | undefined;
 }
 
 export interface Replies {
   answered: Answered[];
-  /** Why there is less than there could be, a sentence each. */
+  /** Sentences that say why results may be missing. */
   remarks: string[];
 }
 
-/** Items of lists that a server may answer with; the rest is counted. */
+/** Maximum number of items in an answer. The rest is only counted. */
 const MAX_ITEMS = 500;
-/** Of an edit a part is worse than nothing: a larger one is not made. */
+/** Maximum number of edits. More are refused, because a part of them would be worse than none. */
 const MAX_EDITS = 20_000;
 
 interface Question {
   method: string;
   path?: string;
-  /** For each server. */
   params: (server: Server) => Record<string, unknown>;
-  /** What is answered is to be carried out, and nothing of it may be missing. */
+  /** Whether the answer contains edits, which must be complete. */
   isEdit?: boolean;
 }
 
@@ -46,8 +45,8 @@ export async function askServers(
         const question = { server: server.id, path, method, params: params(server), timeout, limit, isEdit };
         const { result, total, moment } = await ask("request", question);
         if (total !== undefined && isEdit)
-          throw new Refusal(`${server.name} wants ${total} edits, more than are made at once`);
-        if (total !== undefined) replies.remarks.push(`${server.name} has found ${total} in all.`);
+          throw new Refusal(`${server.name} proposes ${total} edits; the limit is ${MAX_EDITS}`);
+        if (total !== undefined) replies.remarks.push(`${server.name} found ${total} in total.`);
         replies.answered.push({ server, result, moment });
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -58,14 +57,14 @@ export async function askServers(
   return replies;
 }
 
-/** Asks about a whole document. */
+/** Asks about a document. */
 export async function askAboutDocument(method: string, path: string, scene: Scene): Promise<Replies> {
   const { servers, attached } = await scene.ask("document", { path, method, timeout: scene.limits.timeout });
   if (servers.length === 0) return none(attached, path, scene);
   return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, scene);
 }
 
-/** A symbol as models name it: they count lines well, and columns badly. */
+/** A symbol on a line. Models count lines well, and columns badly. */
 export interface SymbolName {
   path: string;
   line: number;
@@ -74,7 +73,7 @@ export interface SymbolName {
 
 /**
  * Asks about a symbol.
- * @throws {Refusal} when it is not on that line
+ * @throws {Refusal} if the symbol is not on that line
  */
 export async function askAboutSymbol(
   method: string,
@@ -102,6 +101,6 @@ export async function askAboutSymbol(
 function none(attached: number, path: string, { workspace }: Scene): Replies {
   const file = workspace.label(path);
   const reason =
-    attached === 0 ? `No language server for ${file}.` : `No language server for ${file} knows that.`;
+    attached === 0 ? `No language server for ${file}.` : `No language server for ${file} supports this.`;
   return { answered: [], remarks: [reason] };
 }

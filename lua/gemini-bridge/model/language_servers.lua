@@ -1,28 +1,28 @@
---- Questions to language servers: asked in one turn, answered in a later one.
+--- Sends requests to language servers, and answers later.
 local M = {}
 
---- How often it is looked whether a server is still there, and whether the time is up (milliseconds).
-local INTERVAL = 50
+--- Interval for checking timeouts, and whether a server has ended (milliseconds).
+local POLL_INTERVAL_MS = 50
 local has_methods = vim.fn.has("nvim-0.11") == 1
 
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param buf? integer
 ---@return boolean
-function M.knows(client, method, buf)
+function M.supports(client, method, buf)
   if has_methods then
     return client:supports_method(method, buf)
   end
   return client.supports_method(method, { bufnr = buf })
 end
 
---- Those that know a method, of a buffer or of all.
+--- Returns the servers that support a method, for a buffer or in general.
 ---@param method string
 ---@param buf? integer
 ---@return vim.lsp.Client[]
-function M.knowing(method, buf)
+function M.supporting(method, buf)
   return vim.tbl_filter(function(client)
-    return M.knows(client, method, buf)
+    return M.supports(client, method, buf)
   end, vim.lsp.get_clients({ bufnr = buf }))
 end
 
@@ -34,7 +34,7 @@ function M.describe(clients)
   end, clients)
 end
 
---- Runs a check now and then until it says that it is done.
+--- Calls a function regularly until it returns true.
 ---@param timeout integer Milliseconds.
 ---@param check fun(is_late: boolean): boolean
 function M.poll(timeout, check)
@@ -45,7 +45,7 @@ function M.poll(timeout, check)
       timer:close()
     end
   end
-  timer:start(0, INTERVAL, vim.schedule_wrap(look))
+  timer:start(0, POLL_INTERVAL_MS, vim.schedule_wrap(look))
 end
 
 ---@param client vim.lsp.Client
@@ -72,7 +72,7 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
---- As much of an answer as may travel.
+--- Copies an answer up to a number of items, and counts all items.
 ---@param value any
 ---@param room { left: integer, total: integer } Items.
 ---@return any
@@ -91,11 +91,11 @@ local function within(value, room)
       kept[key] = within(item, room)
     end
   end
-  -- An empty map stays one.
+  -- Keeps an empty map a map.
   return setmetatable(kept, getmetatable(value))
 end
 
---- Asks a server and tells what it has answered, or why it has not.
+--- Sends a request, and passes on the result or the reason for its absence.
 ---@param client vim.lsp.Client
 ---@param question { method: string, params: table, timeout: integer, buf?: integer }
 ---@param finish fun(problem?: string, result: any) Called once.
@@ -125,13 +125,13 @@ function M.await(client, question, finish)
   end)
 end
 
---- The texts that a server knows, when it is asked for edits: an edit of any other text would be mixed with it.
+--- Names the texts that a server knows when it computes edits: applied to other texts, the edits would destroy them.
 ---@param client vim.lsp.Client
 ---@return { at: number, ticks: { path: string, tick: integer }[] }
 local function moment_of(client)
   local ticks = {}
   for buf in pairs(client.attached_buffers) do
-    -- Of other buffers than the one that it is asked about, Neovim may not have told the last keys.
+    -- Neovim may not have sent the last keys in other buffers yet.
     pcall(function()
       require("vim.lsp._changetracking").flush(client, buf)
     end)
@@ -154,7 +154,7 @@ function M.request(params, answer)
     return answer(nil, "the file was closed meanwhile")
   end
   if buf and params.params.textDocument then
-    -- As the server was told it: of one file there are many spellings.
+    -- The URI under which the server knows the file. A path has many spellings.
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
@@ -165,7 +165,7 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    -- An answer without anything would arrive as a list.
+    -- Otherwise an empty answer would arrive as a list.
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,

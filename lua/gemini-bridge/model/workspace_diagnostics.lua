@@ -1,19 +1,19 @@
---- What language servers say of files that are not open: what they have published, and what they answer when they are
---- asked for the whole workspace (LSP 3.17, `workspace/diagnostic`). Their answers stay here: handed to Neovim, they
---- would make a buffer for each file.
+--- Collects diagnostics of files that are not open: published ones, and answers to `workspace/diagnostic` (LSP 3.17).
+--- The answers are stored here, because Neovim would create a buffer for each file.
 local disk = require("gemini-bridge.disk.path")
-local published = require("gemini-bridge.model.published")
-local servers = require("gemini-bridge.model.servers")
+local published = require("gemini-bridge.model.published_diagnostics")
+local language_servers = require("gemini-bridge.model.language_servers")
 local slices = require("gemini-bridge.model.slices")
 
 local M = {}
 
 local METHOD = "workspace/diagnostic"
---- More files than these are not told of at once, the gravest first; nor is more kept of one server's answer.
+--- Maximum number of files in an answer to the host, those with the most severe diagnostics first.
 local MAX_FILES = 2000
+--- Maximum number of stored diagnostics of one server.
 local MAX_DIAGNOSTICS = 20000
 
---- A diagnostic as Neovim has it, as far as it is looked at. `is_exact`: its column counts UTF-16 units.
+--- The used fields of a diagnostic of Neovim. `is_exact`: the column counts UTF-16 units.
 ---@class gemini_bridge.Problem
 ---@field lnum integer
 ---@field col integer
@@ -23,10 +23,10 @@ local MAX_DIAGNOSTICS = 20000
 ---@field source? string
 ---@field is_exact? boolean
 
---- What each server has answered last, by the paths of files.
+--- The last answer of each server, by path.
 ---@type table<integer, table<string, gemini_bridge.Problem[]>>
 local pulled = {}
---- Who waits until the servers have answered.
+--- Callbacks that wait for the running requests.
 ---@type fun(problems: string[])[]
 local followers = {}
 
@@ -34,7 +34,7 @@ local followers = {}
 ---@return boolean
 local function can_tell(client)
   return vim.tbl_get(client.server_capabilities or {}, "diagnosticProvider", "workspaceDiagnostics") == true
-    or vim.fn.has("nvim-0.12") == 1 and servers.knows(client, METHOD)
+    or vim.fn.has("nvim-0.12") == 1 and language_servers.supports(client, METHOD)
 end
 
 ---@param value any
@@ -43,7 +43,7 @@ local function natural(value)
   return type(value) == "number" and value >= 0 and value < 1e9 and math.floor(value) or 0
 end
 
---- A server may send anything: what has no message and no place is left out.
+--- Parses a diagnostic of a server. Returns nil without a message and a position.
 ---@param value any
 ---@return gemini_bridge.Problem?
 local function parse(value)
@@ -78,7 +78,7 @@ local function path_of(uri)
   end
 end
 
---- Sorts what a server reports by files.
+--- Groups the reports of a server by file.
 ---@param reports any[]
 ---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
 local function sort(reports, done)
@@ -101,7 +101,7 @@ local function sort(reports, done)
   end)
 end
 
---- Asks a server, which may report in parts before it answers, or instead.
+--- Asks a server, which may send parts of its report before the answer, or instead of it.
 ---@param client vim.lsp.Client
 ---@param timeout integer Milliseconds.
 ---@param done fun(problem?: string)
@@ -124,18 +124,22 @@ local function pull(client, timeout, done)
     previousResultIds = {},
     partialResultToken = token,
   }
-  servers.await(client, { method = METHOD, params = params, timeout = timeout }, function(problem, result)
-    vim.api.nvim_del_autocmd(parts)
-    take(result)
-    sort(reports, function(files, dropped, failure)
-      pulled[client.id] = files
-      local more = dropped > 0 and ("%s has reported %d more than are looked at"):format(client.name, dropped)
-      done(problem or failure or more or nil)
-    end)
-  end)
+  language_servers.await(
+    client,
+    { method = METHOD, params = params, timeout = timeout },
+    function(problem, result)
+      vim.api.nvim_del_autocmd(parts)
+      take(result)
+      sort(reports, function(files, dropped, failure)
+        pulled[client.id] = files
+        local more = dropped > 0 and ("%s has reported %d more than are checked"):format(client.name, dropped)
+        done(problem or failure or more or nil)
+      end)
+    end
+  )
 end
 
---- Asks all servers: once, also for those who ask meanwhile. What those have said that have gone is forgotten.
+--- Asks all servers. Questions in the meantime get the same answer. Drops the answers of servers that have ended.
 ---@param timeout integer Milliseconds.
 ---@param done fun(problems: string[])
 local function pull_all(timeout, done)
@@ -169,7 +173,7 @@ local function pull_all(timeout, done)
   finish()
 end
 
---- Lists of what is said of files that are not open, by their paths.
+--- Returns lists of diagnostics of files that are not open, by path.
 ---@return table<string, gemini_bridge.Problem[][]>
 function M.lists()
   local found, loaded = {}, {}
@@ -191,8 +195,8 @@ function M.lists()
 end
 
 ---@param lists gemini_bridge.Problem[][]
----@return integer? # nil when nothing is said
-local function gravest(lists)
+---@return integer? # The most severe, nil for empty lists.
+local function most_severe(lists)
   local least ---@type integer?
   for _, list in ipairs(lists) do
     for _, one in ipairs(list) do
@@ -202,18 +206,19 @@ local function gravest(lists)
   return least
 end
 
+--- Answers with the files that have diagnostics, those with the most severe ones first.
 ---@param params { timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
   pull_all(params.timeout, function(problems)
-    local paths, grave = {}, {}
+    local paths, severities = {}, {}
     for path, lists in pairs(M.lists()) do
-      grave[path] = gravest(lists)
-      paths[#paths + 1] = grave[path] and path or nil
+      severities[path] = most_severe(lists)
+      paths[#paths + 1] = severities[path] and path or nil
     end
     table.sort(paths, function(a, b)
-      if grave[a] ~= grave[b] then
-        return grave[a] < grave[b]
+      if severities[a] ~= severities[b] then
+        return severities[a] < severities[b]
       end
       return a < b
     end)
@@ -221,7 +226,7 @@ function M.ask(params, answer)
   end)
 end
 
---- May run twice.
+--- Drops all answers. May run twice.
 function M.forget()
   pulled = {}
 end

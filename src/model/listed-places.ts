@@ -1,20 +1,20 @@
-/** Places in files as an answer: those that the model may see, each with its line. */
+/** Lists places in files, each with its line, if the model may see them. */
 import { readFile, stat } from "node:fs/promises";
 import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
 import { decode, type Place } from "./lsp.ts";
 import type { Answer, Scene } from "./tool.ts";
 
-/** Of larger files no lines are shown (bytes). */
-const MAX_SIZE = 1024 * 1024;
+/** Larger files are listed without their lines (bytes). */
+const MAX_FILE_SIZE = 1024 * 1024;
 
 export interface Found extends Place {
   server: Server;
-  /** Said of it beside its line. */
+  /** Shown before the line. */
   label?: string;
 }
 
-/** Each place once, in the order of files and lines. */
+/** Removes duplicates, and sorts by file and position. */
 function ordered(places: readonly Found[]): Found[] {
   const unique = new Map(
     places.map((place) => [`${place.path}\0${place.line}\0${place.character}\0${place.label ?? ""}`, place]),
@@ -25,7 +25,7 @@ function ordered(places: readonly Found[]): Found[] {
   );
 }
 
-/** @returns some lines of a file, by their numbers from 0, as the editor has them, or else the disk */
+/** @returns lines of a file by their 0-based numbers, from the buffer if it is loaded, otherwise from the disk */
 async function linesOf(
   path: string,
   numbers: readonly number[],
@@ -35,9 +35,9 @@ async function linesOf(
   if (loaded) return new Map(numbers.map((number, index) => [number, lines[index] ?? ""]));
   const size = await stat(path).then(
     ({ size }) => size,
-    () => MAX_SIZE,
+    () => MAX_FILE_SIZE,
   );
-  if (size >= MAX_SIZE) return new Map();
+  if (size >= MAX_FILE_SIZE) return new Map();
   const all = (await readFile(path, "utf8").catch(() => "")).split(/\r?\n/);
   return new Map(numbers.map((number) => [number, all[number] ?? ""]));
 }
@@ -77,7 +77,7 @@ export async function describePlaces(
       visible.length,
       "the others are further down in the same files, or in later ones",
     ),
-    ...(hidden > 0 ? [`(${hidden} more outside of the workspace, or not shared by the user)`] : []),
+    ...(hidden > 0 ? [`(${hidden} more outside the workspace, or not shared by the user)`] : []),
     ...remarks,
   ].join("\n");
   const named = items.map((item) => ({ ...item, path: workspace.name(item.path) }));

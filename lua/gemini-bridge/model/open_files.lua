@@ -1,4 +1,4 @@
---- What is open, what it says, and where the user is in it.
+--- Answers questions about open files: the list, their text, and the selection.
 local buffers = require("gemini-bridge.context.buffers")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
@@ -6,10 +6,10 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- Lines that are read at once: a line may be very long, and only so many bytes are wanted.
-local CHUNK = 256
---- Of a longer line, what stands beside its place in a list is not more (bytes).
-local LINE = 2048
+--- Number of lines that are read at once. Lines may be very long, and only some bytes are needed.
+local CHUNK_LINES = 256
+--- Lines in lists are cut to this length (bytes).
+local MAX_LINE_LENGTH = 2048
 
 ---@param answer gemini_bridge.Answer
 function M.buffers(_, answer)
@@ -32,7 +32,7 @@ function M.buffers(_, answer)
   answer({ buffers = found })
 end
 
---- Whole lines from the first on, for as long as there is room.
+--- Returns the complete lines that fit.
 ---@param buf integer
 ---@param from integer 1-based.
 ---@param to integer
@@ -40,11 +40,13 @@ end
 ---@return string[]
 local function lines_within(buf, from, to, room)
   local lines = {}
-  for first = from, to, CHUNK do
-    for _, line in ipairs(vim.api.nvim_buf_get_lines(buf, first - 1, math.min(first + CHUNK - 1, to), false)) do
+  for first = from, to, CHUNK_LINES do
+    for _, line in
+      ipairs(vim.api.nvim_buf_get_lines(buf, first - 1, math.min(first + CHUNK_LINES - 1, to), false))
+    do
       room = room - #line - 1
       if room < 0 then
-        -- Of a first line that is too long the beginning says more than nothing.
+        -- If not even the first line fits, its beginning is better than nothing.
         return #lines > 0 and lines or { line:sub(1, room + #line + 1) }
       end
       lines[#lines + 1] = line
@@ -53,7 +55,7 @@ local function lines_within(buf, from, to, room)
   return lines
 end
 
---- The beginnings of some lines.
+--- Returns the beginning of each requested line.
 ---@param params gemini_bridge.questions.lines 1-based.
 ---@param answer gemini_bridge.Answer
 function M.lines(params, answer)
@@ -62,7 +64,7 @@ function M.lines(params, answer)
     loaded = buf ~= nil,
     lines = buf and vim.tbl_map(function(number)
       local line = vim.api.nvim_buf_get_lines(buf, number - 1, number, false)[1] or ""
-      return line:sub(1, LINE)
+      return line:sub(1, MAX_LINE_LENGTH)
     end, params.numbers) or {},
   })
 end

@@ -1,15 +1,16 @@
---- Diagnostics of files.
+--- Selects the most severe diagnostics of files. The work is done in short slices, and only the selected ones are sent,
+--- because there may be a hundred thousand.
 local disk = require("gemini-bridge.disk.path")
-local published = require("gemini-bridge.model.published")
+local published = require("gemini-bridge.model.published_diagnostics")
 local slices = require("gemini-bridge.model.slices")
-local unopened = require("gemini-bridge.model.unopened")
+local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics")
 
 local M = {}
 
---- So many diagnostics are looked at without a pause.
-local PIECE = 500
+--- Number of diagnostics in a slice of the work.
+local SLICE_LENGTH = 500
 
---- The character that a byte column is at, 1-based, in UTF-16 units.
+--- Converts a byte column to a 1-based character in UTF-16 units.
 ---@param line string?
 ---@param col integer 0-based.
 ---@return integer
@@ -32,11 +33,11 @@ local function code_of(value)
   return (kind == "string" or kind == "number") and value or nil
 end
 
---- A diagnostic, and the file that it is of.
+--- A diagnostic and its file.
 ---@class gemini_bridge.FileProblem
 ---@field path string
----@field order integer Of the file, among those that were asked for.
----@field buf? integer Where it is loaded.
+---@field order integer Index of the file in the question.
+---@field buf? integer If the file is loaded.
 ---@field severity integer
 ---@field one gemini_bridge.Problem
 
@@ -45,7 +46,7 @@ local function describe(problem)
   local path, buf, one = problem.path, problem.buf, problem.one
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
   local line = is_loaded and vim.api.nvim_buf_get_lines(buf, one.lnum, one.lnum + 1, false)[1] or nil
-  -- As a server has put it: in UTF-16 units, as a rule.
+  -- The position from the server, usually in UTF-16 units.
   local exact = not is_loaded and vim.tbl_get(one, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
@@ -67,8 +68,8 @@ local function is_before(a, b)
   return a.one.lnum < b.one.lnum or a.one.lnum == b.one.lnum and a.one.col < b.one.col
 end
 
---- Puts one in its place among the first of a list. To sort it all takes longer: language servers list them in order as
---- a rule.
+--- Inserts a diagnostic into the sorted list of the first ones. This is faster than sorting, because language servers
+--- usually send diagnostics in order.
 ---@param first gemini_bridge.FileProblem[]
 ---@param problem gemini_bridge.FileProblem
 ---@param room integer
@@ -83,8 +84,8 @@ local function insert(first, problem, room)
   end
 end
 
---- A piece of a list, which may be long.
----@class gemini_bridge.ProblemPiece
+--- A slice of a list of diagnostics.
+---@class gemini_bridge.ProblemSlice
 ---@field path string
 ---@field order integer
 ---@field buf? integer
@@ -92,15 +93,15 @@ end
 ---@field from integer
 
 ---@param params { paths: string[], unopened: string[] }
----@param done fun(problem?: string, pieces: gemini_bridge.ProblemPiece[])
+---@param done fun(problem?: string, pieces: gemini_bridge.ProblemSlice[])
 local function pieces_of(params, done)
   local pieces, order = {}, 0
-  local elsewhere = params.unopened[1] and unopened.lists() or {}
+  local elsewhere = params.unopened[1] and workspace_diagnostics.lists() or {}
   slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
     order = order + 1
     local buf = not elsewhere[path] and disk.buffer(path) or nil
     for _, list in pairs(elsewhere[path] or buf and published.lists(buf) or {}) do
-      for from = 1, #list, PIECE do
+      for from = 1, #list, SLICE_LENGTH do
         pieces[#pieces + 1] = { path = path, order = order, buf = buf, list = list, from = from }
       end
     end
@@ -109,10 +110,10 @@ local function pieces_of(params, done)
   end)
 end
 
---- The gravest first.
+--- Answers with the most severe diagnostics.
 ---@param params gemini_bridge.questions.diagnostics
 ---@param answer gemini_bridge.Answer
-function M.diagnostics(params, answer)
+function M.list(params, answer)
   local counts, files, items = { 0, 0, 0, 0 }, {}, {}
   ---@type gemini_bridge.FileProblem[][]
   local first = { {}, {}, {}, {} }
@@ -124,7 +125,7 @@ function M.diagnostics(params, answer)
   end
   pieces_of(params, function(failure, pieces)
     slices.each(failure and {} or pieces, function(piece)
-      for i = piece.from, math.min(piece.from + PIECE - 1, #piece.list) do
+      for i = piece.from, math.min(piece.from + SLICE_LENGTH - 1, #piece.list) do
         local one = piece.list[i]
         local severity = counts[one.severity] and one.severity or 1
         counts[severity] = counts[severity] + 1

@@ -1,13 +1,14 @@
---- Tells the host what has changed of that which the model may have seen, while one asks to know.
+--- Tells the host which resources of the model have changed, while a client wants to know.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}
 
 local group ---@type integer?
---- What has changed in this turn.
+--- Changes since the last event loop iteration.
 ---@type table<string, true>
 local changed = {}
 
+--- Collects changes, and sends them in the next iteration of the event loop.
 ---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"selection"|"text"
 local function note(what)
   if next(changed) == nil then
@@ -22,7 +23,7 @@ local function note(what)
   changed[what] = true
 end
 
---- "Gemini…" is an event of the plugin's own.
+--- Events by resource. "Gemini…" are User events of this plugin.
 ---@type table<string, string[]>
 local EVENTS = {
   changes = { "GeminiChanged" },
@@ -43,7 +44,7 @@ function M.watch(params)
   if not params.on then
     return
   end
-  group = vim.api.nvim_create_augroup("gemini-bridge.model.changed", {})
+  group = vim.api.nvim_create_augroup("gemini-bridge.model.resource_updates", {})
   for what, events in pairs(EVENTS) do
     local is_own = vim.startswith(events[1], "Gemini")
     if what ~= "selection" or params.selection then
