@@ -63,6 +63,7 @@ const SavedChange = z.object({
   before: z.enum(["absent", "known", "unknown"]),
   reason: z.string().optional(),
   metadata: SavedMetadata.optional(),
+  lastMetadata: SavedMetadata.optional(),
   exists: z.boolean(),
   opaque: z.object({ reason: z.string(), by: z.enum(["agent", "user"]) }).optional(),
   version: z.string(),

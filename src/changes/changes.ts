@@ -174,20 +174,23 @@ export function createChanges(options: ChangesOptions): Changes {
       const metadata = isWhole || !change.exists ? change.metadata : undefined;
       const now = await userFiles.replace(path, sightingOf(change), { text: textOf(next), metadata });
       tracker.settled(path, now);
-      files.set({ ...next, version: now.version });
+      files.set({ ...next, version: now.version, lastMetadata: now.metadata });
     }
     const hunks =
       left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
     if (left > 0) throw new Refusal(`${basename(path)}: ${hunks} since the agent wrote it (conflict)`);
   }
 
-  /** What the disk holds although no agent is known to have written it, the user has written. */
+  /** Takes what the disk holds by now, although nobody has reported a write. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
+    const { areCommandsRunning } = tracker;
     const now = await seeStill(path);
-    if (now.kind === "absent" && change.exists) await followRename(change);
-    files.set(follow(change, now));
+    // If an agent has begun meanwhile, its file is compared when that is handled in turn.
+    if (files.isAwaited(path) || tracker.areCommandsRunning !== areCommandsRunning) return;
+    if (now.kind === "absent" && change.exists && !areCommandsRunning) await followRename(change);
+    tracker.catchUp(change, now);
   }
 
   /** Lists the change under the new name of its file. */
@@ -216,8 +219,9 @@ export function createChanges(options: ChangesOptions): Changes {
   void inTurn(async () => {
     const { saved, written } = await resumed;
     prompts.restore(saved.turns);
-    for (const { path } of files.restore(saved)) await syncPath(path);
+    const unawaited = files.restore(saved);
     for (const { path, now } of written) await wroteHere(path, now);
+    for (const { path } of unawaited) await syncPath(path);
     await tracker.resolveGone();
   });
 
@@ -262,10 +266,10 @@ export function createChanges(options: ChangesOptions): Changes {
           if (change) bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") });
         }),
     },
-    close() {
+    async close() {
       files.close();
-      tracker.close();
-      return memory.close();
+      await tracker.close();
+      await memory.close();
     },
   };
 }

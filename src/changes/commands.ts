@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { createPauses } from "../base/pauses.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { type Sighting, see, unknown } from "../system/sighting.ts";
+import { inodeOf, type Sighting, see, unknown } from "../system/sighting.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { compare, type Touched } from "./comparison.ts";
 import { createSnapshots, restoreSnapshot, type Snapshot } from "./snapshot.ts";
@@ -40,14 +40,18 @@ export interface Commands {
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
   /** The commands of an agent that have not ended. */
   ofAgent(agent: Agent): string[];
-  /** Whether any command runs. */
-  readonly areRunning: boolean;
+  /** The agent of a running command, which may have done whatever nobody else is known to have done. */
+  readonly runner: Agent | undefined;
   /** A file was written, and it is known by whom: no running command did it. */
   settled(path: string, now: Sighting): void;
+  /** A running command has written a file. @param before what is known of its earlier bytes */
+  noticed(before: Sighting, path: string, now: Sighting): void;
   /** An agent's edit is about to begin. Commands that have ended, and are still compared, did not write what follows. */
   editing(path: string, now: Sighting): void;
   /** Drops what was remembered for the next command. */
   forget(): void;
+  /** Resolves when the snapshots of running commands are stored. */
+  stored(): Promise<void>;
 }
 
 interface Command {
@@ -58,6 +62,8 @@ interface Command {
   readonly snapshot: Promise<Snapshot>;
   /** Files that were settled meanwhile, as last written, by path. */
   readonly settled: Map<string, Sighting>;
+  /** Inodes of earlier files whose bytes are known. Each may have a new name by now. */
+  readonly noticed: Set<number>;
   /** After the command, by path. */
   readonly seen: Map<string, Sighting>;
   hasEnded: boolean;
@@ -68,15 +74,16 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
   const running = new Set<Command>();
+  let storing: Promise<unknown> = Promise.resolve();
 
   function begin(one: Pick<Command, "id" | "agent" | "command" | "scope" | "snapshot">): void {
-    running.add({ ...one, settled: new Map(), seen: new Map(), hasEnded: false });
+    running.add({ ...one, settled: new Map(), noticed: new Set(), seen: new Map(), hasEnded: false });
   }
 
   async function result(one: Command): Promise<CommandResult> {
-    const { settled, seen, scope } = one;
+    const { settled, noticed, seen, scope } = one;
     const snapshot = await one.snapshot;
-    const { touched, gaps } = await compare({ snapshot, settled, scope, readIndex });
+    const { touched, gaps } = await compare({ snapshot, settled, noticed, scope, readIndex });
     const written: Written[] = [];
     let size = 0;
     const pause = createPauses();
@@ -91,6 +98,13 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
   }
 
+  function settled(path: string, now: Sighting): void {
+    for (const one of running) {
+      one.settled.set(path, now);
+      memory.settled(one.id, path, now);
+    }
+  }
+
   return {
     async start(agent, command, places, begun) {
       const { directories } = places;
@@ -100,7 +114,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       begin({ id, agent, command, scope, snapshot });
       const started = { agent, command, directories };
       memory.begin(id, started);
-      void snapshot.then((taken) => memory.save(id, started, taken));
+      storing = Promise.allSettled([storing, snapshot.then((taken) => memory.save(id, started, taken))]);
       return snapshot;
     },
     resume({ directories, ...saved }) {
@@ -114,7 +128,10 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       if (!one) return undefined;
       one.hasEnded = true;
       try {
-        return await result(one);
+        const found = await result(one);
+        running.delete(one);
+        for (const { path, after } of found.written) settled(path, after);
+        return found;
       } finally {
         running.delete(one);
         memory.forget(one.id);
@@ -124,18 +141,18 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       [...running]
         .filter((one) => !one.hasEnded && one.agent.session === session)
         .map(({ command }) => command),
-    get areRunning() {
-      return running.size > 0;
+    get runner() {
+      return [...running].at(-1)?.agent;
     },
-    settled(path, now) {
-      for (const { id, settled } of running) {
-        settled.set(path, now);
-        memory.settled(id, path, now);
-      }
+    settled,
+    noticed(before, path, now) {
+      if (before.kind === "known") for (const { noticed } of running) noticed.add(inodeOf(before));
+      settled(path, now);
     },
     editing(path, now) {
       for (const { hasEnded, seen } of running) if (hasEnded && !seen.has(path)) seen.set(path, now);
     },
     forget: snapshots.forget,
+    stored: async () => void (await storing),
   };
 }

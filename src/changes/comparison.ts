@@ -10,7 +10,7 @@ import {
   TOO_LONG,
   unknown,
 } from "../system/sighting.ts";
-import { versionOf } from "../system/version.ts";
+import { versionOf, withoutRename } from "../system/version.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
 import { LATE, type Snapshot, TOO_MANY, type TreeSnapshot } from "./snapshot.ts";
@@ -54,6 +54,8 @@ export interface ComparisonOptions {
   readonly snapshot: Snapshot;
   /** What became of files since the snapshot that is not the command's doing, by absolute path. */
   readonly settled: ReadonlyMap<string, Sighting>;
+  /** Inodes of earlier files whose bytes are known, beside those that the comparison finds. */
+  readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
   readonly readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>;
 }
@@ -69,13 +71,14 @@ interface Changed {
 
 /** A file from before the command. */
 interface Earlier extends Touched {
-  /** Set if the file is gone. Another file with this inode is the same file with a new name. */
+  /** Set if the file is no longer at its path. A file with this inode elsewhere has only a new name, or is a new file. */
   readonly goneInode?: number | undefined;
 }
 
 export async function compare({
   snapshot,
   settled,
+  noticed,
   scope,
   readIndex,
 }: ComparisonOptions): Promise<Comparison> {
@@ -87,7 +90,7 @@ export async function compare({
   const listing = await listFiles(outside);
   const earlier = [...known, ...(inTree?.changed ?? [])];
   const names = [...(inTree?.names ?? []), ...listing.paths].filter(isNew);
-  const made = await newFiles(names, since, earlier);
+  const made = await newFiles(names, since, renamedFiles(earlier, noticed));
   const gaps = new Set([
     ...snapshot.gaps,
     ...(inTree?.gaps ?? []),
@@ -106,7 +109,7 @@ async function changedSince(base: ReadonlyMap<string, Sighting>): Promise<Earlie
     ([path]) => path,
     ([path, before], found) => {
       if (versionIn(found) === before.version) return;
-      changed.push({ path, before, goneInode: found ? undefined : inodeOf(before) });
+      changed.push({ path, before, goneInode: goneInode(inodeOf(before), found) });
     },
   );
   return changed;
@@ -177,19 +180,36 @@ function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: re
   return [...new Set([...tracked.map(({ name }) => name), ...untracked])].filter((name) => !before.has(name));
 }
 
-/** @param earlier files from before the command, some of which may have a new name now */
-async function newFiles(
-  paths: readonly string[],
-  since: number,
-  earlier: readonly Earlier[],
-): Promise<Touched[]> {
-  const renamed = new Map(earlier.map(({ goneInode, before }) => [goneInode, before.kind]));
+function goneInode(before: number, found: Found): number | undefined {
+  return typeof found === "object" && inodeOf(found) === before ? undefined : before;
+}
+
+/** Files that are no longer at their paths. */
+interface Renamed {
+  /** Inodes of files whose bytes are known. */
+  readonly known: ReadonlySet<number>;
+  /** Versions of the others, see {@link withoutRename}: another file may have got the inode. */
+  readonly unknown: ReadonlySet<string>;
+}
+
+function renamedFiles(earlier: readonly Earlier[], noticed: ReadonlySet<number>): Renamed {
+  const known = new Set(noticed);
+  const unknown = new Set<string>();
+  for (const { goneInode, before } of earlier) {
+    if (goneInode === undefined) continue;
+    if (before.kind === "known") known.add(goneInode);
+    else unknown.add(withoutRename(before.version));
+  }
+  return { known, unknown };
+}
+
+async function newFiles(paths: readonly string[], since: number, renamed: Renamed): Promise<Touched[]> {
   const made: Touched[] = [];
   await lookAt(
     paths,
     (path) => path,
     (path, found) => {
-      const before = typeof found === "object" && beforeNew(found, since, renamed.get(inodeOf(found)));
+      const before = typeof found === "object" && beforeNew(found, since, renamed);
       if (before) made.push({ path, before });
     },
   );
@@ -199,13 +219,13 @@ async function newFiles(
 /**
  * Tells what was in the place of a file that was not known before the command. If the only copy of some bytes may be
  * there now, as of a file that Git ignored, the answer is "unknown": undo must not delete it.
- * @param renamed what is known of the file's bytes under its earlier name, if it had one
  * @returns undefined if the file has not changed
  */
-function beforeNew(found: Stats, since: number, renamed: Sighting["kind"] | undefined): Sighting | undefined {
-  if (renamed === "known") return ABSENT;
-  if (renamed === undefined && found.birthtimeMs >= since) return ABSENT;
-  return renamed || found.ctimeMs >= since ? unknown(NOT_KNOWN) : undefined;
+function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): Sighting | undefined {
+  if (known.has(inodeOf(found))) return ABSENT;
+  const isRenamed = others.has(withoutRename(versionOf(found)));
+  if (found.birthtimeMs >= since && !isRenamed) return ABSENT;
+  return found.ctimeMs >= since || isRenamed ? unknown(NOT_KNOWN) : undefined;
 }
 
 function isAttributes(name: string): boolean {
@@ -238,7 +258,7 @@ async function withBytes(
       text === undefined
         ? { ...unknown(reasons.get(entry) ?? NOT_KNOWN), metadata }
         : { kind: "known", text, metadata, version: "as in Git" };
-    return { path: pathIn(tree, entry.name), before, goneInode: found ? undefined : entry.inode };
+    return { path: pathIn(tree, entry.name), before, goneInode: goneInode(entry.inode, found) };
   });
 }
 

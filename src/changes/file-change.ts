@@ -1,4 +1,5 @@
 /** What agents did to one file since the user last agreed: its text, hunk by hunk, and whether it came or went. */
+import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { Metadata, Sighting } from "../system/sighting.ts";
 import { splitLines } from "./lines.ts";
@@ -30,6 +31,8 @@ export interface FileChange {
   readonly reason?: string | undefined;
   /** What a file had beside its bytes before agents changed that. */
   readonly metadata?: Metadata | undefined;
+  /** What it had when it was last seen. */
+  readonly lastMetadata?: Metadata | undefined;
   /** Whether there is a file now. */
   readonly exists: boolean;
   /** The last text that is known, with what undo puts back. */
@@ -55,6 +58,7 @@ export function beginChange(path: string, found: Sighting, author: Author): File
     before: found.kind,
     reason: found.kind === "unknown" ? found.reason : undefined,
     metadata: found.metadata,
+    lastMetadata: found.metadata,
     exists: found.kind !== "absent",
     text: trackText(found.kind === "known" ? splitLines(found.text) : []),
     version: found.version,
@@ -72,7 +76,8 @@ function wroteByAgent(change: FileChange, found: Sighting, author: Author): File
   const { version } = found;
   const exists = found.kind !== "absent";
   const touched = change.touched || version !== change.version;
-  const next = { ...change, ...authorOf(author), exists, version, touched };
+  const { metadata: lastMetadata = change.lastMetadata } = found;
+  const next = { ...change, ...authorOf(author), exists, version, touched, lastMetadata };
   if (change.before === "unknown") return next;
   if (found.kind === "unknown")
     return { ...next, opaque: change.opaque ?? { reason: found.reason, by: "agent" } };
@@ -92,8 +97,11 @@ function wroteByUser(change: FileChange, found: Sighting): FileChange {
   // What the user deletes, or writes anew, has nothing of the agent's any more.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
-  const { metadata = change.metadata } = found;
-  return { ...change, version, metadata, opaque: undefined, text: editedByUser(change.text, linesOf(found)) };
+  const { metadata: lastMetadata = change.lastMetadata } = found;
+  // The user may have saved a file whose mode an agent has changed.
+  const metadata = isDeepStrictEqual(lastMetadata, change.lastMetadata) ? change.metadata : lastMetadata;
+  const text = editedByUser(change.text, linesOf(found));
+  return { ...change, version, metadata, lastMetadata, opaque: undefined, text };
 }
 
 function forgotten(change: FileChange, reason: string): FileChange {
@@ -129,7 +137,13 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
   if (opaque) return ids ? change : { ...forgotten(change, opaque.reason), touched: false };
   return text.hunks.length > 0
     ? { ...change, text }
-    : { ...change, text, before: change.exists ? "known" : "absent", touched: false };
+    : {
+        ...change,
+        text,
+        before: change.exists ? "known" : "absent",
+        metadata: change.lastMetadata,
+        touched: false,
+      };
 }
 
 /**

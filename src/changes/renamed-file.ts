@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { disk } from "../system/disk.ts";
 import { realPath } from "../system/sighting.ts";
-import { versionOf } from "../system/version.ts";
+import { versionOf, withoutRename } from "../system/version.ts";
 import type { FileChange } from "./file-change.ts";
 import { lookAt } from "./work-tree.ts";
 
@@ -23,14 +23,9 @@ export async function findRenamed(
     candidates,
     (candidate) => candidate,
     (candidate, found) => {
-      if (typeof found === "object" && identityIn(versionOf(found)) === identityIn(version))
+      if (typeof found === "object" && withoutRename(versionOf(found)) === withoutRename(version))
         renamed ??= candidate;
     },
   );
   return renamed && realPath(renamed);
-}
-
-/** A version without its last part, the time of the last change of the inode, which a rename updates. */
-function identityIn(version: string): string {
-  return version.replace(/ [^ ]*$/, "");
 }

@@ -23,12 +23,14 @@ export interface Tracker {
   /** A file was written by the user, or by an undo: no running command has done that. */
   settled(path: string, now: Sighting): void;
   readonly areCommandsRunning: boolean;
+  /** Takes what the disk holds by now, although nobody is known to have written it. */
+  catchUp(change: FileChange, now: Sighting): void;
   /** Resolves what agents have begun whose process has ended. */
   resolveGone(): Promise<void>;
   /** Continues with the agents and commands of an earlier host. */
   resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
-  /** May run twice. */
-  close(): void;
+  /** Resolves when running commands are stored for the next host. May run twice. */
+  close(): Promise<void>;
 }
 
 export interface TrackerOptions {
@@ -112,7 +114,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
     const isShared = files.isAwaited(path, agent);
-    if (known && !isShared && now.version !== known.version) files.set(follow(known, now));
+    if (known && !isShared) catchUp(known, now, commands.runner);
     else if (!known) files.set(files.begin(path, now, prompts.authorOf(agent)));
   }
 
@@ -140,8 +142,9 @@ export function createTracker(options: TrackerOptions): Tracker {
       void inTurn(async () => editStarts(agent, await seen, isAsked));
       await seen;
     } else if (tool.kind === "shell") {
+      const { runner } = commands;
       const before = commandStarts(agent, tool.command, begun);
-      void inTurn(async () => takeBefore(await before));
+      void inTurn(async () => takeBefore(await before, runner));
       await before;
     }
   }
@@ -172,13 +175,21 @@ export function createTracker(options: TrackerOptions): Tracker {
     return snapshot.files;
   }
 
-  /** What has come before a command is the user's, if nobody knows better. */
-  function takeBefore(snapshot: ReadonlyMap<string, Sighting>): void {
+  /** @param runner the agent of an earlier command that was still running */
+  function takeBefore(snapshot: ReadonlyMap<string, Sighting>, runner: Agent | undefined): void {
     for (const change of files.known()) {
       const now = snapshot.get(change.path);
-      if (now && now.version !== change.version && !files.isAwaited(change.path))
-        files.set(follow(change, now));
+      if (now && !files.isAwaited(change.path)) catchUp(change, now, runner);
     }
+  }
+
+  /** While a command runs, its agent has done it; otherwise the user. */
+  function catchUp(change: FileChange, now: Sighting, runner: Agent | undefined): void {
+    if (now.version === change.version) return;
+    if (runner) {
+      commands.noticed(sightingOf(change), change.path, now);
+      wrote(runner, change, now);
+    } else files.set(follow(change, now));
   }
 
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
@@ -289,8 +300,9 @@ export function createTracker(options: TrackerOptions): Tracker {
     },
     settled: commands.settled,
     get areCommandsRunning() {
-      return commands.areRunning;
+      return commands.runner !== undefined;
     },
+    catchUp: (change, now) => catchUp(change, now, commands.runner),
     resolveGone,
     resume(known, running) {
       for (const agent of known) agents.resume(agent);
@@ -299,7 +311,10 @@ export function createTracker(options: TrackerOptions): Tracker {
         commands.resume(command);
       }
     },
-    close: agents.close,
+    close() {
+      agents.close();
+      return commands.stored();
+    },
   };
 }
 

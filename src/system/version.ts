@@ -5,6 +5,11 @@ export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return [ino, size, mtimeMs, ctimeMs].join(" ");
 }
 
+/** A version without the time of the last change of the inode, which a rename updates. */
+export function withoutRename(version: string): string {
+  return version.replace(/ [^ ]*$/, "");
+}
+
 /**
  * Whether a file is unchanged since Neovim has read it.
  * @param seen by lua/gemini-bridge/disk/path.lua: inode, size, and the times of the last write and change, each in

@@ -25,6 +25,12 @@ export function fuzz(
   return { numRuns, seed };
 }
 
+/** @returns whether a slow property has had its time (ms): its further cases are skipped, which is not a failure */
+export function deadline(time: number): () => boolean {
+  const end = performance.now() + time * Math.max(1, FACTOR);
+  return () => performance.now() > end;
+}
+
 const anyCharacter = fc
   .integer({ min: 0, max: 0x10ffff })
   .filter((code) => code < 0xd800 || code > 0xdfff)

@@ -1,0 +1,30 @@
+/** Whole turns of two agents beside the user: no byte of the user's is lost, and undo is exact. */
+import fc from "fast-check";
+import t from "tap";
+import { deadline, fuzz } from "../support/fuzz.ts";
+import type { Scope } from "../support/scope.ts";
+import { step, Turns } from "../support/turns.ts";
+
+for (const isGit of [true, false])
+  t.test(
+    `${isGit ? "in" : "outside"} a Git work tree, undo restores exactly the user's text`,
+    { timeout: 3_600_000 },
+    async (t) => {
+      const isOver = deadline(9_000);
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
+          if (isOver()) return;
+          const teardowns: (() => unknown)[] = [];
+          const scope: Scope = { teardown: (dispose) => void teardowns.push(dispose) };
+          try {
+            const turns = await Turns.start(scope, isGit);
+            for (const one of steps) await turns.take(one);
+            await turns.end();
+          } finally {
+            for (const dispose of teardowns.reverse()) await dispose();
+          }
+        }),
+        fuzz(t, "turns", 40),
+      );
+    },
+  );
