@@ -1,6 +1,6 @@
 // Which room of src may depend on which: see doc/architecture.md. Types and `import()` count.
 
-const features = "changes|context|discovery|doctor|model|prompt|review|turns";
+const features = "changes|claude|context|discovery|doctor|model|prompt|review|turns";
 const foundations = "base|contract|http|neovim|profiles|sharing|system";
 
 /** @type {import("dependency-cruiser").IConfiguration} */

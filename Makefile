@@ -1,16 +1,16 @@
-# gemini-bridge.nvim: everything a developer runs. `make` alone lists the targets.
+# Targets for developers of gemini-bridge.nvim. `make` alone lists them.
 
 .DEFAULT_GOAL := help
 SHELL := /bin/sh
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 
 LUA := $(wildcard build.lua plugin lua scripts/*.lua)
-# Node 20 reads no TypeScript by itself: the loader is the one that tap runs the tests with.
+# Runs TypeScript, which Node 20 cannot load by itself.
 RUN_TS = node --import ./scripts/typescript.mjs
-# The same as an ordinary user, for what starts a real Neovim with a real CLI.
+# Runs TypeScript as an ordinary user, for programs that start a real Neovim with a real CLI.
 RUN_AS_USER = node scripts/as-user.mjs
 
-# What the tests run, beside and not among the plugin's own packages.
+# Packages that only the tests run, installed in separate folders.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
 .PHONY: help deps build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
@@ -44,22 +44,22 @@ format: deps ## format all sources
 typecheck: deps ## check the types
 	tsc --noEmit
 
-# Releases of the CLI's client code, beside and not among the plugin's own packages.
+# Releases of the CLI's client code, in a separate folder.
 .compat/node_modules/.package-lock.json: test/compat/package-lock.json
 	mkdir -p .compat
 	cp test/compat/package.json test/compat/package-lock.json .compat
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Another CLI of the protocol, run beside Gemini CLI. Not by `npm ci`: optional packages of its own, which are not
-# wanted, are missing from registries and so from the lock file.
+# Qwen Code, in a separate folder. Without `npm ci`: its optional packages, which are not needed, are missing from
+# registries and therefore from the lock file.
 .qwen/node_modules/.package-lock.json: test/qwen/package-lock.json
 	mkdir -p .qwen
 	cp test/qwen/package.json test/qwen/package-lock.json .qwen
 	cd .qwen && npm install --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Releases of Node, on which the host is tested.
+# Releases of Node with which the host is tested, in a separate folder.
 .nodes/node_modules/.package-lock.json: test/nodes/package-lock.json
 	mkdir -p .nodes
 	cp test/nodes/package.json test/nodes/package-lock.json .nodes
@@ -71,55 +71,55 @@ test: lint typecheck doc-check tests ## check, build and test, on each Neovim an
 tests: build $(APART) ## build and test
 	@node scripts/test.mjs
 
-quick: build ## the tests that the changed files touch, on one Neovim
+quick: build ## run the tests for the changed files on one Neovim
 	@node scripts/quick.mjs
 
-compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with CLIs, old, new and others
+compat: build $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen) ## test the bridge with old and new releases of Gemini CLI, and with other CLIs
 	@node scripts/test.mjs test/compat/compat.test.ts test/compat/clis.test.ts
 
-demo: build ## show the main job once, on a real Neovim with a real MCP client
+demo: build ## run the main workflow once, with a real Neovim and a real MCP client
 	$(RUN_AS_USER) scripts/demo.ts
 
-try: build ## open Neovim with the plugin started on a sample project
+try: build ## open Neovim with the running plugin and a sample project
 	$(RUN_AS_USER) scripts/try.ts
 
-screenshot: build ## make the README's pictures anew, from real runs
+screenshot: build ## draw the README's pictures again, from real runs
 	$(RUN_AS_USER) --keep doc scripts/screenshot.ts
 
-bench: build ## measure
+bench: build ## measure performance
 	$(RUN_TS) bench/index.ts
 
-package: build ## make a release: package/gemini-bridge.nvim and the archive of it
+package: build ## build a release: package/gemini-bridge.nvim and its archive
 	node scripts/package.mjs
 
-version: deps ## make VERSION=1.2.3 the next release's
+version: deps ## set the version of the next release: VERSION=1.2.3
 	node scripts/version.mjs "$(VERSION)"
 
-publish: ## publish package/ as VERSION: branch, tag and the branch that it was made of
+publish: ## publish package/ as VERSION: pushes the release branch, the tag and the source branch
 	node scripts/publish.mjs "$(VERSION)"
 
-audit: deps ## ask the registry about holes in what users run
+audit: deps ## ask the registry about vulnerabilities in the packages that users run
 	node scripts/audit.mjs
 
-notices: build ## write the licences of what the bundle holds to THIRD_PARTY_NOTICES
+notices: build ## write the licences of the bundled packages to THIRD_PARTY_NOTICES
 	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES
 
-fuzz: build ## at least 10,000 cases of everything that is fuzzed; FUZZ=160 for ten times as many
+fuzz: build ## run all fuzz tests with at least 10,000 cases; FUZZ=160 runs ten times as many
 	TAP_TIMEOUT=3600 FUZZ=$${FUZZ:-16} node scripts/test.mjs $$(grep -l support/fuzz.ts test/*/*.test.ts)
 
-soak: build ## two clients, a moving cursor and a diff every second for MINUTES=3; fails on growth
+soak: build ## run two clients, a moving cursor and a diff every second for MINUTES=3; fails if memory grows
 	$(RUN_TS) test/soak/soak.ts
 
-doc: deps ## write what the documentation and Lua take from the sources
+doc: deps ## generate the parts of documentation and Lua that come from the sources
 	$(RUN_TS) scripts/contract.ts
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
 	node scripts/messages.mjs
 
-doc-check: deps ## check that the documentation and Lua agree with the sources
+doc-check: deps ## check that the generated parts are up to date
 	$(RUN_TS) scripts/contract.ts --check
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 	node scripts/messages.mjs --check
 	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt
 
-clean: ## remove all that is generated, the downloaded Neovims and Nodes too
+clean: ## remove all generated files and downloaded Neovims and Nodes
 	rm -rf dist package .tap .nvim .compat .qwen .nodes node_modules

@@ -16,7 +16,8 @@ local function turn()
   bench_longest, last, is_due = math.max(bench_longest, time - last), time, false
 end
 idle:start(function()
-  -- Reading and writing a file turn the loop for CTRL-C alone: only what is scheduled waits for the editor.
+  -- Reading and writing files also runs the event loop, but only to look for CTRL-C. Only scheduled functions
+  -- wait for the editor.
   if not is_due then
     is_due = true
     vim.schedule(turn)

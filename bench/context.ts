@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { z } from "zod";
-import { SUBSCRIPTION } from "../src/context/subscription.ts";
+import { SUBSCRIPTION } from "../src/context/snapshot-debounce.ts";
 import { type Nvim, root, startNvim } from "../test/support/nvim.ts";
 
 const ROUNDS = 15;
@@ -15,7 +15,7 @@ const EVENTS = 2000;
 /** Returns the median time of an event (us). Both kinds alternate, so that both run under the same load. */
 const MEASURE = `
 local rounds, events, selecting = ...
-local context = require('gemini-bridge.context.subscription')
+local context = require('gemini-bridge.context.snapshot_debounce')
 local group = vim.api.nvim_create_augroup('bench', {})
 local function run()
   local start = vim.uv.hrtime()

@@ -4,6 +4,7 @@ import { diffRows } from "./rows/diffs.ts";
 import { eventRows, snapshotRows } from "./rows/events.ts";
 import { hookRows } from "./rows/hooks.ts";
 import { broadcastRows, latencyRows } from "./rows/latency.ts";
+import { pageRows } from "./rows/page.ts";
 import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { scalingRows } from "./rows/scaling.ts";
 import { sizeRows } from "./rows/sizes.ts";
@@ -11,6 +12,8 @@ import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
 import { toolFileRows } from "./rows/tool-files.ts";
 import { toolRows } from "./rows/tools.ts";
+import { turnRows } from "./rows/turns.ts";
+import { visibleRows } from "./rows/visible.ts";
 import type { Subject } from "./subject.ts";
 import type { Row } from "./table.ts";
 
@@ -25,7 +28,10 @@ export const groups: Readonly<Record<string, Group>> = {
   broadcast: broadcastRows,
   hooks: hookRows,
   diffs: diffRows,
+  visible: visibleRows,
   changes: changeRows,
+  page: pageRows,
+  turns: turnRows,
   tools: toolRows,
   "tool-files": toolFileRows,
   resources: resourceRows,
@@ -40,6 +46,7 @@ export const comparable: Readonly<Record<string, Group>> = {
   events: eventRows,
   snapshot: snapshotRows,
   diffs: diffRows,
+  visible: visibleRows,
   memory: footprintRows,
   growth: growthRows,
 };

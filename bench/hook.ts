@@ -1,29 +1,49 @@
 /** Sends hook events of an agent to the host. */
+import { once } from "node:events";
+import http from "node:http";
 import { readDiscovery } from "../test/support/client.ts";
 import type { Nvim } from "../test/support/nvim.ts";
 
-/** Sends a hook event about a file in the workspace. */
-export type TellHook = (event: string, name: string) => Promise<void>;
+/** Fields of an event that depend on the tool. */
+export interface HookedTool {
+  tool_name: string;
+  tool_input: Readonly<Record<string, string>>;
+}
+
+/** Sends a hook event about an edit of a file in the workspace, or about another tool. */
+export type TellHook = (event: string, about: string | HookedTool) => Promise<void>;
 
 export function hookTo(nvim: Nvim): TellHook {
   const [file] = readDiscovery(nvim.dirs.tmp);
   if (!file) throw new Error("no discovery file");
   let moment = 0;
-  return async (hook_event_name, name) => {
+  return async (hook_event_name, about) => {
+    const tool =
+      typeof about === "string"
+        ? { tool_name: "write_file", tool_input: { file_path: nvim.path(about) } }
+        : about;
     const body = {
       session_id: "bench",
       cwd: nvim.dirs.workspace,
       hook_event_name,
       timestamp: new Date(moment++),
-      tool_name: "write_file",
-      tool_input: { file_path: nvim.path(name) },
+      ...tool,
       tool_response: {},
       notification_type: "none",
     };
-    await fetch(`http://127.0.0.1:${file.port}/hook`, {
+    // Each hook of a CLI is a new connection.
+    const request = http.request({
+      port: file.port,
+      path: "/hook",
       method: "POST",
-      headers: { authorization: `Bearer ${file.content.authToken}`, "content-type": "application/json" },
-      body: JSON.stringify(body),
+      agent: false,
+      headers: {
+        authorization: `Bearer ${file.content.authToken}`,
+        "content-type": "application/json",
+      },
     });
+    request.end(JSON.stringify(body));
+    const [response] = (await once(request, "response")) as [http.IncomingMessage];
+    await once(response.resume(), "end");
   };
 }

@@ -42,7 +42,7 @@ function write(results: readonly Results[]): void {
     "# Results",
     "",
     `Made by \`make bench\` on ${date}: ${machine}.`,
-    "The [README](README.md) says what each row means.",
+    "The [README](README.md) explains each row.",
     "",
   ];
   writeFileSync(file("results.md"), [...head, ...results.map(formatMarkdown)].join("\n"));

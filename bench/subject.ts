@@ -21,7 +21,7 @@ export interface Subject {
   env?: Readonly<Record<string, string>>;
 }
 
-/** Disables those of Neovim's own plugins that also handle cursor and buffer events. */
+/** Disables Neovim's own plugins that also handle cursor and buffer events. */
 const QUIET = "vim.g.loaded_matchparen, vim.g.loaded_netrwPlugin = 1, 1\n";
 
 export const ours: Subject = {
@@ -73,6 +73,8 @@ function readDiscovery(tmpdir: string): Endpoint | undefined {
 export interface Running {
   nvim: Nvim;
   clients: CompanionClient[];
+  /** For more clients. */
+  endpoint: Endpoint;
 }
 
 /** Starts a Neovim with a running bridge, and clients that have received the first context. */
@@ -98,5 +100,5 @@ export async function startBridge(
       await nvim.lua("vim.api.nvim_exec_autocmds('CursorMoved', {})");
     }
   }
-  return { nvim, clients: connected };
+  return { nvim, clients: connected, endpoint: { port, token } };
 }

@@ -106,11 +106,11 @@ command("GeminiExtension", lazy("extension"), {
 })
 
 local names = vim.api.nvim_create_augroup("gemini-bridge.buffer-names", {})
--- Texts that were kept for the user, also by an earlier Neovim.
+-- Texts that were saved for the user, also by an earlier Neovim.
 vim.api.nvim_create_autocmd("BufReadCmd", {
   group = names,
   pattern = "gemini://kept/*",
-  callback = lazy("read", "gemini-bridge.review.kept"),
+  callback = lazy("read", "gemini-bridge.review.saved_texts"),
 })
 vim.api.nvim_create_autocmd("SessionLoadPost", { group = names, callback = lazy("clean_session") })
 
@@ -119,7 +119,11 @@ local function on_changes(desc)
   return { desc = desc, nargs = "?", bang = true, range = true, complete = lazy("complete_changes") }
 end
 
-command("GeminiChanges", lazy("changes"), { desc = "List what CLIs changed without a review", bar = true })
+command(
+  "GeminiChanges",
+  lazy("changes"),
+  { desc = "Review what CLIs changed without asking", bang = true, bar = true }
+)
 command("GeminiHistory", lazy("history"), { desc = "Show what CLIs proposed and wrote", bar = true })
 command("GeminiKeep", lazy("keep"), on_changes("Keep what a CLI changed"))
 command("GeminiUndo", lazy("undo"), on_changes("Undo what a CLI changed"))
@@ -135,3 +139,4 @@ end
 plug("next-change", "go_to_next", "Go to the next change of a CLI")
 plug("prev-change", "go_to_previous", "Go to the previous change of a CLI")
 plug("old-lines", "toggle_old", "Show or hide the old lines of a CLI's changes")
+plug("note", "note", "Write a note on lines for a CLI")

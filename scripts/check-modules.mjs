@@ -1,12 +1,16 @@
-// Fails if Lua modules or their folders require each other in a circle or require a missing module. A `require` within a
-// function counts. Also fails if a folder that touches windows or text uses timers beside the scheduler, or watches files,
-// which the host does. No maintained tool does this for Lua; .dependency-cruiser.mjs does it for src.
+// Fails if Lua modules or their folders require each other in a circle, or require a missing module. A
+// `require` within a function counts. Also fails if a folder that changes windows or text uses timers other
+// than the scheduler's, or watches files, which is the host's task. No maintained tool does this for Lua;
+// .dependency-cruiser.mjs does it for src.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini-bridge");
-/** The folders that touch windows or text, the one file in them that may use timers, and what the others must not use. */
+/**
+ * Folders that change windows or text, the only file in them that may use timers, and functions forbidden in
+ * the others.
+ */
 const SCHEDULED = /^(review|editor|changes|disk|terminal)\//;
 const SCHEDULER = "editor/scheduler.lua";
 const TIMERS =
@@ -35,7 +39,7 @@ function folderOf(name) {
   return name.split(".").slice(0, 2).join(".");
 }
 
-/** @returns each circle once, by the first path that closes it */
+/** Finds circles of requires. @returns each circle once */
 function circles(graph) {
   const found = [];
   const done = new Set();

@@ -1,5 +1,5 @@
-// Generates the Lua side of the contract from the schemas in src/contract: classes for the editor, and what
-// lua/gemini-bridge/host/rpc.lua checks at run time.
+// Generates the Lua side of the contract from the schemas in src/contract: classes for the language server,
+// and the checks of lua/gemini-bridge/host/rpc.lua at run time.
 // usage: contract.ts [--check]    --check writes nothing, and fails if the file differs
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -123,7 +123,7 @@ function requiredOf([name, call]: [string, z.ZodType]): string {
   return `    ${name} = { ${fields.join(", ")} },`.replace("{  }", "{}");
 }
 
-const text = `--- The Lua side of src/contract: its classes that Lua names, and what is checked at run time. Written by \`make doc\`.
+const text = `--- The Lua side of src/contract: the classes that Lua uses, and the checks at run time. Written by \`make doc\`.
 -- luacheck: no max line length
 -- stylua: ignore start
 

@@ -77,7 +77,7 @@ local function with_options(help)
   return table.concat(vim.list_extend(result, lines, last + 1), "\n")
 end
 
---- Words in an option's `expects` with their types. The first match counts.
+--- Types by words in an option's `expects`. The first match counts.
 local NOUNS = {
   { "function", "function" },
   { "table of strings by name", "table<string, string>" },

@@ -29,6 +29,24 @@ export const leftOut = [
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
+  // Optional native code for WebSockets, without which `ws` uses JavaScript.
+  {
+    library: "/ws/lib/",
+    modules: ["bufferutil", "utf-8-validate"],
+    instead: 'throw new Error("not in the bundle");',
+  },
+  // Compression of WebSockets, which is off.
+  {
+    library: "/ws/",
+    modules: ["./permessage-deflate", "./lib/permessage-deflate.js"],
+    instead: 'exports.extensionName = "permessage-deflate";',
+  },
+  // The client for WebSockets, and their use as a stream of Node.
+  {
+    library: "/ws/",
+    modules: ["https", "net", "querystring", "tls", "./lib/stream.js"],
+    instead: "module.exports = {};",
+  },
   // Unused servers and loggers, version checks of Fastify plugins, requests without a network.
   {
     library: "/fastify/",

@@ -1,12 +1,12 @@
-/** Draws what a Neovim shows as an SVG. */
+/** Draws the screen of a Neovim as an SVG picture. */
 import { z } from "zod";
 import type { Nvim } from "../test/support/nvim.ts";
 
-/** Size of a cell and of the letters in it (pixels). */
+/** Size of a cell and of its letters (pixels). */
 const WIDTH = 8;
 const HEIGHT = 18;
 const FONT_SIZE = 13.3;
-/** From the top of a cell to the baseline of its letter. */
+/** Distance from the top of a cell to the baseline of its letter. */
 const BASELINE = 13.5;
 const MARGIN = 12;
 
@@ -19,7 +19,7 @@ const Style = z.object({
   underline: z.boolean().optional(),
 });
 
-/** Cells side by side that look alike. A wide character leaves the text of its second cell empty. */
+/** Adjacent cells with the same look. The second cell of a wide character has no text. */
 interface Run {
   column: number;
   texts: string[];
@@ -41,7 +41,7 @@ const Numbers = z.array(z.number());
 
 /**
  * Attaches a UI of this size.
- * @returns draws everything anew and tells what is on the screen then
+ * @returns a function that redraws the screen and returns its content
  */
 export async function attachScreen(
   nvim: Nvim,
@@ -52,7 +52,7 @@ export async function attachScreen(
   const blank = (): Screen["rows"] => Array.from({ length: lines }, () => []);
   const screen: Screen = { columns, rows: blank(), foreground: 0, background: 0, cursor: [0, 0] };
   const draw: Record<string, (args: unknown) => void> = {
-    // Cells that change or scroll are not followed: a new UI receives each cell once.
+    // Changed or scrolled cells are not tracked: a new UI receives each cell once.
     grid_line(args) {
       const [, row, first, cells] = Line.parse(args);
       let column = first;
@@ -88,12 +88,12 @@ export async function attachScreen(
     screen.rows = blank();
     await attach();
     await nvim.command("redraw");
-    await nvim.lua("return true"); // drawn lines arrive before this answer
+    await nvim.lua("return true"); // all drawn lines arrive before this answer
     return { ...screen, rows: screen.rows.map(joined) };
   };
 }
 
-/** Cells that look alike, in one run. */
+/** Joins adjacent cells with the same look. */
 function joined(cells: readonly Run[]): Run[] {
   const runs: Run[] = [];
   for (const { column, texts, style } of cells) {
@@ -121,11 +121,12 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     style.italic ? 'font-style="italic"' : "",
     style.underline ? 'text-decoration="underline"' : "",
   ];
-  // Wide characters keep their two cells. Renderers make one blank of several, so none stands at an end or beside another.
+  // Wide characters keep their two cells. Renderers collapse blanks, so a run has no blank at its ends and no
+  // two in a row.
   const padded = texts.map((text) => text || "\u0000").join("");
   const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
     const before = [...padded.slice(0, index)].length;
-    // The length keeps columns in line, whatever font there is.
+    // The length keeps columns aligned in any font.
     const place = `x="${left(column + before)}" y="${top(row) + BASELINE}" textLength="${[...text].length * WIDTH}"`;
     return `<text ${place} ${attributes.filter(Boolean).join(" ")}>${escaped(text.replaceAll("\u0000", ""))}</text>`;
   });
@@ -134,7 +135,7 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     : [rect(row, column, texts.length, `fill="${hex(paper)}"`), ...written];
 }
 
-/** @param title for readers who do not see the picture */
+/** @param title describes the picture to readers who cannot see it */
 export function toSvg(screen: Screen, title: string): string {
   const { columns, rows, background, foreground, cursor } = screen;
   const [width, height] = [left(columns) + MARGIN, top(rows.length) + MARGIN];

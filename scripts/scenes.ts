@@ -13,7 +13,7 @@ export interface Stage {
 
 export interface Scene {
   name: string;
-  /** The content of the picture, for readers who do not see it. */
+  /** Describes the picture to readers who cannot see it. */
   title: string;
   play(stage: Stage): Promise<void>;
 }
@@ -85,7 +85,7 @@ export const SCENES: Scene[] = [
       await nvim.command("wincmd h | set signcolumn=yes | 8");
       await nvim.command('execute "normal \\<Plug>(gemini-old-lines)"');
       await nvim.waitFor(OLD_LINES, "the old lines");
-      await nvim.command("GeminiChanges");
+      await nvim.command("GeminiChanges!");
       await nvim.command("resize 3 | wincmd p");
     },
   },

@@ -1,4 +1,4 @@
-/** `make screenshot`: the README's pictures, from real runs of the real CLI with a scripted model. */
+/** `make screenshot`: draws the README's pictures from real runs of the real CLI with a scripted model. */
 import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { z } from "zod";
@@ -14,13 +14,13 @@ const COLUMNS = 206;
 const LINES = 29;
 const TERMINAL_COLUMNS = 62;
 
-/** One for each of a reader's colour schemes. */
+/** One picture for each colour scheme of a reader. */
 const SCHEMES = [
   { background: "dark", theme: "Default", suffix: "" },
   { background: "light", theme: "Default Light", suffix: "-light" },
 ];
 
-/** Sets what has another default in each release of Neovim: each would take another picture. */
+/** Sets options whose defaults differ between releases of Neovim, so that the pictures stay the same. */
 const init = (background: string) => `
 vim.o.background, vim.o.diffopt = "${background}", "internal,filler,closeoff,linematch:40"
 vim.o.termguicolors, vim.o.number, vim.o.signcolumn, vim.o.showmode, vim.o.fillchars = true, true, "no", false, "eob: "
@@ -30,7 +30,7 @@ vim.api.nvim_set_hl(0, "StatusLine", { link = "Visual" })
 require("gemini-bridge").setup({ terminal = { size = ${TERMINAL_COLUMNS} }, extension = false })
 `;
 
-/** All lines of the CLI's terminal. */
+/** Returns all lines of the CLI's terminal. */
 const TERMINAL = `
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
   if vim.bo[buf].buftype == "terminal" then

@@ -56,8 +56,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
    * Neovim answers, the others after CLIs can find the editor.
    */
   async function run(): Promise<void> {
-    const loaded = new Promise(setImmediate).then(() => import("./presence.ts"));
-    const [boot, { createPresence }] = await Promise.all([bridge.attach(), loaded]);
+    const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
+    const [boot, { openPortAndDiscovery }] = await Promise.all([bridge.attach(), loaded]);
     signal.throwIfAborted();
     log.open(boot.logFile, boot.logLevel);
     const { stoppedAt, ...earlier } = boot.memory ?? memory;
@@ -67,10 +67,10 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
-    const presence = await createPresence({ bridge, log, boot, report, signal, undoWith });
-    const { profiles, endpoint, handlers } = presence;
+    const entrance = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
+    const { profiles, endpoint, handlers } = entrance;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
-    // Also forgets `stoppedAt`, which must not be used after a crash of this host.
+    // Also removes `stoppedAt`, which must not be used after a crash of this host.
     if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
     else if (boot.memory) remember({});
 
@@ -78,20 +78,26 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       const { createServices } = await import("./services.ts");
       signal.throwIfAborted();
       const { port } = endpoint;
-      const shared = { version, bridge, log, boot, profiles, port, memory, report, remember };
+      const { socketTokens } = entrance;
+      const shared = { version, bridge, log, boot, profiles, port, socketTokens, memory, report, remember };
       services = createServices({ ...shared, isSeamless });
       await services.restore();
       signal.throwIfAborted();
-      await endpoint.serve(services.routes, boot.server.bodyLimit);
+      await endpoint.serve(services.routes, boot.server.bodyLimit, services.sockets);
       signal.throwIfAborted();
       const writeLog: EventHandlers["log"] = ({ level, text }) => log[level](text);
-      bridge.handle({ ...services.handlers, ...handlers, log: writeLog }, boot.decisions);
+      const workspace: EventHandlers["workspace"] = (event) => {
+        services?.opened(event.directories);
+        return handlers.workspace(event);
+      };
+      bridge.handle({ ...services.handlers, ...handlers, workspace, log: writeLog }, boot.decisions);
       services.resume();
     }
 
-    // Clients of an earlier host know the port and send requests already: do not make them wait for Neovim.
-    if (boot.memory) await Promise.all([presence.publish(), serve()]);
-    else await presence.publish().then(serve);
+    // Clients of an earlier host know the port and already send requests: serve them before Neovim has
+    // answered.
+    if (boot.memory) await Promise.all([entrance.publish(), serve()]);
+    else await entrance.publish().then(serve);
   }
 
   async function undo(): Promise<void> {

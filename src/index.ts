@@ -1,12 +1,12 @@
 /** Defines the entries: the remote plugin and the private host. */
-import "./interpreted.ts";
+import "./interpret-schemas.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./host.ts";
 import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./neovim/bridge.ts";
 import { connect } from "./neovim/client.ts";
-import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/exit.ts";
+import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/exit-with-neovim.ts";
 import { saveMemory } from "./system/v8-flags.ts";
 
 /** Serves one Neovim. Each start creates a new companion. */
@@ -53,4 +53,5 @@ export function plugin(plugin: NvimPlugin): void {
 }
 
 /** Describes the server for the model without an editor. Called by the build. */
-export const offer = async () => (await import("./model/offer.ts")).describeOffer(packageJson.version);
+export const offer = async () =>
+  (await import("./model/server-description.ts")).describeOffer(packageJson.version);

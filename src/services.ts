@@ -1,22 +1,27 @@
 /** Creates the features and connects them. Loaded after CLIs can find the bridge. */
-import { join } from "node:path";
+import { EventEmitter } from "node:events";
+import { basename, join } from "node:path";
 import type { Log } from "./base/log.ts";
 import { createTracking } from "./changes/tracking.ts";
+import { createSocketEndpoint } from "./claude/endpoint.ts";
+import { createCliAndEditorSearch } from "./clis-and-editors.ts";
 import { createContextPublisher } from "./context/publisher.ts";
-import type { AgentEvent } from "./contract/hooks.ts";
+import type { Agent, AgentEvent } from "./contract/hooks.ts";
 import type { Boot, Memory, Status } from "./contract/neovim.ts";
-import { cleanUpDiscovery } from "./discovery/cleanup.ts";
-import type { Route } from "./http/guard.ts";
+import { cleanUpDiscovery } from "./discovery/remove-leftovers.ts";
+import type { ClientEvents, ClientList } from "./http/client.ts";
+import type { Address, Route } from "./http/guard.ts";
+import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
-import { createReviews } from "./review/reviews.ts";
-import { registerTools } from "./review/tools.ts";
-import { createSurroundings } from "./surroundings.ts";
-import { createDrafts } from "./system/drafts.ts";
+import { checkedTools, registerTools } from "./review/diff-tools.ts";
+import { createReviews } from "./review/open-to-outcome.ts";
 import { createIdleMemory } from "./system/idle-memory.ts";
+import { here } from "./system/platform.ts";
+import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
 import { createClients } from "./turns/clients.ts";
 import { asksBefore, isGated } from "./turns/gate.ts";
@@ -24,11 +29,14 @@ import { createHooksRoute } from "./turns/hook-route.ts";
 
 export interface Services {
   readonly routes: readonly Route[];
+  readonly sockets: SocketRoute;
   readonly handlers: Partial<EventHandlers>;
   /** Restores the sessions of an earlier host. Must be called before clients are served. */
   restore(): Promise<void>;
   /** Resumes the reviews of an earlier host, prepares for the first client, and removes files of dead editors. */
   resume(): void;
+  /** These directories are open in Neovim now. */
+  opened(directories: readonly string[]): void;
   /** May run twice. */
   close(): Promise<void>;
 }
@@ -41,6 +49,8 @@ export interface ServicesOptions {
   profiles: readonly Profile[];
   /** Port of the endpoint. */
   port: number;
+  /** Tokens of WebSockets, by profile. */
+  socketTokens: Address["tokens"];
   /** Memory of an earlier host. */
   memory: Memory;
   /** Whether the earlier host stopped so recently that its clients have not noticed. */
@@ -50,11 +60,34 @@ export interface ServicesOptions {
 }
 
 export function createServices(options: ServicesOptions): Services {
-  const { version, bridge, log, boot, profiles, port, memory, isSeamless, report, remember } = options;
+  const { version, bridge, log, boot, profiles, port, socketTokens, memory, isSeamless, report, remember } =
+    options;
   const sessions = createSessions({ version, log, ...boot.server });
+  const profileOf = (cli: string) => profiles.find(({ name }) => name === cli);
+  /** Events of all clients, whatever their protocol. */
+  const events = new EventEmitter<ClientEvents>();
+  const sockets = createSocketEndpoint({
+    version,
+    log,
+    events,
+    address: { port, tokens: socketTokens },
+    maxSessions: boot.server.maxSessions,
+    maxMessage: boot.server.bodyLimit,
+    reviewsOf: (client) => checkedTools(reviews.tools(client)),
+    diagnose: (path) => editor.diagnose(path),
+    unchanged(client, filePath) {
+      activity.decided(client.id, false);
+      const text = `${clients.labelOf(client.info.credential)} takes the accepted text of ${basename(filePath)} for a rejection, because it is that of the file.`;
+      bridge.tell("message", { level: "info", text });
+    },
+  });
+  const connections: ClientList = {
+    connected: () => [...sessions.connected(), ...sockets.connected()],
+    get: (id) => sessions.get(id) ?? sockets.get(id),
+  };
   const clients = createClients({
     bridge,
-    sessions,
+    sessions: connections,
     profiles,
     interrupted: memory.interrupted,
     isSeamless,
@@ -66,21 +99,22 @@ export function createServices(options: ServicesOptions): Services {
   });
   const { terminals, agents, activity } = clients;
   const rest = createIdleMemory();
-  const used = () => rest.changed(sessions.connected().length > 0);
-  const drafts = createDrafts(join(boot.stateDirectory, "drafts"));
-  const userFiles = createUserFiles(drafts);
+  const used = () => rest.changed(connections.connected().length > 0);
+  const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
+  const userFiles = createUserFiles(temporaryFiles);
   const { changes, history } = createTracking({
     bridge,
     terminalOf: clients.terminalOf,
     userFiles,
     boot,
+    report,
     log,
   });
   const reviews = createReviews({
     bridge,
     log,
-    sessions,
-    clients,
+    clients: connections,
+    names: clients,
     lastId: boot.lastDiffId,
     earlier: memory.diffs,
     decided: activity.decided,
@@ -93,14 +127,22 @@ export function createServices(options: ServicesOptions): Services {
     bridge,
     log,
     clis: boot.clis,
-    packageOf: (cli) => profiles.find(({ name }) => name === cli)?.package,
+    packageOf: (cli) => profileOf(cli)?.package,
     isReviewing: reviews.isPending,
     connected: clients.connected,
   });
-  const context = createContextPublisher({ bridge, log, sessions, shared: (shared) => report({ shared }) });
+  const context = createContextPublisher({
+    bridge,
+    log,
+    clients: connections,
+    shared: (shared) => report({ shared }),
+  });
   sessions.events
     .on("created", (server, session) => registerTools(server, reviews.tools(session), log))
-    .on("changed", () => remember({ sessions: sessions.all() }))
+    .on("changed", () => remember({ sessions: sessions.all() }));
+  for (const name of ["connected", "disconnected", "ended"] as const)
+    sessions.events.on(name, (client) => events.emit(name, client));
+  events
     .on("connected", clients.report)
     .on("connected", context.connected)
     .on("connected", terminals.find)
@@ -127,20 +169,34 @@ export function createServices(options: ServicesOptions): Services {
   /** Not awaited, so that the agent does not wait for the search for its connection. */
   const hear = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
+  /** Whether the user of a CLI can answer its question. */
+  async function canAnswer(agent: Agent): Promise<boolean> {
+    const { headless = [] } = profileOf(agent.cli) ?? {};
+    const isConnected = (await agents.find(agent)) !== undefined;
+    if (!isConnected || headless.length === 0 || agent.pid === undefined) return isConnected;
+    return !(await here.words(agent.pid)).some((word) => headless.includes(word));
+  }
   const hooks = createHooksRoute({
     listeners: [hear, activity.listener, changes.listener],
-    asks: (event) => asksBefore(event, gate, async () => (await agents.find(event.agent)) !== undefined),
+    tells({ agent }) {
+      const text = boot.tellAgent ? changes.undone(agent) : undefined;
+      if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });
+      return text;
+    },
+    asks: (event) => asksBefore(event, gate, () => canAnswer(event.agent)),
+    gateOf: (cli) => profileOf(cli)?.gate,
     log,
   });
 
   return {
     routes: [sessions.route("/mcp"), editor.sessions.route("/neovim"), hooks],
+    sockets,
     handlers: {
       ...reviews.handlers,
       ...changes.handlers,
       ...prompts.handlers,
       ...editor.handlers,
-      ...createSurroundings({
+      ...createCliAndEditorSearch({
         unconnected: prompts.connect,
         report,
         profiles,
@@ -164,9 +220,10 @@ export function createServices(options: ServicesOptions): Services {
     resume() {
       reviews.resume();
       void prepare();
-      void drafts.removeLeft();
+      void temporaryFiles.removeLeftovers();
       for (const profile of profiles) void cleanUpDiscovery(profile);
     },
+    opened: (directories) => void changes.opened(directories),
     close() {
       editor.close();
       prompts.close();

@@ -1,4 +1,4 @@
-/** Builds the host of the floor like the host of the plugin, and runs it. */
+/** Builds and runs the host of the floor, in the same way as the plugin's host. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -38,7 +38,7 @@ local took = (vim.uv.hrtime() - start) / 1e6
 return { took = took, port = port, pid = vim.fn.jobpid(floor_job) }
 `;
 
-/** Starts the server of the floor in this Neovim, and connects the same client as for the figures. */
+/** Starts the server of the floor in this Neovim, and connects the client that also measures the plugin. */
 export async function connectFloor(scope: Scope, nvim: Nvim, floor: string): Promise<CompanionClient> {
   const started = await nvim.lua(START_FLOOR, floor, "serve");
   const { port } = started as { port: number };

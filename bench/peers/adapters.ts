@@ -59,7 +59,7 @@ export function peerAt(paths: string): Subject {
   const folders = paths.split(delimiter);
   const name = basename(folders[0] ?? "");
   const adapter = given() ?? adapters[name];
-  if (!adapter) throw new Error(`no adapter for ${name}: say how it is started in PEER_START (Lua)`);
+  if (!adapter) throw new Error(`no adapter for ${name}: set PEER_START to Lua code that starts it`);
   const init = folders.map((folder) => `vim.opt.runtimepath:prepend(${JSON.stringify(folder)})\n`).join("");
   return { name, ...adapter, init: init + (adapter.init ?? "") };
 }

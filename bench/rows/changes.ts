@@ -37,6 +37,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       count: 2,
       removed: 1,
       conflict: false,
+      turn: 1,
     }));
     const path = nvim.path("a.txt");
     const change: ShownChange = {
@@ -45,6 +46,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
       added: 2 * HUNKS,
       removed: HUNKS,
       hunks,
+      decided: 0,
       cli: "gemini",
       turn: 1,
       prompt: "",

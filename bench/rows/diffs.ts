@@ -26,7 +26,7 @@ interface Size {
 }
 
 /** A text of about this size, and a proposal that changes every hundredth line. */
-function texts(size: number): { before: string; after: string } {
+export function texts(size: number): { before: string; after: string } {
   const lines = Array.from({ length: Math.ceil(size / 50) }, (_, i) => `line ${i} `.padEnd(49, "abc def "));
   const changed = lines.map((line, i) => (i % 100 === 0 ? line.toUpperCase() : line));
   return { before: `${lines.join("\n")}\n`, after: `${changed.join("\n")}\n` };

@@ -1,6 +1,6 @@
 /** Measures the time from an event in the editor until the clients receive it. */
 import * as z from "zod";
-import { SUBSCRIPTION } from "../../src/context/subscription.ts";
+import { SUBSCRIPTION } from "../../src/context/snapshot-debounce.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";
@@ -52,7 +52,7 @@ function move(nvim: Nvim): () => Promise<unknown> {
 /** Makes the plugin send each event at once. */
 export async function withoutPause(nvim: Nvim, subject: Subject): Promise<void> {
   if (subject !== ours) return;
-  await nvim.lua("require('gemini-bridge.context.subscription').subscribe(...)", NO_PAUSE);
+  await nvim.lua("require('gemini-bridge.context.snapshot_debounce').subscribe(...)", NO_PAUSE);
 }
 
 export async function latencyRows(subject: Subject, floor: string): Promise<Row[]> {

@@ -11,7 +11,7 @@ import { closeDiff } from "./diffs.ts";
 
 const RUNS = 10;
 const DIFFS = 1000;
-/** Pause before memory is measured. */
+/** Pause before memory is measured (ms). */
 const SETTLE_MS = 1_000;
 /** Time after which the host has freed the memory of its start (src/system/idle-memory.ts). */
 const REST_MS = 5_000;

@@ -49,7 +49,7 @@ async function moving(subject: Subject, { nvim, clients }: Running): Promise<Pre
   return { nvim, run };
 }
 
-/** The same after this Lua code has created a number of items. */
+/** Moves the cursor after this Lua code has created a number of items. */
 function movingAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);

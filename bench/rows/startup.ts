@@ -34,7 +34,7 @@ function start(dirs: ReturnType<typeof makeDirs>, init: string): { whole: number
     .filter((line) => line.includes("NVIM STARTED"))
     .map((line) => Number.parseFloat(line));
   return {
-    whole: Math.max(...started), // Neovim 0.12 writes the time of each of its processes
+    whole: Math.max(...started), // Neovim 0.12 writes one time for each of its processes
     setup: Number.parseFloat(readFileSync(join(dirs.workspace, "setup"), "utf8")),
   };
 }

@@ -1,33 +1,35 @@
 # Sends the JSON that a CLI gives its hook to the Neovim that serves the CLI, and prints Neovim's answer, if any.
 # usage, in a hook of the CLI, in bash 3.2 or later: . hook.sh <prefix of the CLI's variables> [notice]
-# notice: there is no answer to wait for
+# notice: the CLI does not wait for an answer
 #
 # Finds Neovim as the CLI does: by the variables of its terminals, else by its discovery files, which
 # src/discovery/content.ts describes. A file counts only if it and its directories belong to the user. Only its port and
 # its token are used, for a connection to 127.0.0.1.
 #
-# Uses builtins, because the CLI waits for each hook, and because all users can see the arguments of programs, which
-# would hold the token. Is silent about errors: the CLI shows what a hook prints, and takes an exit code for a failure.
+# Uses only builtins of bash, because the CLI waits for each hook, and because all users can see the arguments
+# of programs, which would contain the token. Prints no errors: the CLI would show them, and treats an exit
+# code as a failure.
 
 gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
 gb_body= gb_streams=
 
-# What one write takes, and what bash reads in reasonable time (bytes).
+# Maximum size of a single write, and maximum size that bash reads in reasonable time (bytes).
 gb_buffer=131072 gb_large=524288
 
-# At most so many discovery files are read, and so much of each (bytes).
+# Maximum number of discovery files, and maximum size of each (bytes).
 gb_max_files=64 gb_max_file=8192
 
-# Reads gb_body: all that the CLI says, or the beginning if curl can send the rest.
+# Reads the CLI's JSON into gb_body: all of it, or the beginning if curl can send the rest.
 gb_read_body() {
   [[ -z $gb_body ]] || return
-  # Takes no byte more than it gives. Bash 3 does not know -N.
+  # Reads no byte beyond the limit. Bash 3 does not support -N.
   IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
   ((${#gb_body} >= gb_large)) || return
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
 }
 
-# Asks the editor at a port for gb_answer. Fails if there is none, or one that does not know the token.
+# Sends a request to the editor at a port, and sets gb_answer. Fails if no editor answers or the editor
+# refuses the token.
 gb_ask() { # port, token, method, body
   local head writer connected
   printf -v head '%s\r\n' "$3 /hook?$gb_query HTTP/1.1" "Host: 127.0.0.1:$1" "Authorization: Bearer $2" \
@@ -35,8 +37,8 @@ gb_ask() { # port, token, method, body
   gb_answer=
   {
     connected=1
-    # printf would write each line by itself and wake the host for it. What exceeds the system's buffers is written in
-    # the background, because a host that hangs does not read it.
+    # printf would write each line separately and wake the host each time. Larger bodies are written in the
+    # background, because a hanging host does not read them.
     if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
     IFS= read -r -t 2 -d '' gb_answer <&3
     [[ -z $writer ]] || kill "$writer"
@@ -44,11 +46,11 @@ gb_ask() { # port, token, method, body
   [[ -n $connected && $gb_answer != 'HTTP/1.1 40'[134]' '* ]]
 }
 
-# Tells the editor at a port. Fails if another one should be told.
+# Sends the JSON to the editor at a port. Fails if another editor should be tried.
 gb_tell() { # port, token
   gb_read_body
   if [[ -n $gb_streams ]]; then
-    # The rest of the body can be sent only once: ask before whether this is the right editor.
+    # The rest of the body can be sent only once: first ask whether this is the right editor.
     gb_ask "$1" "$2" GET '' || return
     [[ $gb_answer == 'HTTP/1.1 405 '* ]] || return 0
     { echo -n "$gb_body" && exec cat; } |
@@ -60,27 +62,28 @@ gb_tell() { # port, token
   [[ $gb_answer != 'HTTP/1.1 200 '* ]] || printf %s "${gb_answer#*$'\r\n\r\n'}"
 }
 
-# Lists the discovery files of all editors in gb_files. Fails if the directory for them cannot be trusted.
+# Sets gb_files to the discovery files of all editors. Fails if their directory cannot be trusted.
 gb_list() {
   local parent=${TMPDIR:-${TMP:-${TEMP:-/tmp}}} names
   case $gb_prefix in
     GEMINI_CLI_IDE) parent=${parent%/}/gemini names='gemini-ide-server-*-*.json' ;;
     QWEN_CODE_IDE) parent=${QWEN_HOME:-$HOME/.qwen} names='*.lock' ;;
+    *) return 1 ;; # the hooks of this CLI only exist where its variables do
   esac
   [[ $parent != '~/'* ]] || parent=$HOME/${parent#'~/'}
-  # The user's own folder may be a link. In the temporary directory, a link could be anyone's.
+  # A link is fine in the user's home. In the temporary directory, another user could have made it.
   [[ $gb_prefix == QWEN_CODE_IDE || ! -L $parent ]] || return
   [[ $parent == /* && -O $parent && -O $parent/ide && ! -L $parent/ide ]] || return
   gb_files=("$parent"/ide/$names)
   gb_files=("${gb_files[@]:0:gb_max_files}")
 }
 
-# Reads gb_port, gb_roots and gb_token from a discovery file. Fails if it is not one of Neovim's.
+# Sets gb_port, gb_roots and gb_token from a discovery file. Fails if the file is not from Neovim.
 gb_read_file() { # path
   local rest head quote='"' escaped='\"'
   [[ -f $1 && -O $1 && ! -L $1 ]] || return
   IFS= read -r -n $gb_max_file rest < "$1"
-  # A regular expression costs five times as much.
+  # A regular expression would take five times as long.
   head=${rest%%',"workspacePath":"'*} rest=${rest:${#head}+18}
   gb_port=${head#'{"port":'}
   gb_roots=${rest%%'","authToken":"'*} rest=${rest:${#gb_roots}+15}
@@ -90,7 +93,7 @@ gb_read_file() { # path
   [[ $gb_roots != *\\* ]] || printf -v gb_roots %b "${gb_roots//"$escaped"/$quote}"
 }
 
-# Whether text is a port and a token, and nothing that a request or a path could take for more.
+# Whether the texts are a valid port and token, without characters that could change a request or a path.
 gb_is_address() { # port, token
   [[ $1 == [1-9]* && $1 != *[!0-9]* && ${#1} -le 5 && -n $2 && $2 != *[!A-Za-z0-9_-]* ]]
 }
@@ -110,20 +113,20 @@ gb_is_inside() {
   return 1
 }
 
-# Lists in gb_above the process that the CLI takes for its editor if a variable names it, and all that are above the
-# hook, the nearest first, where the system shows them in /proc.
+# Sets gb_above to the process that a variable names as the CLI's editor, and to all ancestors of the hook,
+# the nearest first, if /proc exists.
 gb_list_above() {
   local variable=${gb_prefix}_PID pid=$PPID stat
   gb_above=(${!variable//[!0-9]/})
   while [[ $pid != *[!0-9]* && $pid != [01] && ${#gb_above[@]} -lt 64 ]] && IFS= read -r stat < "/proc/$pid/stat"; do
     gb_above+=("$pid")
-    stat=${stat##*) } # "pid (name) state parent": the name may hold anything
+    stat=${stat##*) } # "pid (name) state parent": the name may contain any character
     stat=${stat#* } pid=${stat%% *}
   done
 }
 
-# Tells the editors of the discovery files until one takes it: first those above the hook, then those that have the
-# current directory open.
+# Sends the JSON to the editors with discovery files until one accepts it: first ancestors of the hook, then
+# editors that have the current directory open.
 gb_search() {
   local pid file files=() ranks=() i best
   gb_list || return
@@ -137,7 +140,7 @@ gb_search() {
   cd -P .
   for file in "${gb_files[@]}"; do
     gb_read_file "$file" && gb_is_inside || continue
-    # Gemini CLI prefers processes that live, then larger numbers; Qwen Code the newest file.
+    # Gemini CLI prefers living processes, then larger numbers. Qwen Code prefers the newest file.
     pid=${file##*/gemini-ide-server-} pid=${pid%%-*}
     [[ $pid == [1-9]* && $pid != *[!0-9]* && ${#pid} -le 10 ]] || pid=0
     files+=("$file") ranks+=("$pid")
@@ -159,7 +162,7 @@ gb_search() {
 gb_main() {
   local LC_ALL=C # lengths are bytes
   local port=${gb_prefix}_SERVER_PORT token=${gb_prefix}_AUTH_TOKEN
-  trap '' PIPE # the hook would end with an error if an editor closes the connection
+  trap '' PIPE # otherwise the hook fails if the editor closes the connection
   gb_is_address "${!port}" "${!token}" && gb_tell "${!port}" "${!token}" || gb_search
 }
 

@@ -1,7 +1,7 @@
---- The commands: what they do with their arguments, and their completion.
+--- Implements the commands and their completion.
 local M = {}
 
---- For the completion of commands.
+--- Returns the candidates that start with `lead`, for completion.
 ---@param candidates string[]
 ---@param lead string
 ---@return string[]
@@ -11,14 +11,14 @@ local function starting_with(candidates, lead)
   end, candidates)
 end
 
---- What was typed behind the command, if anything.
+--- Returns the argument of the command, or nil.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@return string?
 local function argument(args)
   return args.args ~= "" and args.args or nil
 end
 
---- Calls a function with the file that was typed behind the command, if any.
+--- Calls a function with the file that is the command's argument, or with nil.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@param act fun(path?: string)
 local function with_file(args, act)
@@ -29,9 +29,9 @@ local function with_file(args, act)
   act(path ~= "" and path or nil)
 end
 
---- The lines that are meant.
+--- Returns the range of the command, or the selected lines.
 ---@param args vim.api.keyset.create_user_command.command_args
----@return [integer, integer]? lines First and last, 1-based: the range, or the selection.
+---@return [integer, integer]? lines First and last, 1-based. nil if there is neither.
 local function lines(args)
   if args.range > 0 then
     return { args.line1, args.line2 }
@@ -47,21 +47,21 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Deletes the empty buffers that a session creates which was saved with windows of the plugin. Fills those of kept
---- texts.
+--- Cleans up after a session that was saved with windows of the plugin: deletes its empty buffers, and fills
+--- the buffers of saved texts again.
 function M.clean_session()
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
     local is_foreign = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
     if is_foreign and vim.startswith(name, "gemini://kept/") then
-      require("gemini-bridge.review.kept").read({ buf = buf, match = name })
+      require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
     elseif is_foreign and name:find("^gemini[%w-]*://") then
       require("gemini-bridge.editor.window").delete_buffer(buf)
     end
   end
 end
 
---- A bridge that runs needs no build, but may be of before one.
+--- Calls `go` when the Node part is built. A running bridge needs no build, but may predate the latest one.
 ---@param go fun()
 local function when_built(go)
   local is_stopped = require("gemini-bridge.bridge.status").get().state == "stopped"
@@ -71,15 +71,15 @@ local function when_built(go)
 end
 
 function M.start()
-  when_built(require("gemini-bridge.report.announce").start)
+  when_built(require("gemini-bridge.report.start_and_stop").start)
 end
 
 function M.stop()
-  require("gemini-bridge.report.announce").stop()
+  require("gemini-bridge.report.start_and_stop").stop()
 end
 
 function M.restart()
-  require("gemini-bridge.host.build_offer").build(require("gemini-bridge.report.announce").restart)
+  require("gemini-bridge.host.build_offer").build(require("gemini-bridge.report.start_and_stop").restart)
 end
 
 function M.status()
@@ -94,7 +94,7 @@ end
 function M.doctor(args)
   local pid = tonumber(args.args)
   if args.args ~= "" and not pid then
-    require("gemini-bridge.notify")(":GeminiDoctor takes the process id of a running CLI", "error")
+    require("gemini-bridge.notify")("Usage: :GeminiDoctor [process id of a running CLI]", "error")
     return
   end
   require("gemini-bridge.health").doctor(pid)
@@ -107,12 +107,12 @@ end
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
-    require("gemini-bridge.notify")("There is no log yet: it starts with the bridge, in " .. path)
+    require("gemini-bridge.notify")("There is no log yet. The bridge creates it at its start: " .. path)
     return
   end
-  -- By buffer: an Ex command would expand what a path may hold.
+  -- Opens the log by its buffer: an Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
-  vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- other Neovims may show it, too
+  vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()
   vim.api.nvim_open_win(buf, true, { win = base, split = "below" })
   vim.bo[buf].autoread = true
@@ -146,8 +146,8 @@ function M.complete_diffs(lead)
   )
 end
 
---- Takes `cli=` and `name=` from the start of the words.
----@param words string[] The others stay.
+--- Removes `cli=` and `name=` from the start of the words and returns their values.
+---@param words string[] The other words stay.
 ---@return { cli?: string, name?: string } named
 ---@return string? problem
 local function take_named(words)
@@ -176,8 +176,8 @@ function M.terminal(args)
     require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
     return
   end
-  -- What is selected goes along, also when this is what starts the bridge.
-  require("gemini-bridge.context.subscription").track()
+  -- Keeps the user's selection for the CLI, even if this command starts the bridge.
+  require("gemini-bridge.context.snapshot_debounce").track()
   if args.range > 0 then
     require("gemini-bridge.context.selection").take_along()
   end
@@ -203,11 +203,12 @@ local SOURCES = {
   ["--quickfix"] = "quickfix",
   ["--text"] = "nothing",
   ["--output"] = "output",
+  ["--notes"] = "notes",
 }
 
-local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--cancel" }
+local FLAGS = { "--diagnostics", "--quickfix", "--text", "--output", "--notes", "--cancel" }
 
---- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--output|--text] [text]`, `:GeminiSend --cancel`
+--- `:[range]GeminiSend[!] [--diagnostics|--quickfix|--output|--notes|--text] [text]`, `:GeminiSend --cancel`
 function M.send(args)
   local flag, rest = args.args:match("^(%-%-%a+)%s*(.*)$")
   if flag == "--cancel" then
@@ -215,7 +216,10 @@ function M.send(args)
   end
   local source = SOURCES[flag]
   if flag and not source then
-    require("gemini-bridge.notify")(("%s is none of %s"):format(flag, table.concat(FLAGS, ", ")), "error")
+    require("gemini-bridge.notify")(
+      ("Unknown option %s. Known: %s"):format(flag, table.concat(FLAGS, ", ")),
+      "error"
+    )
     return
   end
   bridge().send({
@@ -267,13 +271,13 @@ end
 --- `:GeminiShare off|on`
 function M.share(args)
   if args.args ~= "off" and args.args ~= "on" then
-    require("gemini-bridge.notify")(":GeminiShare takes on or off", "error")
+    require("gemini-bridge.notify")("Usage: :GeminiShare on|off", "error")
     return
   end
   local on = args.args == "on"
-  require("gemini-bridge.context.subscription").share(on)
+  require("gemini-bridge.context.snapshot_debounce").share(on)
   require("gemini-bridge.notify")(
-    on and "Sharing is on." or "Sharing is paused: CLIs and models are told nothing until :GeminiShare on."
+    on and "Sharing is on." or "Sharing is paused: CLIs and models get no data until :GeminiShare on."
   )
 end
 
@@ -287,7 +291,10 @@ local SHELLS = { "--sh", "--fish", "--tmux" }
 function M.env(args)
   local form = argument(args) or SHELLS[1]
   if not vim.tbl_contains(SHELLS, form) then
-    require("gemini-bridge.notify")(("%s is none of %s"):format(form, table.concat(SHELLS, ", ")), "error")
+    require("gemini-bridge.notify")(
+      ("Unknown option %s. Known: %s"):format(form, table.concat(SHELLS, ", ")),
+      "error"
+    )
     return
   end
   require("gemini-bridge.report.shell_lines").show(form:sub(3))
@@ -297,16 +304,22 @@ function M.complete_env(lead)
   return starting_with(SHELLS, lead)
 end
 
-function M.changes()
-  require("gemini-bridge.changes.look").open()
+--- Implements `:GeminiChanges[!]`.
+function M.changes(args)
+  local navigation = require("gemini-bridge.changes.navigation")
+  if args.bang then
+    navigation.open_quickfix()
+  else
+    navigation.open()
+  end
 end
 
---- `:[range]GeminiKeep[!] [path|all]` and its counterpart.
+--- Implements `:[range]GeminiKeep[!] [path|all|turn]` and `:GeminiUndo`.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@param act fun(chosen: gemini_bridge.ChangeOptions)
 local function with_changes(args, act)
-  if args.args == "all" then
-    return act({ all = true })
+  if args.args == "all" or args.args == "turn" then
+    return act({ [args.args] = true, force = args.bang })
   end
   with_file(args, function(path)
     act({ path = path, file = args.bang, lines = lines(args) })
@@ -322,26 +335,34 @@ function M.undo(args)
 end
 
 function M.history()
-  require("gemini-bridge.changes.past").open()
+  require("gemini-bridge.changes.history_list").open()
 end
 
 function M.complete_changes(lead)
   local candidates = vim.tbl_map(function(change)
     return change.path
   end, bridge().changes())
-  return starting_with(vim.list_extend({ "all" }, candidates), lead)
+  return starting_with(vim.list_extend({ "all", "turn" }, candidates), lead)
 end
 
 function M.go_to_next()
-  require("gemini-bridge.changes.look").jump(1)
+  require("gemini-bridge.changes.navigation").jump(1)
 end
 
 function M.go_to_previous()
-  require("gemini-bridge.changes.look").jump(-1)
+  require("gemini-bridge.changes.navigation").jump(-1)
 end
 
 function M.toggle_old()
-  require("gemini-bridge.changes.look").toggle_old()
+  require("gemini-bridge.changes.navigation").toggle_old()
+end
+
+--- Asks for a note on the line of the cursor or on the selected lines.
+function M.note()
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local chosen = lines({ range = 0 }) or { line, line }
+  require("gemini-bridge.editor.focus_and_mode").end_visual()
+  require("gemini-bridge.notes.notes").edit(chosen)
 end
 
 local ACTIONS = { "install", "remove" }

@@ -1,7 +1,7 @@
---- `:checkhealth gemini-bridge` and `:GeminiDoctor`: why a CLI does not connect, and what to do about it.
+--- Implements `:checkhealth gemini-bridge` and `:GeminiDoctor`, which find out why a CLI does not connect.
 local M = {}
 
---- The running CLI that was asked about.
+--- Process id of the CLI that `:GeminiDoctor` was asked about.
 ---@type integer?
 local target
 
@@ -26,8 +26,8 @@ function M.check()
   require("gemini-bridge.report.doctor").report(pid)
 end
 
---- Shows the report, which starts with a given CLI when there is one.
----@param pid? integer Of a running CLI.
+--- Shows the report. The section of the given CLI comes first.
+---@param pid? integer Process id of a running CLI.
 function M.doctor(pid)
   target = pid
   vim.cmd.checkhealth("gemini-bridge")

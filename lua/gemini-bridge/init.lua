@@ -1,30 +1,31 @@
---- Neovim as a first-class IDE for Gemini CLI: the public API.
+--- The public Lua API.
 local M = {}
 
---- By then Neovim's start is over, other plugins' too (milliseconds).
-local SETTLED = 1000
+--- Delay after Neovim's start, in which other plugins finish their own start.
+local AUTOSTART_DELAY_MS = 1000
 
---- Starts the bridge when Neovim waits for the user, unless the user has started or stopped it meanwhile.
+--- Starts the bridge when Neovim is idle after its start, unless the user has started or stopped it
+--- meanwhile.
 local function start_when_idle()
   vim.defer_fn(function()
     if not package.loaded["gemini-bridge.host"] then
       M.start()
     end
-  end, SETTLED)
+  end, AUTOSTART_DELAY_MS)
 end
 
---- Takes the user's options. Needed only to change a default.
+--- Sets the user's options. Only needed to change a default.
 ---@param opts? gemini_bridge.Config See |gemini-bridge-options|.
 function M.setup(opts)
   if not package.loaded["gemini-bridge.config"] and (opts == nil or vim.deep_equal(opts, {})) then
-    return -- the defaults are in force, and nothing starts by itself
+    return -- the defaults apply, and autostart is off
   end
   local problems = require("gemini-bridge.config").set(opts)
   if #problems > 0 then
     require("gemini-bridge.notify")(table.concat(problems, "; "), "warn")
   end
-  -- Only what runs already has to hear of it: loading more here would slow down Neovim's start.
-  for _, name in ipairs({ "context.workspace", "context.subscription" }) do
+  -- Only updates loaded modules: loading them here would slow down Neovim's start.
+  for _, name in ipairs({ "context.workspace", "context.snapshot_debounce" }) do
     local running = package.loaded["gemini-bridge." .. name]
     if running then
       running.refresh()
@@ -42,12 +43,12 @@ function M.setup(opts)
   end
 end
 
---- Starts the bridge. Returns at once; the outcome comes as |User| GeminiStarted or a message.
+--- Starts the bridge and returns at once. The result is the |User| event GeminiStarted, or a message.
 function M.start()
   require("gemini-bridge.host").start()
 end
 
---- Stops the bridge. Reviews close without a decision.
+--- Stops the bridge. Reviews end without a decision.
 function M.stop()
   require("gemini-bridge.host").stop()
 end
@@ -62,12 +63,13 @@ end
 ---@field version? string Version of the plugin.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
----@field discovery_file? string The one that the first CLI reads.
+---@field discovery_file? string The discovery file that the first CLI reads.
 ---@field workspace string[]
 ---@field clients gemini_bridge.ClientInfo[] `hooks` is true once a hook of that CLI was received.
 ---@field diffs { filePath: string, client: string }[]
+---@field changes { files: integer, hunks: integer } Number of changes that are neither kept nor undone.
 
---- What is going on, without a round trip to the host.
+--- Returns the status of the bridge, without a round trip to the host.
 ---@return gemini_bridge.Status
 function M.status()
   local now = require("gemini-bridge.bridge.status").get()
@@ -80,14 +82,15 @@ function M.status()
     workspace = vim.deepcopy(now.workspace),
     clients = vim.deepcopy(now.clients),
     diffs = M.diffs(),
+    changes = require("gemini-bridge.changes.changes").count(),
   }
 end
 
 ---@class gemini_bridge.DecisionOptions
----@field path? string Which proposal, when several are open: its file.
----@field force? boolean Accept although the file's buffer has unsaved changes.
+---@field path? string File of the proposal. Default: the current window's proposal, else asks the user.
+---@field force? boolean Accept even if the proposal is stale or the file has unsaved changes.
 
---- Accepts a pending proposal as it stands in its buffer.
+--- Accepts a pending proposal with the current text of its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.accept(opts)
   require("gemini-bridge.review.reviews").accept(opts or {})
@@ -99,13 +102,13 @@ function M.reject(opts)
   require("gemini-bridge.review.reviews").reject(opts or {})
 end
 
---- Goes to a pending proposal.
+--- Moves the focus to a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.review(opts)
   require("gemini-bridge.review.reviews").review(opts or {})
 end
 
---- The pending proposals.
+--- Returns the pending proposals.
 ---@return { filePath: string, client: string }[]
 function M.diffs()
   return vim.tbl_map(function(diff)
@@ -118,41 +121,42 @@ end
 ---@field status "modified"|"added"|"deleted"
 ---@field added integer Lines.
 ---@field removed integer Lines.
----@field hunks integer How many.
----@field ranges gemini_bridge.ChangedRange[] Where they are.
+---@field hunks integer Number of hunks.
+---@field ranges gemini_bridge.ChangedRange[] Lines of the hunks.
 ---@field cli string Profile of the CLI that changed it last.
 
 ---@class gemini_bridge.ChangedRange
----@field first integer Line of the file on disk, 1-based; of a removal the line above it.
+---@field first integer Line of the file on disk, 1-based. For a removal, the line above it.
 ---@field last integer
----@field conflict boolean The user has edited it since, so that it cannot be undone.
+---@field conflict boolean The user has edited these lines since: they cannot be undone.
 
---- The files that CLIs changed without a review, until that is kept or undone. Experimental.
+--- Returns the files that CLIs have changed without a review, until the changes are kept or undone.
+--- Experimental.
 ---@return gemini_bridge.ChangedFile[]
 function M.changes()
-  return require("gemini-bridge.changes.look").list()
+  return require("gemini-bridge.changes.navigation").list()
 end
 
---- Keeps changes of CLIs: those at the cursor, unless `opts` says otherwise. Experimental.
+--- Keeps changes of CLIs. Default: the change at the cursor. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.keep(opts)
-  require("gemini-bridge.changes.decide").keep(opts or {})
+  require("gemini-bridge.changes.keep_and_undo").keep(opts or {})
 end
 
---- Undoes changes of CLIs: those at the cursor, unless `opts` says otherwise. Experimental.
+--- Undoes changes of CLIs. Default: the change at the cursor. Experimental.
 ---@param opts? gemini_bridge.ChangeOptions
 function M.undo(opts)
-  require("gemini-bridge.changes.decide").undo(opts or {})
+  require("gemini-bridge.changes.keep_and_undo").undo(opts or {})
 end
 
---- What CLIs proposed and wrote since yesterday in the directories that are open, by turn, the newest first. Asks the
---- host, for a second at most. Experimental.
----@return gemini_bridge.HistoryTurn[]? turns nil when there is no host, or it does not answer.
+--- Returns the proposals and changes of CLIs since yesterday in the open directories, by turn, newest first.
+--- Asks the host, with a timeout of one second. Experimental.
+---@return gemini_bridge.HistoryTurn[]? turns nil if there is no host or it does not answer.
 function M.history()
-  return require("gemini-bridge.changes.past").list()
+  return require("gemini-bridge.changes.history_list").list()
 end
 
---- Opens the CLI's terminal, focuses it, or hides it when it has the focus.
+--- Opens the CLI's terminal, focuses it, or hides it if it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)
   require("gemini-bridge.terminal.open").toggle(opts)
@@ -164,13 +168,13 @@ function M.send(opts)
   require("gemini-bridge.prompt.outbox").send(opts or {})
 end
 
---- A few words for a status line; empty while stopped.
+--- Returns a short text for status lines. Empty while the bridge is stopped.
 ---@return string
 function M.statusline()
   return require("gemini-bridge.report.statusline").text()
 end
 
---- What connected CLIs are told now, and what is kept from them.
+--- Returns the data that connected CLIs receive now, and the file that is withheld.
 ---@return gemini_bridge.Shared
 function M.shared()
   return require("gemini-bridge.context.consent").shared()

@@ -1,12 +1,12 @@
---- Messages to the user, all under one name.
+--- Shows messages to the user under the plugin's name, without a "Press ENTER" prompt.
 
---- What a message begins with, unless the user's own `vim.notify` shows the title.
+--- Prefix of a message, unless the user's `vim.notify` shows the title.
 local NAME = "gemini-bridge: "
 local TITLE = "Gemini"
 
 local HIGHLIGHTS = { error = "ErrorMsg", warn = "WarningMsg" }
---- Time in which a notice that was given in Terminal mode is shown again (ms).
-local AGAIN_MS = 60000
+--- Maximum age of a message that is repeated after Terminal mode.
+local REPEAT_MAX_AGE_MS = 60000
 
 local SEVERITY = { "debug", "info", "warn", "error" }
 
@@ -14,27 +14,27 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@field text string
 ---@field level "debug"|"info"|"warn"|"error"
 
---- Of this turn, not shown yet.
+--- Messages of this tick that are not shown yet.
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Whether `vim.notify` is Neovim's own, which knows no title, and asks for Enter when it has no room. From 0.12 on its
---- code tells no file.
+--- Whether `vim.notify` is Neovim's own function. It shows no title, and asks for ENTER if the message is too
+--- long. Since Neovim 0.12, its debug info names no file.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
   return source == "?" or source:find("vim/[%w_/]*editor%.lua$") ~= nil
 end
 
---- How wide a message may be, in cells, without a prompt after it.
+--- Returns the maximum width of a message that needs no "Press ENTER" prompt, in cells.
 ---@return integer
 local function room()
   local above = math.max(0, vim.o.cmdheight - 1)
-  -- A wide character that does not fit into the end of a line leaves a cell empty.
+  -- The last cell of a line stays empty if a wide character does not fit there.
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- As many characters from the start as fit.
+--- Returns as many characters from the start as fit into the cells.
 ---@param characters string[]
 ---@param cells integer
 ---@return string[]
@@ -56,7 +56,7 @@ local function split(text)
   return vim.fn.split(text, [[\zs]])
 end
 
---- Cuts out of a text that is too wide what is least needed: what happened is at its start, what to do at its end.
+--- Shortens a text in the middle: the start says what happened, the end what to do.
 ---@param text string
 ---@param cells integer
 ---@return string
@@ -71,8 +71,8 @@ local function fit(text, cells)
   return table.concat(head) .. "…" .. table.concat(tail)
 end
 
---- The lines of a text as they go into the history. Neovim itself cuts what it shows of a line that is too wide, and
---- keeps all of it, but not without a command line, nor without that flag.
+--- Returns the lines of a text for the message history. Neovim shortens long lines only on the screen, but
+--- not with 'cmdheight' 0 or without the "T" flag of 'shortmess'.
 ---@param text string
 ---@return string[]
 local function lines(text)
@@ -95,7 +95,7 @@ local function lines(text)
     :totable()
 end
 
---- Writes to the history without a prompt: what is on the screen is always one line, over the one before.
+--- Adds a message to the history. Shows one line at most, so that Neovim does not ask for ENTER.
 ---@param notice gemini_bridge.Notice
 local function record(notice)
   for _, line in ipairs(lines(NAME .. notice.text:gsub("[%z\t]", " "))) do
@@ -106,7 +106,7 @@ local function record(notice)
 end
 
 ---@param notices gemini_bridge.Notice[]
----@return gemini_bridge.Notice # The last of the gravest.
+---@return gemini_bridge.Notice # The last message with the highest level.
 local function foremost(notices)
   local found = notices[#notices]
   for i = #notices, 1, -1 do
@@ -117,11 +117,11 @@ local function foremost(notices)
   return found
 end
 
---- Shows one line of what is in the history by then.
+--- Shows one line for messages that are in the history.
 ---@param notices gemini_bridge.Notice[]
 local function show(notices)
   local notice = foremost(notices)
-  -- Between the first line and the last stands what a program has said.
+  -- The first line says what happened and the last what to do. The lines between are output of a program.
   local text = notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")
   local more, width = "", room() - #NAME
   if #notices > 1 then
@@ -135,10 +135,11 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows notices once more when the user leaves Terminal mode, where Neovim 0.12 covers them with "-- TERMINAL --".
+--- Shows messages again when the user leaves Terminal mode, where Neovim 0.12 covers them with "-- TERMINAL
+--- --".
 ---@param notices gemini_bridge.Notice[]
 local function show_after_terminal_mode(notices)
-  local deadline = vim.uv.now() + AGAIN_MS
+  local deadline = vim.uv.now() + REPEAT_MAX_AGE_MS
   vim.api.nvim_create_autocmd("ModeChanged", {
     group = vim.api.nvim_create_augroup("gemini-bridge.notify", {}),
     pattern = "t:*",
@@ -151,7 +152,7 @@ local function show_after_terminal_mode(notices)
   })
 end
 
---- Whether a message would cover an open question, or be covered by the command that is being typed.
+--- Whether a message would cover an open prompt, or the user's command line would cover the message.
 local function is_asking()
   return vim.api.nvim_get_mode().mode:find("^[cr]") ~= nil
 end
@@ -161,7 +162,8 @@ local function flush()
   if is_own and is_asking() then
     vim.api.nvim_create_autocmd("SafeState", {
       callback = function()
-        -- What is scheduled here fires SafeState again: in a command line, Neovim would never sleep.
+        -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be
+        -- idle in a command line.
         if is_asking() then
           return
         end
@@ -190,9 +192,9 @@ local function flush()
   end
 end
 
---- Shows a message as soon as Neovim is idle: an error message in the midst of a command would abort the script or the
---- RPC request that ran it. It never ends in a prompt, which would keep the host from being answered: what has no room
---- is in |:messages|. A `vim.notify` of the user's gets all of it.
+--- Shows a message when Neovim is idle: an error message during a command would abort the script or RPC
+--- request that runs it. Never asks for ENTER, which would block the host. Text without room on the screen is
+--- in |:messages|. A `vim.notify` of the user gets the whole text.
 ---@param text string
 ---@param level? "debug"|"info"|"warn"|"error" Default "info".
 return function(text, level)

@@ -4,6 +4,7 @@ import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { createFiles, type Files } from "../sharing/files.ts";
+import { machineName } from "../system/machine.ts";
 import {
   type CommandMemory,
   createCommandMemory,
@@ -11,15 +12,13 @@ import {
   SavedAgent,
   SavedMetadata,
 } from "./command-memory.ts";
-import type { FileChange } from "./file-change.ts";
-import { createKeptFiles, prune, touch } from "./kept-files.ts";
-import { splitLines } from "./lines.ts";
+import { type FileChange, isChanged } from "./file-change.ts";
+import { createJournal, JOURNAL } from "./journal.ts";
+import { createLeftChanges } from "./left-changes.ts";
+import { splitLines } from "./line-diff.ts";
 import type { Turn } from "./prompts.ts";
 
-/** What other Neovims have left is removed after so long (milliseconds). */
-const MAX_AGE = 24 * 60 * 60 * 1_000;
-
-/** The files that an agent is about to change. */
+/** Files that an agent is about to change. */
 interface Awaited {
   readonly agent: Agent;
   readonly paths: readonly string[];
@@ -37,27 +36,40 @@ export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
   await(awaited: readonly Awaited[]): void;
-  /** The turn of a session; nothing: it is over. */
+  /** Stores the turn of a session; undefined removes it. */
   saveTurn(session: string, turn: Turn | undefined): void;
   readonly commands: CommandMemory;
-  /** What the host before this one has saved. */
+  /** Returns the data stored by an earlier host. */
   load(): Promise<Saved>;
-  /** Whether the text of a file may be kept: not of one that is excluded from sharing, nor of one that is unknown. */
+  /** Takes over the changes of these files that an ended Neovim has left. */
+  takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
+  /**
+   * Whether the text of a file may be stored: false for files that are excluded from sharing, and until that
+   * is known.
+   */
   mayKeep(path: string): boolean;
   /** Resolves when everything is stored. May run twice. */
   close(): Promise<void>;
 }
 
 const lines = z.string().transform(splitLines);
-const place = { id: z.number(), line: z.number(), count: z.number(), conflict: z.boolean() };
+const place = {
+  id: z.number(),
+  line: z.number(),
+  count: z.number(),
+  conflict: z.boolean(),
+  turn: z.number(),
+};
 
-/** Its lines are not those of one text: they come from several. */
+/** The old lines of a hunk that come from several texts. */
 const SavedPiece = z.object({
   lines: z.array(z.string()),
   hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
 });
 
-/** Texts as they are in memory: a character for each byte. */
+const author = { cli: z.string(), turn: z.number(), prompt: z.string() };
+
+/** Texts have one character for each byte. */
 const SavedChange = z.object({
   path: z.string(),
   before: z.enum(["absent", "known", "unknown"]),
@@ -68,9 +80,10 @@ const SavedChange = z.object({
   opaque: z.object({ reason: z.string(), by: z.enum(["agent", "user"]) }).optional(),
   version: z.string(),
   touched: z.boolean(),
-  cli: z.string(),
-  turn: z.number(),
-  prompt: z.string(),
+  ...author,
+  staged: z.string().optional(),
+  decided: z.number(),
+  earlier: z.array(z.object(author)),
   text: z.object({
     lines,
     lastId: z.number(),
@@ -80,9 +93,7 @@ const SavedChange = z.object({
 
 const SavedTurn = z.object({
   session: z.string(),
-  cli: z.string(),
-  turn: z.number(),
-  prompt: z.string(),
+  ...author,
   files: z.array(z.string()),
   gaps: z.array(z.string()),
 });
@@ -91,23 +102,23 @@ const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
 
-/** Keys that are no paths. */
+/** Keys of values that do not belong to a path. */
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
-/** Time for which ignore files are not read again (ms). */
-const VERDICT_MS = 1_000;
+/** Time for which the verdict of ignore files is cached. */
+const VERDICT_CACHE_TIME_MS = 1_000;
 
 /**
- * Milliseconds from the first change of a turn until it is saved, because it changes with each file. A new turn is saved
- * at once: its prompt must not be lost in a crash.
+ * Delay from the first change of a turn until the turn is stored, because it changes with each file. A new
+ * turn is stored at once, so that its prompt is not lost in a crash.
  */
 const TURN_DELAY_MS = 200;
 
 export interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Names this Neovim among all that there ever were. */
+  /** Identifies this Neovim among all that ever ran. */
   instance: string;
   /** Patterns of files that are not shared. */
   exclude: readonly string[];
@@ -115,58 +126,62 @@ export interface ChangeMemoryOptions {
 }
 
 export function createChangeMemory({ directory, instance, exclude, log }: ChangeMemoryOptions): ChangeMemory {
-  const all = join(directory, "changes");
-  const own = join(all, instance);
-  const kept = createKeptFiles(own, log);
+  const own = join(directory, "changes", machineName(), `${instance}${JOURNAL}`);
+  const journal = createJournal(own, log);
+  const left = createLeftChanges(own, journal);
   const files = createFiles({ judgesMissing: true });
   let look: { judge: ReturnType<Files["look"]>; at: number } | undefined;
-  /** The turns that are still to be saved, and when. */
+  /** Turns that must still be stored. */
   const turns = new Map<string, Turn>();
   let turnsDue: NodeJS.Timeout | undefined;
 
   function mayKeep(path: string): boolean {
     const now = performance.now();
-    if (!look || now - look.at > VERDICT_MS) look = { judge: files.look(exclude), at: now };
+    if (!look || now - look.at > VERDICT_CACHE_TIME_MS) look = { judge: files.look(exclude), at: now };
     return look.judge(path) === "shared";
   }
 
-  const commands = createCommandMemory(kept, mayKeep);
+  const commands = createCommandMemory(journal, mayKeep);
 
   function saveTurns(): void {
     clearTimeout(turnsDue);
     turnsDue = undefined;
     for (const [session, { files, gaps, ...turn }] of turns)
-      kept.save(turnKey(session), { session, ...turn, files: [...files].filter(mayKeep), gaps: [...gaps] });
+      journal.save(turnKey(session), {
+        session,
+        ...turn,
+        files: [...files].filter(mayKeep),
+        gaps: [...gaps],
+      });
     turns.clear();
   }
 
   return {
     save(change) {
-      if (!mayKeep(change.path)) return kept.remove(change.path);
+      if (!mayKeep(change.path)) return journal.remove(change.path);
       const { lines, hunks, lastId } = change.text;
       const joined = hunks.map((hunk) => ({ ...hunk, old: hunk.old.join("") }));
-      kept.save(change.path, { ...change, text: { lines: lines.join(""), hunks: joined, lastId } });
+      journal.save(change.path, { ...change, text: { lines: lines.join(""), hunks: joined, lastId } });
     },
-    forget: kept.remove,
+    forget: journal.remove,
     await(all) {
       const awaited = all.filter(({ paths }) => paths.length > 0);
-      if (awaited.length > 0) kept.save(AWAITED, { awaited });
-      else kept.remove(AWAITED);
+      if (awaited.length > 0) journal.save(AWAITED, { awaited });
+      else journal.remove(AWAITED);
     },
     saveTurn(session, turn) {
       if (turn) turns.set(session, turn);
       else {
         turns.delete(session);
-        kept.remove(turnKey(session));
+        journal.remove(turnKey(session));
       }
       if (turn?.files.size === 0) saveTurns();
       else if (turns.size > 0) turnsDue ??= setTimeout(saveTurns, TURN_DELAY_MS).unref();
     },
     commands,
     async load() {
-      const loaded = kept.load();
-      await touch(own);
-      void prune(all, MAX_AGE);
+      const loaded = journal.load();
+      void left.prune();
       const saved = await loaded;
       const awaited = saved.flatMap((value) => SavedAwaited.safeParse(value).data?.awaited ?? []);
       return {
@@ -183,11 +198,18 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
         ),
       };
     },
+    async takeLeft(isWanted) {
+      const values = await left.take((path) => isWanted(path) && mayKeep(path));
+      const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
+      // The other files were only about to be changed when Neovim ended.
+      for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
+      return changes.filter(isChanged);
+    },
     mayKeep,
     close() {
       saveTurns();
       files.close();
-      return kept.flush();
+      return journal.flush();
     },
   };
 }

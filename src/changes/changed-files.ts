@@ -1,62 +1,80 @@
-/** The files that agents change: as they are known, who is at them, and what Neovim shows of them. */
+/**
+ * Stores the files that agents change: their changes, the agents that are editing them, and the state shown
+ * in Neovim.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
+import type { Status } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
-import { type Sighting, unknown } from "../system/sighting.ts";
-import { createFileWatch } from "../system/watch.ts";
+import { type Sighting, unknown } from "../system/file-state.ts";
+import { createFileWatch } from "../system/file-watch.ts";
 import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
 
-/** Characters of all files together; of what comes beyond them the text is not remembered. */
-const MAX_TEXT = 64 * 1024 * 1024;
+/** Maximum number of characters of all texts together. The text of further files is not stored. */
+const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "there are too many other changes; keep some, and it can be from then on";
+
+/** Delay of the counts, which change with each file of a turn. */
+const REPORT_DELAY_MS = 50;
+
+/** Reason for an update: an agent has just changed the file, or the user has decided. */
+export interface Cause {
+  readonly agent?: Agent;
+  readonly decision?: "kept" | "undone";
+}
 
 export interface ChangedFiles {
   get(path: string): FileChange | undefined;
-  /** Those that are changed, in the order in which that began. */
+  /** Changed files, in the order of their first change. */
   all(): FileChange[];
-  /** Those that an agent may be about to change, too. */
+  /** Changed files, and files that an agent may be about to change. */
   known(): FileChange[];
-  /** Takes what is known of a file now and shows it. @param agent who has just changed it */
-  set(change: FileChange, agent?: Agent): void;
-  /** An agent's tool is about to change the file, or may be. */
+  /** Stores the current change of a file and shows it. */
+  set(change: FileChange, cause?: Cause): void;
+  /** Notes that an agent's tool is about to change the file, or may be. */
   await(agent: Agent, path: string): void;
   arrived(agent: Agent, path: string): void;
-  /** The files that this agent may be about to change. */
+  /** Files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
-  /** Nothing of what this agent was about to do comes any more. */
+  /** Ends all edits that this agent has begun. */
   abandon(agent: Agent): void;
-  /** An agent that is about to change the file, other than this one. */
+  /** Returns another agent that is about to change the file, if there is one. */
   isAwaited(path: string, except?: Agent): Agent | undefined;
-  /** Agents work, so that the user's own writing is to be told in any case, or not. */
+  /** Sets whether agents work. If so, Neovim reports each write of the user. */
   follow(areAtWork: boolean): void;
-  /** A file that nothing is known of yet, as it is before an agent changes it. */
+  /** Creates the change of a new file from its state before an agent's edit. */
   begin(path: string, found: Sighting, author: Author): FileChange;
-  /** Goes on with what the host before this one knew. @returns the files that no agent is at */
-  restore(saved: Saved): FileChange[];
-  /** Stops looking at the disk. May run twice. */
+  /** Continues with the files of an earlier host. @returns files that no agent is editing */
+  restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
+  /** Stops watching the disk. May run twice. */
   close(): void;
 }
 
 export interface ChangedFilesOptions {
   bridge: Bridge;
   memory: ChangeMemory;
-  /** Files that are known may be others on disk. */
+  /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
+  agentWrote(path: string, agent: Agent): void;
+  /** Called with the counts, debounced. */
+  report(counts: NonNullable<Status["changes"]>): void;
 }
 
-export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions): ChangedFiles {
+export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
+  const { bridge, memory } = options;
   const files = new Map<string, FileChange>();
-  /** Characters of each. */
+  /** Number of characters of each file. */
   const sizes = new Map<string, number>();
   let total = 0;
   const told = new Map<string, ShownChange>();
-  /** By session: who is at which files, and with how many edits. */
+  /** Agents, with the files that they are about to change and the number of edits of each. By session. */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
-  const watch = createFileWatch(look);
+  const watch = createFileWatch(options.look);
   let areAtWork = false;
-  /** Undefined until Neovim, which may have heard it from an earlier host, was told. */
+  let reporting: NodeJS.Timeout | undefined;
+  /** Undefined until Neovim was told, because an earlier host may have told it something else. */
   let following: boolean | undefined;
 
   const isAwaited = (path: string, except?: Agent) =>
@@ -76,7 +94,7 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
     count(change.path, sizeOf(change));
   }
 
-  /** Forgets what nobody asks for, and has the user's own writing told for as long as there is anything. */
+  /** Removes a file that is no longer needed, and updates whether Neovim reports the user's writes. */
   function tidy(path: string): void {
     const change = files.get(path);
     if (change && !isChanged(change) && !isAwaited(path)) {
@@ -96,27 +114,40 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
     bridge.tell("changes_follow", { active });
   }
 
-  function show(path: string, agent: Agent | undefined): void {
+  function show(path: string, { agent, decision }: Cause = {}): void {
     const change = files.get(path);
     const now = change && isChanged(change) ? shown(change) : undefined;
     if (isDeepStrictEqual(now, told.get(path))) return;
     if (now) told.set(path, now);
     else told.delete(path);
-    bridge.tell("change_show", { path, change: now, edited: agent !== undefined && now !== undefined });
+    reporting ??= setTimeout(report, REPORT_DELAY_MS).unref();
+    bridge.tell("change_show", {
+      path,
+      change: now,
+      edited: agent !== undefined && now !== undefined,
+      decision: now ? undefined : decision,
+    });
+  }
+
+  function report(): void {
+    reporting = undefined;
+    const hunks = [...told.values()].reduce((sum, change) => sum + change.hunks.length, 0);
+    options.report({ files: told.size, hunks });
   }
 
   return {
     get: (path) => files.get(path),
     all: () => [...files.values()].filter(isChanged),
     known: () => [...files.values()],
-    set(change, agent) {
+    set(change, cause = {}) {
       const before = files.get(change.path);
-      if (agent ?? (before && before.version !== change.version))
+      if (cause.agent) options.agentWrote(change.path, cause.agent);
+      if (cause.agent ?? (before && before.version !== change.version))
         bridge.tell("file_changed", { path: change.path });
       put(change);
       memory.save(change);
       tidy(change.path);
-      show(change.path, agent);
+      show(change.path, cause);
     },
     await(agent, path) {
       const { paths } = awaited.get(agent.session) ?? { paths: new Map<string, number>() };
@@ -146,7 +177,7 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
       follow();
     },
     begin(path, found, author) {
-      const fits = found.kind !== "known" || total + found.text.length <= MAX_TEXT;
+      const fits = found.kind !== "known" || total + found.text.length <= MAX_TEXT_LENGTH;
       return beginChange(path, fits ? found : { ...unknown(FULL), version: found.version }, author);
     },
     restore(saved) {
@@ -155,12 +186,15 @@ export function createChangedFiles({ bridge, memory, look }: ChangedFilesOptions
       for (const change of saved.changes) {
         put(change);
         tidy(change.path);
-        show(change.path, undefined);
+        show(change.path);
       }
       follow();
       return saved.changes.filter(({ path }) => !isAwaited(path));
     },
-    close: watch.close,
+    close() {
+      clearTimeout(reporting);
+      watch.close();
+    },
   };
 }
 

@@ -1,44 +1,59 @@
-/** The changes that agents make without a review: found around each edit, shown, and kept or undone as the user says. */
-import { basename } from "node:path";
+/**
+ * Tracks changes that agents make without a review: finds them around each edit, shows them, and keeps or
+ * undoes them.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
-import { createPauses } from "../base/pauses.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { ChosenChanges, changeEvents } from "../contract/changes.ts";
+import { createPauses } from "../base/work-slices.ts";
+import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
-import type { Boot } from "../contract/neovim.ts";
+import type { Boot, Status } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { realPath, type Sighting, see, seeStill, versionAt } from "../system/sighting.ts";
+import { realPath, type Sighting, see, seeStill, versionAt } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
 import type { RestoredCommand } from "./command-memory.ts";
 import type { OpenPlaces } from "./commands.ts";
-import { type FileChange, follow, kept, obstacle, sightingOf, textOf, undone } from "./file-change.ts";
+import { type FileChange, follow, obstacle, textOf, undone } from "./file-change.ts";
 import type { History } from "./history.ts";
-import { createPast } from "./past.ts";
+import { createPast } from "./history-requests.ts";
+import { createTracker } from "./hook-tracker.ts";
+import { createDecisions } from "./keep-and-undo.ts";
 import type { Prompts } from "./prompts.ts";
 import { findRenamed } from "./renamed-file.ts";
-import { oldLines, shownLines } from "./shown-lines.ts";
-import { createTracker } from "./tracker.ts";
+import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
+import { createStaging } from "./staging.ts";
+import { createUndoNotes } from "./undo-notes.ts";
+import { isBelow } from "./work-tree.ts";
 
-/** Timeout for Lua, which cannot answer while a prompt is open (ms). */
+/** Timeout for Lua, which cannot answer while a prompt is open. */
 const LUA_TIMEOUT_MS = 200;
 
-/** After a longer absence, too much may have happened that no command did (ms). */
+/**
+ * Maximum duration of an absence. After a longer one, changes by others than the running command are likely.
+ */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
   /**
-   * Takes what a hook tells. Never rejects.
-   * @param begun aborted when the tool that starts begins, though its files may not have been looked at yet
+   * Handles a hook event. Never rejects.
+   * @param begun aborted when the tool begins, even if its files have not been read yet
    * @returns when the tool may begin
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
-  /** The user has agreed to texts of a file, given by their hashes: what makes it so is no change. */
+  /**
+   * The user has accepted texts of a file, given by their hashes. Writing such a text is not an unreviewed
+   * change.
+   */
   agreed(path: string, hashes: readonly string[]): void;
+  /** Returns what the user has undone of an agent's changes, once. */
+  undone(agent: Agent): string | undefined;
+  /** Handles that these directories are open in Neovim now. */
+  opened(directories: readonly string[]): Promise<void>;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
-  /** Stops looking at the disk. Resolves when the next host can continue. May run twice. */
+  /** Stops watching the disk. Resolves when the next host can continue. May run twice. */
   close(): Promise<void>;
 }
 
@@ -46,29 +61,20 @@ function withoutSnapshot(command: RestoredCommand): RestoredCommand {
   return { ...command, snapshot: undefined };
 }
 
-/** Keeps or undoes a file's change. @param ids of its hunks, all without them. @throws {Refusal} */
-type Act = (change: FileChange, ids: Set<number> | undefined) => Promise<void>;
-
-/** @returns what a message says was kept or undone */
-function summary(done: readonly { path: string; hunks: number }[]): string {
-  const files = done.length === 1 ? basename(done[0]?.path ?? "") : `${done.length} files`;
-  const hunks = done.reduce((sum, one) => sum + one.hunks, 0);
-  return hunks === 0 ? files : `${hunks} ${hunks === 1 ? "hunk" : "hunks"} in ${files}`;
-}
-
 export interface ChangesOptions {
   bridge: Bridge;
-  /** The name of the terminal in which an agent runs, as far as known. */
+  /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
-  /** What the host before this one knew. */
+  /** Memory of an earlier host. */
   memory: ChangeMemory;
   prompts: Prompts;
   history: History;
   userFiles: UserFiles;
   stateDirectory: string;
   absence: Boot["absence"];
-  /** The directories that were open in Neovim at the start. */
+  /** Directories that were open in Neovim at the start. */
   directories: readonly string[];
+  report(counts: NonNullable<Status["changes"]>): void;
   log: Log;
 }
 
@@ -83,9 +89,19 @@ export function createChanges(options: ChangesOptions): Changes {
     stateDirectory,
     absence,
     directories,
+    report,
     log,
   } = options;
-  const files = createChangedFiles({ bridge, memory, look: (paths) => void inTurn(() => lookAgain(paths)) });
+  const files = createChangedFiles({
+    bridge,
+    memory,
+    look: (paths) => void inTurn(() => lookAgain(paths)),
+    agentWrote(path, agent) {
+      decisions.agentWrote(path, agent);
+      staging.wrote(path);
+    },
+    report,
+  });
   const tracker = createTracker({
     bridge,
     terminalOf,
@@ -95,14 +111,33 @@ export function createChanges(options: ChangesOptions): Changes {
     memory: memory.commands,
     stateDirectory,
     directories,
+    commandEnded: () => staging.commandEnded(),
     inTurn,
     openPlaces,
     resumed: () => resumed,
   });
+  const notes = createUndoNotes({ sessionOf: prompts.sessionOf, isShared: memory.mayKeep });
+  const decisions = createDecisions({
+    bridge,
+    files,
+    history,
+    userFiles,
+    notes,
+    inTurn,
+    resolveGone: tracker.resolveGone,
+    syncPath,
+    settled: tracker.settled,
+    areCommandsRunning: () => tracker.areCommandsRunning,
+  });
+  const areCommandsRunning = () => tracker.areCommandsRunning;
+  const staging = createStaging({ files, history, inTurn, areCommandsRunning });
   let last: Promise<void> = Promise.resolve();
   const pause = createPauses();
 
-  /** One after the other: each says what it means that a file is as it is, before the next one does. */
+  /**
+   * Runs functions one after the other, because each updates the state that the next one compares with the
+   * disk.
+   */
   function inTurn(run: () => void | Promise<void>): Promise<void> {
     const done = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
@@ -125,7 +160,17 @@ export function createChanges(options: ChangesOptions): Changes {
     await wroteHere(path, now);
   }
 
-  /** While a command runs, nobody knows whose doing it is: that is looked at when it ends. */
+  /** Compares the files with the disk after a time without watching. */
+  async function refresh(): Promise<void> {
+    await tracker.resolveGone();
+    await lookAgain(new Set(files.all().map(({ path }) => path)));
+    await staging.keep();
+  }
+
+  /**
+   * Handles files that have changed on disk. While a command runs, the author is unknown: the end of the
+   * command decides.
+   */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (tracker.areCommandsRunning) return;
     for (const path of paths) {
@@ -133,61 +178,13 @@ export function createChanges(options: ChangesOptions): Changes {
     }
   }
 
-  /** Acts on each file, whatever happens with the others, and tells the user the result in one message. */
-  async function decide(verb: string, { files: chosen, unsaved }: ChosenChanges, act: Act): Promise<void> {
-    const problems = unsaved.map(
-      (path) => `${basename(path)} has unsaved changes: save or discard them first`,
-    );
-    const done: { path: string; hunks: number }[] = [];
-    for (const { path, hunks } of chosen) {
-      const change = files.get(path);
-      if (!change) continue;
-      try {
-        await act(change, hunks && new Set(hunks));
-        done.push({ path, hunks: hunks?.length ?? change.text.hunks.length });
-      } catch (error) {
-        if (!(error instanceof Refusal)) throw error;
-        problems.push(error.message);
-      }
-    }
-    const result = done.length > 0 ? [`${verb} ${summary(done)}.`] : [];
-    if (result.length + problems.length === 0) result.push("No unreviewed changes.");
-    const text = [...result, problems.join("; ")].filter((part) => part !== "").join(" ");
-    bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
-  }
-
-  async function undoIn({ path }: FileChange, ids: Set<number> | undefined): Promise<void> {
-    await tracker.resolveGone();
-    const agent = files.isAwaited(path);
-    if (agent)
-      throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);
-    await syncPath(path);
-    const change = files.get(path);
-    if (!change) return;
-    const reason = obstacle(change);
-    if (reason !== undefined) throw new Refusal(`${path} cannot be undone: ${reason}`);
-    const next = undone(change, ids);
-    const others = change.text.hunks.filter(({ id }) => ids?.has(id) === false).map(({ id }) => id);
-    const left = next.text.hunks.filter(({ id, conflict }) => conflict && !others.includes(id)).length;
-    if (change.opaque || textOf(next) !== textOf(change)) {
-      const isWhole = next.text.hunks.length === 0;
-      const metadata = isWhole || !change.exists ? change.metadata : undefined;
-      const now = await userFiles.replace(path, sightingOf(change), { text: textOf(next), metadata });
-      tracker.settled(path, now);
-      files.set({ ...next, version: now.version, lastMetadata: now.metadata });
-    }
-    const hunks =
-      left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
-    if (left > 0) throw new Refusal(`${basename(path)}: ${hunks} since the agent wrote it (conflict)`);
-  }
-
-  /** Takes what the disk holds by now, although nobody has reported a write. */
+  /** Compares a file with the disk, although no write was reported. */
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const { areCommandsRunning } = tracker;
     const now = await seeStill(path);
-    // If an agent has begun meanwhile, its file is compared when that is handled in turn.
+    // If an agent has started meanwhile, its file is compared when that event is handled.
     if (files.isAwaited(path) || tracker.areCommandsRunning !== areCommandsRunning) return;
     if (now.kind === "absent" && change.exists && !areCommandsRunning) await followRename(change);
     tracker.catchUp(change, now);
@@ -205,7 +202,7 @@ export function createChanges(options: ChangesOptions): Changes {
     if (change && now.version !== change.version) files.set(follow(change, now));
   }
 
-  /** Continues with what an earlier host knew. */
+  /** Continues with the memory of an earlier host. */
   async function resume() {
     const saved = await memory.load();
     const agents = saved.awaited.map(({ agent }) => agent);
@@ -216,6 +213,24 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   const resumed = resume();
+  /** Takes over the changes that ended Neovims have left in these directories. */
+  async function takeLeft(open: readonly string[]): Promise<void> {
+    const roots = await Promise.all(open.map(realPath));
+    const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
+    const left = await memory.takeLeft(isWanted);
+    files.restore({ changes: left, awaited: [] });
+    for (const { path } of left) await syncPath(path);
+    for (const { path } of left) staging.wrote(path);
+    if (left.length > 0) await staging.keep();
+    const count = left.filter(({ path }) => files.get(path)).length;
+    const changes = count === 1 ? "1 unreviewed change" : `${count} unreviewed changes`;
+    if (count > 0)
+      bridge.tell("message", {
+        level: "info",
+        text: `${changes} from an earlier session: see :GeminiChanges`,
+      });
+  }
+
   void inTurn(async () => {
     const { saved, written } = await resumed;
     prompts.restore(saved.turns);
@@ -223,9 +238,10 @@ export function createChanges(options: ChangesOptions): Changes {
     for (const { path, now } of written) await wroteHere(path, now);
     for (const { path } of unawaited) await syncPath(path);
     await tracker.resolveGone();
+    await takeLeft(directories);
   });
 
-  /** Sees a file that the user has written, which no running command did. */
+  /** Reads a file that the user has written, so that no running command is taken for the author. */
   async function seeWritten(named: string): Promise<{ path: string; now: Sighting }> {
     const path = await realPath(named);
     const now = await see(path);
@@ -238,6 +254,8 @@ export function createChanges(options: ChangesOptions): Changes {
     listener: (event, begun = never) =>
       tracker.hear(event, begun).catch((error) => log.error("changes:", error)),
     agreed: tracker.agreed,
+    undone: notes.take,
+    opened: (open) => inTurn(() => takeLeft(open)),
     handlers: {
       ...createPast({ bridge, history, inTurn, userFiles, restored }),
       file_written({ path: named }) {
@@ -247,14 +265,8 @@ export function createChanges(options: ChangesOptions): Changes {
           await wroteHere(path, now);
         });
       },
-      changes_keep: (chosen) =>
-        inTurn(() =>
-          decide("Kept", chosen, async (change, ids) => {
-            history.kept(change.path);
-            files.set(kept(change, ids));
-          }),
-        ),
-      changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undoIn)),
+      ...decisions.handlers,
+      changes_refresh: () => inTurn(refresh),
       change_lines_asked: ({ path }) =>
         inTurn(() => {
           const change = files.get(path);
@@ -265,9 +277,18 @@ export function createChanges(options: ChangesOptions): Changes {
           const change = files.get(path);
           if (change) bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") });
         }),
+      change_before_asked: ({ path }) =>
+        inTurn(() => {
+          const change = files.get(path);
+          if (!change) return;
+          const problem = obstacle(change);
+          const lines = problem === undefined ? wholeLines(textOf(undone(change)) ?? "") : [];
+          bridge.tell("change_before", { path, lines, problem });
+        }),
     },
     async close() {
       files.close();
+      staging.close();
       await tracker.close();
       await memory.close();
     },

@@ -1,18 +1,20 @@
-/** Stores running shell commands with the files from before them, so that the next host can finish the comparison. */
+/**
+ * Stores running shell commands with their snapshots, so that the next host can compare the files after them.
+ */
 import * as z from "zod";
-import { createPauses } from "../base/pauses.ts";
+import { createPauses } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { type Sighting, unknown } from "../system/sighting.ts";
-import type { KeptFiles } from "./kept-files.ts";
-import type { Snapshot, StoredSnapshot } from "./snapshot.ts";
+import { type Sighting, unknown } from "../system/file-state.ts";
+import type { Snapshot, StoredSnapshot } from "./command-snapshot.ts";
+import type { Journal } from "./journal.ts";
 
 /** Maximum number of characters for each command. More text is not stored. */
-const MAX_TEXT = 4 * 1024 * 1024;
+const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
 
-/** Characters or files that are written at once. */
-const PART_TEXT = 512 * 1024;
-const PART_FILES = 2_000;
+/** Maximum number of characters and files that are written at once. */
+const MAX_PART_LENGTH = 512 * 1024;
+const MAX_PART_FILES = 2_000;
 
 export const SavedAgent = z.object({
   cli: z.string(),
@@ -67,7 +69,7 @@ const SavedCommand = z.object({
 });
 const SavedPart = z.object({
   commandId: z.string(),
-  /** Absent for a file that was settled after the snapshot. */
+  /** Absent for a file that another author has written since the snapshot. */
   part: z.number().optional(),
   files: z.array(SavedSighting),
 });
@@ -80,7 +82,7 @@ export interface StartedCommand {
 
 export interface RestoredCommand extends StartedCommand {
   readonly id: string;
-  /** Absent if the earlier host ended before it was stored completely. */
+  /** Absent if the earlier host ended before the snapshot was stored completely. */
   readonly snapshot?: StoredSnapshot | undefined;
   readonly files: Map<string, Sighting>;
 }
@@ -89,24 +91,24 @@ export interface CommandMemory {
   begin(id: string, start: StartedCommand): void;
   /** Stores the snapshot of a command in the background, unless the command is forgotten meanwhile. */
   save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
-  /** Stores what a file became that the command did not write. */
+  /** Stores the state of a file that was written by another author than the command. */
   settled(id: string, path: string, now: Sighting): void;
   forget(id: string): void;
 }
 
 /** @param mayKeep whether the text of a file may be stored */
 export function createCommandMemory(
-  kept: Pick<KeptFiles, "save" | "remove">,
+  journal: Pick<Journal, "save" | "remove">,
   mayKeep: (path: string) => boolean,
 ): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
-  /** Keys of what is stored for each command, and how many characters may follow. */
+  /** Keys of the values stored for each command, and the number of characters that may still be stored. */
   const stored = new Map<string, { keys: Set<string>; room: number }>();
 
   function put(id: string, key: string, value: object): void {
     const command = stored.get(id);
     if (!command) return;
     command.keys.add(key);
-    kept.save(key, { commandId: id, ...value });
+    journal.save(key, { commandId: id, ...value });
   }
 
   function convert(id: string, path: string, seen: Sighting): SavedSighting {
@@ -120,7 +122,7 @@ export function createCommandMemory(
 
   return {
     begin(id, start) {
-      stored.set(id, { keys: new Set(), room: MAX_TEXT });
+      stored.set(id, { keys: new Set(), room: MAX_TEXT_LENGTH });
       put(id, headKey(id), { start });
     },
     async save(id, start, { files, tree, ...rest }) {
@@ -139,7 +141,7 @@ export function createCommandMemory(
         const saved = convert(id, path, seen);
         part.push(saved);
         size += saved.text?.length ?? 0;
-        if (size >= PART_TEXT || part.length === PART_FILES) flush();
+        if (size >= MAX_PART_LENGTH || part.length === MAX_PART_FILES) flush();
       }
       if (part.length > 0) flush();
       const savedTree = tree && {
@@ -154,7 +156,7 @@ export function createCommandMemory(
     },
     settled: (id, path, now) => put(id, `${headKey(id)} ${path}`, { files: [convert(id, path, now)] }),
     forget(id) {
-      for (const key of stored.get(id)?.keys ?? []) kept.remove(key);
+      for (const key of stored.get(id)?.keys ?? []) journal.remove(key);
       stored.delete(id);
     },
     restore(values) {
@@ -170,7 +172,7 @@ export function createCommandMemory(
             ...parts.map(({ part = 0 }) => partKey(id, part)),
             ...settled.flatMap(({ files }) => files.map(({ path }) => `${headKey(id)} ${path}`)),
           ];
-          stored.set(id, { keys: new Set(keys), room: MAX_TEXT });
+          stored.set(id, { keys: new Set(keys), room: MAX_TEXT_LENGTH });
           const files = [...parts, ...settled].flatMap((part) => part.files);
           return {
             id,

@@ -1,18 +1,23 @@
-/** Finds what the shell commands of agents do to files, by a snapshot before each command and a comparison after it. */
+/**
+ * Finds the changes by shell commands of agents: takes a snapshot before each command, and compares after it.
+ */
 import { randomUUID } from "node:crypto";
-import { createPauses } from "../base/pauses.ts";
+import { createPauses } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { inodeOf, type Sighting, see, unknown } from "../system/sighting.ts";
+import { inodeOf, type Sighting, see, unknown } from "../system/file-state.ts";
+import { compare, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
-import { compare, type Touched } from "./comparison.ts";
-import { createSnapshots, restoreSnapshot, type Snapshot } from "./snapshot.ts";
+import { createSnapshots, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
 import { createIndexReader, type Scope } from "./work-tree.ts";
 
-/** Characters of the files that a command has changed; of what comes beyond them the text is not read. */
-const MAX_TEXT = 64 * 1024 * 1024;
+/**
+ * Maximum number of characters read of the files that a command has changed. The text of further files is not
+ * read.
+ */
+const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "the command changed too much at once";
 
-/** What is open in Neovim: absolute paths. */
+/** Open files and directories of Neovim, as absolute paths. */
 export interface OpenPlaces {
   readonly files: readonly string[];
   readonly directories: readonly string[];
@@ -24,14 +29,14 @@ export interface Written extends Touched {
 
 export interface CommandResult {
   readonly written: readonly Written[];
-  /** Why there may be more, each the end of a sentence. */
+  /** Reasons why changes may be missing, each the end of a sentence. */
   readonly gaps: readonly string[];
 }
 
 export interface Commands {
   /**
    * Takes the snapshot before a command.
-   * @param begun aborted when the command begins: what was not seen by then is unknown
+   * @param begun aborted when the command begins: files that were not read by then are unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
   /** Continues with a command that started under an earlier host. */
@@ -40,15 +45,20 @@ export interface Commands {
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
   /** The commands of an agent that have not ended. */
   ofAgent(agent: Agent): string[];
-  /** The agent of a running command, which may have done whatever nobody else is known to have done. */
+  /**
+   * The agent of a running command, which is taken for the author of changes without another known author.
+   */
   readonly runner: Agent | undefined;
-  /** A file was written, and it is known by whom: no running command did it. */
+  /** Notes that a file was written by a known author other than the running commands. */
   settled(path: string, now: Sighting): void;
-  /** A running command has written a file. @param before what is known of its earlier bytes */
+  /** Notes that a running command has written a file. @param before the known state before it */
   noticed(before: Sighting, path: string, now: Sighting): void;
-  /** An agent's edit is about to begin. Commands that have ended, and are still compared, did not write what follows. */
+  /**
+   * Notes that an agent's edit is about to begin. Ended commands that are still being compared did not write
+   * what follows.
+   */
   editing(path: string, now: Sighting): void;
-  /** Drops what was remembered for the next command. */
+  /** Drops the files that were cached for the next snapshot. */
   forget(): void;
   /** Resolves when the snapshots of running commands are stored. */
   stored(): Promise<void>;
@@ -60,16 +70,16 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** Files that were settled meanwhile, as last written, by path. */
+  /** Files written by others meanwhile, with their last state. By path. */
   readonly settled: Map<string, Sighting>;
-  /** Inodes of earlier files whose bytes are known. Each may have a new name by now. */
+  /** Inodes of earlier files whose bytes are known. Such a file may have been renamed. */
   readonly noticed: Set<number>;
-  /** After the command, by path. */
+  /** States after the command, by path. */
   readonly seen: Map<string, Sighting>;
   hasEnded: boolean;
 }
 
-/** @param except the plugin's own directory, whose files are nobody's change */
+/** @param except the plugin's own directory, whose files are not tracked */
 export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
@@ -91,8 +101,8 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
       await pause();
       const after = seen.get(path) ?? (await see(path));
       size += after.kind === "known" ? after.text.length : 0;
-      const fits = size <= MAX_TEXT ? after : { ...after, ...unknown(FULL), version: after.version };
-      // What was settled while this looked, too.
+      const fits = size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(FULL), version: after.version };
+      // Includes files that others have written during this comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };

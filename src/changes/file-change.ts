@@ -1,8 +1,11 @@
-/** What agents did to one file since the user last agreed: its text, hunk by hunk, and whether it came or went. */
+/**
+ * The change of one file by agents since the user's last decision: its hunks, and whether it was created or
+ * deleted.
+ */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
-import type { Metadata, Sighting } from "../system/sighting.ts";
-import { splitLines } from "./lines.ts";
+import type { Metadata, Sighting } from "../system/file-state.ts";
+import { splitLines } from "./line-diff.ts";
 import {
   editedByAgent,
   editedByUser,
@@ -12,46 +15,54 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "./tracked-text.ts";
+} from "./text-with-hunks.ts";
 
-/** Something is on disk whose text is not known. */
+/** A file on disk whose text is unknown. */
 export interface Opaque {
-  /** The end of a sentence. */
+  /** The reason, as the end of a sentence. */
   readonly reason: string;
-  /** `user`: not all of it is an agent's doing. */
+  /** `user`: the user has written part of it. */
   readonly by: "agent" | "user";
 }
 
-export interface FileChange {
-  /** Absolute, without links. */
+/** The author is that of the last change. */
+export interface FileChange extends Author {
+  /** Absolute path without links. */
   readonly path: string;
-  /** What was there before the first change. */
+  /** Whether the file existed before the first change, if that is known. */
   readonly before: Sighting["kind"];
-  /** Why that is unknown. */
+  /** Reason why the earlier bytes are unknown. */
   readonly reason?: string | undefined;
-  /** What a file had beside its bytes before agents changed that. */
+  /** Metadata before agents changed it. */
   readonly metadata?: Metadata | undefined;
-  /** What it had when it was last seen. */
+  /** Last known metadata. */
   readonly lastMetadata?: Metadata | undefined;
-  /** Whether there is a file now. */
+  /** Whether the file exists now. */
   readonly exists: boolean;
-  /** The last text that is known, with what undo puts back. */
+  /** Last known text, with the earlier lines of its hunks. */
   readonly text: TrackedText;
-  /** What is there instead of that text. */
+  /** Set if the file has another, unknown text now. */
   readonly opaque?: Opaque | undefined;
-  /** What is known of the disk. */
+  /** Version of the file when it was read last. */
   readonly version: string;
-  /** An agent has written the file; where `before` is unknown, that is all that is known. */
+  /** Whether an agent has written the file. The only known fact if `before` is unknown. */
   readonly touched: boolean;
-  /** Whose the last change was: a profile, when its turn began (Unix milliseconds), and with which prompt. */
+  /** What Git's index said of the file after an agent had changed it, see staging.ts. */
+  readonly staged?: string | undefined;
+  /** Number of hunks that the user has decided on. */
+  readonly decided: number;
+  /** Authors of earlier turns with undecided hunks, in the order in which they wrote. */
+  readonly earlier: readonly Author[];
+}
+
+/** Author of a change: profile, start of the turn (Unix milliseconds), and prompt. */
+export interface Author {
   readonly cli: string;
   readonly turn: number;
   readonly prompt: string;
 }
 
-export type Author = Pick<FileChange, "cli" | "turn" | "prompt">;
-
-/** A file as it is before an agent may change it. */
+/** Creates the change of a file from its state before an agent's edit. */
 export function beginChange(path: string, found: Sighting, author: Author): FileChange {
   return {
     path,
@@ -63,11 +74,16 @@ export function beginChange(path: string, found: Sighting, author: Author): File
     text: trackText(found.kind === "known" ? splitLines(found.text) : []),
     version: found.version,
     touched: false,
+    decided: 0,
+    earlier: [],
     ...authorOf(author),
   };
 }
 
-/** Takes in what the disk holds by now. @param author the agent that made it so; without one it was the user */
+/**
+ * Updates a change with the state on disk. @param author the agent that wrote the file; undefined for the
+ * user
+ */
 export function follow(change: FileChange, found: Sighting, author?: Author): FileChange {
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
 }
@@ -77,12 +93,20 @@ function wroteByAgent(change: FileChange, found: Sighting, author: Author): File
   const exists = found.kind !== "absent";
   const touched = change.touched || version !== change.version;
   const { metadata: lastMetadata = change.lastMetadata } = found;
-  const next = { ...change, ...authorOf(author), exists, version, touched, lastMetadata };
+  const earlier = earlierAuthors(change, author);
+  const next = { ...change, ...authorOf(author), earlier, exists, version, touched, lastMetadata };
   if (change.before === "unknown") return next;
   if (found.kind === "unknown")
     return { ...next, opaque: change.opaque ?? { reason: found.reason, by: "agent" } };
   if (change.opaque?.by === "user") return forgotten(next, NOT_KNOWN);
-  return { ...next, opaque: undefined, text: editedByAgent(change.text, linesOf(found)) };
+  return { ...next, opaque: undefined, text: editedByAgent(change.text, linesOf(found), author.turn) };
+}
+
+/** Leaves out turns without undecided hunks, because any number of turns may change a file. */
+function earlierAuthors(change: FileChange, { turn }: Author): Author[] {
+  return [...change.earlier, authorOf(change)].filter(
+    (one) => one.turn !== turn && change.text.hunks.some((hunk) => hunk.turn === one.turn),
+  );
 }
 
 function wroteByUser(change: FileChange, found: Sighting): FileChange {
@@ -91,10 +115,10 @@ function wroteByUser(change: FileChange, found: Sighting): FileChange {
   if (change.before === "unknown") return { ...change, exists, version };
   if (found.kind === "unknown")
     return { ...change, exists, version, opaque: { reason: found.reason, by: "user" } };
-  // It could not be read for a moment.
+  // The file was unreadable for a moment.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // What the user deletes, or writes anew, has nothing of the agent's any more.
+  // A file that the user has deleted or written anew contains nothing of an agent.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
   const { metadata: lastMetadata = change.lastMetadata } = found;
@@ -123,13 +147,13 @@ export function isChanged({ before, exists, text, opaque, touched }: FileChange)
   return exists !== (before === "known") || opaque?.by === "agent" || text.hunks.length > 0;
 }
 
-/** Why nothing can be undone. */
+/** Returns the reason why nothing can be undone. */
 export function obstacle({ before, reason, opaque }: FileChange): string | undefined {
   if (before === "unknown") return reason;
   return opaque?.by === "user" ? opaque.reason : undefined;
 }
 
-/** @param ids of hunks; without them the whole file */
+/** Keeps hunks. @param ids of the hunks; undefined for the whole file */
 export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange {
   const { before, opaque } = change;
   if (before === "unknown") return { ...change, touched: false };
@@ -147,8 +171,8 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 }
 
 /**
- * What the disk is to hold when these hunks are undone.
- * @param ids of hunks; without them the whole file
+ * Returns the wanted state of a file after undoing hunks.
+ * @param ids of the hunks; undefined for the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {
   if (change.opaque) return undone(withoutText(change));
@@ -159,19 +183,21 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   const isAny =
     hunks.length + chosen.size === 0 || hunks.some(({ id, conflict }) => chosen.has(id) && !conflict);
   const isBack = isAny && text.hunks.length === 0;
-  // What somebody has added to a file of the agent's stays, and so does the file.
+  // A file that the agent created stays if somebody else has added lines.
   const exists = isBack && change.before === "absent" ? text.lines.length > 0 : change.exists || isAny;
   return { ...change, text, exists, before: isBack ? (exists ? "known" : "absent") : change.before };
 }
 
-/** What the agent made of the file counts as nothing: all that was there comes back. */
+/** Ignores what the agent made of a file with unknown text: undo restores the earlier state completely. */
 function withoutText({ opaque: _, ...change }: FileChange): FileChange {
   return change.before === "absent"
     ? { ...change, text: trackText([]) }
-    : { ...change, exists: false, text: editedByAgent(change.text, []) };
+    : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/** What was the last line, without a line break, is not any more when the user has written below it. */
+/**
+ * Adds a missing line break to lines that are no longer the last one, because the user has added lines below.
+ */
 function apart(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));
@@ -181,20 +207,27 @@ function allOf({ hunks }: TrackedText): Set<number> {
   return new Set(hunks.map(({ id }) => id));
 }
 
-/** @returns nothing for no file */
+/** @returns undefined if there is no file */
 export function textOf({ exists, text }: FileChange): string | undefined {
   return exists ? text.lines.join("") : undefined;
 }
 
-/** What is known to be on disk. */
+/** Returns the known state on disk. */
 export function sightingOf(change: FileChange): Sighting {
   const { version, exists, opaque, before, reason = NOT_KNOWN } = change;
   if (before === "unknown" || opaque) return { kind: "unknown", reason: opaque?.reason ?? reason, version };
   return exists ? { kind: "known", text: textOf(change) ?? "", version } : { kind: "absent", version };
 }
 
+/** Returns the author of the newest turn with undecided hunks. */
+export function newestAuthor(change: FileChange): Author {
+  if (change.opaque) return authorOf(change);
+  const newest = change.text.hunks.reduce((latest, { turn }) => Math.max(latest, turn), 0);
+  return authorOf(change.earlier.find(({ turn }) => turn === newest) ?? change);
+}
+
 export function shown(change: FileChange): ShownChange {
-  const { path, before, exists, cli, turn, prompt, text, opaque } = change;
+  const { path, before, exists, text, opaque, decided } = change;
   const isAdded = before === "absent" && exists && reference(text).length === 0;
   const hunks = opaque ? [] : text.hunks;
   return {
@@ -208,10 +241,10 @@ export function shown(change: FileChange): ShownChange {
       count: hunk.count,
       removed: linesBefore(hunk).length,
       conflict: hunk.conflict,
+      turn: hunk.turn,
     })),
-    cli,
-    turn,
-    prompt,
+    decided,
+    ...newestAuthor(change),
     fixed: obstacle(change),
   };
 }

@@ -1,53 +1,55 @@
 /**
- * Git's index, read without Git (gitformat-index(5), versions 2 to 4): which bytes each file had, and what the system said
- * of the file then. As long as the system says the same, the file is as it was, and nobody need read it.
+ * Parses Git's index without Git (gitformat-index(5), versions 2 to 4): for each file, the name of its
+ * object, and the file's size and times. While size and times are the same, the file is unchanged and need
+ * not be read.
  */
 import type { Stats } from "node:fs";
-import { CLOCK_TICK_MS } from "../system/sighting.ts";
+import { CLOCK_TICK_MS } from "../system/file-state.ts";
 
 export interface GitIndex {
   readonly entries: readonly IndexEntry[];
-  /** Of the file, see src/system/version.ts. */
+  /** Version of the index file, see src/system/file-version.ts. */
   readonly version: string;
 }
 
 export interface IndexEntry {
-  /** Relative to the work tree. */
+  /** Path relative to the work tree. */
   readonly name: string;
-  /** Of the bytes as Git stores them. */
+  /** Name of the object with the bytes as Git stores them. */
   readonly object: string;
-  /** A link or another repository is none. */
+  /** False for a link or another repository. */
   readonly isRegular: boolean;
   readonly isRepository: boolean;
-  /** Permission bits, of which Git knows one. */
+  /** Permission bits. Git stores only the executable bit. */
   readonly mode: number;
   readonly uid: number;
   readonly gid: number;
-  /** Bytes on disk, modulo 2^32. */
+  /** Size on disk in bytes, modulo 2^32. */
   readonly size: number;
-  /** The low 32 bits. */
+  /** The low 32 bits of the inode. */
   readonly inode: number;
-  /** Whether what the system says of a file is what it said then. */
+  /** Whether the file still has the size, times and inode of the entry. */
   isSame(found: Stats): boolean;
 }
 
 const HEADER = 12;
-/** Before the object's name: ten numbers of 32 bits. */
-const FACTS = 40;
+/** Size of the fields before the object's name: ten numbers of 32 bits. */
+const FIELDS_SIZE = 40;
 const UINT32 = 2 ** 32;
 
-/** The kind of a file in its mode. */
+/** Bits of the mode for the kind of a file. */
 const KIND = 0o170000;
 const REGULAR = 0o100000;
 const REPOSITORY = 0o160000;
-/** Of an index that holds a folder as one: nothing of it is in the work tree. */
+/** Entry of a sparse index for a whole folder, which is not in the work tree. */
 const FOLDER = 0o040000;
 
 /**
  * @param bytes the whole file
- * @param writtenAt when the file was written (Unix milliseconds): what was changed in that moment may look as before
- * @param idLength bytes of an object's name
- * @returns nothing for what cannot be read alone, or not as a whole
+ * @param writtenAt modification time of the index (Unix milliseconds): a later change within the same clock
+ * tick cannot be detected
+ * @param idLength length of an object's name in bytes
+ * @returns undefined for an index that is incomplete or needs another file
  */
 export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): IndexEntry[] | undefined {
   try {
@@ -59,8 +61,8 @@ export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): 
     let name: Buffer = Buffer.alloc(0);
     for (let count = bytes.readUInt32BE(8); count > 0; count -= 1) {
       const start = at;
-      const flags = bytes.readUInt16BE(start + FACTS + idLength);
-      at += FACTS + idLength + (flags & 0x4000 ? 4 : 2);
+      const flags = bytes.readUInt16BE(start + FIELDS_SIZE + idLength);
+      at += FIELDS_SIZE + idLength + (flags & 0x4000 ? 4 : 2);
       if (version === 4) {
         const prefix = varint(bytes, at);
         at = bytes.indexOf(0, prefix.next);
@@ -81,18 +83,18 @@ export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): 
     }
     return isWhole(bytes, at, idLength) ? entries : undefined;
   } catch {
-    return undefined; // it ends too early
+    return undefined; // the index is incomplete
   }
 }
 
-/** Where the index is in two files, the other one is missing. */
+/** Whether no extension says that the rest of the index is in another file. */
 function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
   return true;
 }
 
-/** As in Git's packs: each byte but the last adds one. */
+/** Reads a variable-length number as in Git's packs: each byte but the last adds one. */
 function varint(bytes: Buffer, at: number): { value: number; next: number } {
   let next = at;
   let byte = bytes.readUInt8(next++);
@@ -117,13 +119,13 @@ function entryAt(
   const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
   const mode = number(6);
   const kind = mode & KIND;
-  // By its bytes it is another name than by its characters.
+  // Such a name is not UTF-8. Its characters would name another file.
   if (kind === FOLDER || name.includes("\uFFFD")) return undefined;
   const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
   return {
     name,
     get object() {
-      return bytes.toString("hex", start + FACTS, start + FACTS + idLength);
+      return bytes.toString("hex", start + FIELDS_SIZE, start + FIELDS_SIZE + idLength);
     },
     isRegular: kind === REGULAR,
     isRepository: kind === REPOSITORY,
@@ -145,7 +147,7 @@ function entryAt(
 
 interface Time {
   readonly ms: number;
-  /** Some programs write no more than whole seconds. */
+  /** Some programs write only whole seconds. */
   readonly isWhole: boolean;
 }
 
@@ -153,7 +155,7 @@ function time(seconds: number, nanoseconds: number): Time {
   return { ms: seconds * 1_000 + nanoseconds / 1_000_000, isWhole: nanoseconds === 0 };
 }
 
-/** Of whole seconds the file may have been changed within. */
+/** If the entry has whole seconds, the file may have changed within the second. */
 function isAt({ ms, isWhole }: Time, found: number): boolean {
   return isWhole ? Math.floor(found / 1_000) * 1_000 === ms : Math.abs(found - ms) < 0.001;
 }

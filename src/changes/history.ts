@@ -1,4 +1,7 @@
-/** What was proposed and written, by turn: for a day, also for the next Neovim, and without files that are not shared. */
+/**
+ * Stores proposals and unreviewed changes by turn for a day, also for the next Neovim, without texts of
+ * excluded files.
+ */
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
@@ -6,49 +9,52 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { DiskText } from "../system/disk-text.ts";
-import { isAbsent, MAX_FILE, realPath } from "../system/sighting.ts";
+import { isAbsent, MAX_FILE, realPath } from "../system/file-state.ts";
 import type { Author } from "./file-change.ts";
-import { createKeptFiles, prune } from "./kept-files.ts";
+import { createJournal, JOURNAL, journalsIn, pruneJournals, readLines, valuesOf } from "./journal.ts";
 
-const MAX_AGE = 24 * 60 * 60 * 1_000; // milliseconds
-const MAX_SIZE = 32 * 1024 * 1024; // bytes
+const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
+const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
-/** Characters of entries that may still grow; of more the oldest are as they are. */
-const MAX_HELD = 16 * 1024 * 1024;
+/**
+ * Maximum number of characters of entries that later edits of the same turn may extend. The oldest are
+ * completed first.
+ */
+const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
-/** What is too much is removed so long after the last thing came (milliseconds): a turn may bring a lot. */
-const PRUNE_AFTER = 5_000;
+/** Delay from the last entry until old ones are removed, because a turn may create many entries. */
+const PRUNE_DELAY_MS = 5_000;
 
-/** So long after it has come what a review shows is kept, and what became of it: a client waits for either (milliseconds). */
-const KEEP_AFTER = 250;
+/** Delay until the text of a review is stored, because a client waits for the answer. */
+const SAVE_DELAY_MS = 250;
 
-/** A text has a character for each byte of the file (latin1); null is no file. */
+/** A text with one character for each byte of the file (latin1); null for a missing file. */
 const Text = z.string().nullable();
 
 const Entry = z.object({
   id: z.string(),
   /** Unix milliseconds. */
   at: z.number(),
-  /** A profile. */
+  /** Name of the profile. */
   cli: z.string(),
-  /** When its turn began (Unix milliseconds; 0 where no hook has told of it), and with which prompt. */
+  /** Start of the turn (Unix milliseconds; 0 if no hook reported it), and its prompt. */
   turn: z.number(),
   prompt: z.string(),
-  /** Absolute, without links. */
+  /** Absolute path without links. */
   path: z.string(),
-  /** `edited`: accepted with edits of the user's. `written`: without a review. */
+  /** `edited`: accepted with the user's edits. `written`: without a review. */
   kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
-  /** Of a file that is shared. */
+  /** Only for files that may be shared. */
   texts: z.object({ before: Text, after: Text }).optional(),
 });
 export type Entry = z.infer<typeof Entry>;
 type Texts = NonNullable<Entry["texts"]>;
 type Outline = Omit<Entry, "texts">;
 
-/** What was on disk when a review opened. */
+/** The file on disk when a review opened. */
 type Original = Pick<DiskText, "bytes" | "version">;
 
-/** What a review shows, or what the user has made of that. */
+/** A proposal, with the user's edits after the decision. */
 interface Proposal {
   readonly entry: Outline;
   readonly content: string;
@@ -56,12 +62,12 @@ interface Proposal {
 }
 
 export interface History {
-  /** An agent has written a file without a review. What one turn makes of a file is one entry. */
+  /** An agent has written a file without a review. All edits of a file in one turn form one entry. */
   wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
   turnEnded(agent: Agent): void;
-  /** What has been written to the file until now is the user's: what comes is another entry. */
+  /** The user has kept the changes of a file: later changes form another entry. */
   kept(path: string): void;
-  /** A review of this number shows a proposal. @param original what was on disk then */
+  /** A review with this number shows a proposal. @param original the file on disk at that moment */
   proposed(
     review: number,
     cli: string,
@@ -69,36 +75,41 @@ export interface History {
     newContent: string,
     original: Promise<Original>,
   ): Promise<void>;
-  /** The user has decided. @param content nothing for a rejection */
+  /** The user has decided. @param content undefined for a rejection */
   decided(review: number, content: string | undefined): void;
   /** The review has ended without a decision. */
   closed(review: number): void;
-  /** What the user agreed to last for this file is on disk now. @param texts as far as both are known */
+  /** The text that the user last accepted for this file was written. @param texts if both are known */
   agreed(path: string, texts: Texts | undefined): void;
-  /** The newest first. */
+  /** Newest first. */
   list(): Promise<Entry[]>;
-  /** @throws {Refusal} when it is not there any more, or has no texts */
+  /** @throws {Refusal} if the entry is gone or has no texts */
   read(id: string): Promise<Entry & { texts: Texts }>;
 }
 
 export interface HistoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
+  /** Identifies this Neovim among all that ever ran. */
+  instance: string;
   mayKeep: (path: string) => boolean;
-  /** What a CLI works on. */
+  /** Returns the current turn of a CLI. */
   authorOf: (cli: string) => Author;
   log: Log;
 }
 
-export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOptions): History {
+export function createHistory({ directory, instance, mayKeep, authorOf, log }: HistoryOptions): History {
   const all = join(directory, "history");
-  const kept = createKeptFiles(all, log);
-  /** The entries that may still grow: by session and path, the oldest first. */
+  const own = join(all, `${instance}${JOURNAL}`);
+  const journal = createJournal(own, log);
+  /** Entries that later edits of the same turn may extend, by session and path, oldest first. */
   const ofTurns = new Map<string, Entry>();
+  /** Number of characters of their texts. */
+  let held = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** Without its texts, which may be long: the file's are known when they are wanted. */
+  /** Without texts, which may be long: these are read from the file when needed. */
   const lastReview = new Map<string, Outline>();
-  /** What is still to be kept, by id. */
+  /** Entries that must still be stored, by id. */
   const unkept = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
   let pruning: NodeJS.Timeout | undefined;
 
@@ -106,17 +117,41 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     const { texts, ...rest } = entry;
     clearTimeout(unkept.get(entry.id)?.timer);
     unkept.delete(entry.id);
-    kept.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
+    journal.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
     clearTimeout(pruning);
-    pruning = setTimeout(() => void prune(all, MAX_AGE, MAX_SIZE), PRUNE_AFTER).unref();
+    pruning = setTimeout(() => void prune(), PRUNE_DELAY_MS).unref();
     return entry;
+  }
+
+  async function prune(): Promise<void> {
+    journal.trim(MAX_AGE_MS, MAX_SIZE_BYTES);
+    const others = (await journalsIn(all)).filter((file) => file !== own);
+    await pruneJournals(others, MAX_AGE_MS, MAX_SIZE_BYTES);
+  }
+
+  function release(key: string): void {
+    const entry = ofTurns.get(key);
+    if (!entry) return;
+    held -= lengthOf(entry);
+    ofTurns.delete(key);
+  }
+
+  /** Makes an entry the newest of those that may be extended. */
+  function hold(key: string, entry: Entry): void {
+    release(key);
+    ofTurns.set(key, entry);
+    held += lengthOf(entry);
+    for (const oldest of ofTurns.keys()) {
+      if (held <= MAX_OPEN_LENGTH) break;
+      release(oldest);
+    }
   }
 
   function keepLater(proposal: Proposal): void {
     const { entry } = proposal;
     const keep = () => void save({ ...entry, texts: textsOf(proposal) });
     clearTimeout(unkept.get(entry.id)?.timer);
-    unkept.set(entry.id, { keep, timer: setTimeout(keep, KEEP_AFTER).unref() });
+    unkept.set(entry.id, { keep, timer: setTimeout(keep, SAVE_DELAY_MS).unref() });
     lastReview.set(entry.path, entry);
   }
 
@@ -126,31 +161,27 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
 
   async function list(): Promise<Entry[]> {
     for (const { keep } of unkept.values()) keep();
-    const found = (await kept.load()).flatMap((value) => Entry.safeParse(value).data ?? []);
-    return found.sort((a, b) => b.at - a.at);
+    await journal.flush();
+    const lines = (await Promise.all((await journalsIn(all)).map(readLines))).flat();
+    const entries = lines.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
+    return entries.filter(({ at }) => Date.now() - at < MAX_AGE_MS).sort((a, b) => b.at - a.at);
   }
 
   return {
     wrote(agent, author, path, texts) {
       const key = `${agent.session} ${path}`;
       const entry = ofTurns.get(key);
-      ofTurns.delete(key);
       const goesOn = entry?.texts && entry.texts.after === texts.before;
       const next = goesOn
         ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
         : { ...begin("written", author, path), texts };
-      ofTurns.set(key, save(next));
-      let held = 0;
-      for (const [key, { texts }] of [...ofTurns].reverse()) {
-        held += (texts?.before?.length ?? 0) + (texts?.after?.length ?? 0);
-        if (held > MAX_HELD) ofTurns.delete(key);
-      }
+      hold(key, save(next));
     },
     turnEnded({ session }) {
-      for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) ofTurns.delete(key);
+      for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) release(key);
     },
     kept(path) {
-      for (const key of ofTurns.keys()) if (key.endsWith(` ${path}`)) ofTurns.delete(key);
+      for (const key of ofTurns.keys()) if (key.endsWith(` ${path}`)) release(key);
     },
     async proposed(review, cli, filePath, newContent, original) {
       const [path, found] = await Promise.all([realPath(filePath), original]);
@@ -173,30 +204,36 @@ export function createHistory({ directory, mayKeep, authorOf, log }: HistoryOpti
     agreed(path, texts) {
       const entry = lastReview.get(path);
       lastReview.delete(path);
-      // The CLI's own prompt may have said yes.
+      // The user may have accepted in the CLI's own prompt.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list,
     async read(id) {
       const entry = (await list()).find((one) => one.id === id);
       if (!entry?.texts)
-        throw new Refusal("the history has no text of that: the file is not shared, or it is gone");
+        throw new Refusal(
+          "the history has no text of this entry: the file is not shared, or the entry is too old",
+        );
       return { ...entry, texts: entry.texts };
     },
   };
 }
 
-/** @returns nothing where it is not known what was there: to take that back must not take the file away */
+/** @returns undefined if the earlier content is unknown: undo must not delete the file */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE : !isAbsent(version)) return undefined;
   const before = bytes ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
 }
 
-/** The bytes that a CLI writes for a text: it restores the byte order mark and the line ends of the file. */
+/** Returns the bytes that a CLI writes for a text, with the byte order mark and line endings of the file. */
 function asOnDisk(content: string, before: string | null): string {
   const text = Buffer.from(content).toString("latin1");
   const mark = Buffer.from("\uFEFF").toString("latin1");
   const marked = before?.startsWith(mark) && !text.startsWith(mark) ? mark + text : text;
   return before?.includes("\r\n") && !marked.includes("\r\n") ? marked.replaceAll("\n", "\r\n") : marked;
+}
+
+function lengthOf({ texts }: Entry): number {
+  return (texts?.before?.length ?? 0) + (texts?.after?.length ?? 0);
 }

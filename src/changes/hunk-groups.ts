@@ -1,5 +1,5 @@
-/** Which edits and hunks of a text belong together. */
-import type { Edit } from "./lines.ts";
+/** Groups edits and hunks of a text that belong together. */
+import type { Edit } from "./line-diff.ts";
 
 interface Span {
   readonly line: number;
@@ -10,12 +10,12 @@ export function touches(edit: Edit, { line, count }: Span): boolean {
   return edit.at <= line + count && line <= edit.at + edit.removed;
 }
 
-/** An edit at the very edge of a hunk leaves it alone. */
+/** Whether an edit changes lines of a hunk. An edit exactly at its edge does not. */
 export function overlaps(edit: Edit, { line, count }: Span): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
-/** Edits and hunks that cannot be told apart. */
+/** Edits and hunks that cannot be separated. */
 interface Group<H> {
   edits: Edit[];
   hunks: H[];
@@ -24,7 +24,7 @@ interface Group<H> {
 /**
  * @param edits in order
  * @param hunks in order
- * @param meet whether an edit concerns a hunk
+ * @param meet whether an edit and a hunk belong together
  */
 export function grouped<H extends Span>(
   edits: readonly Edit[],
@@ -54,7 +54,7 @@ export function grouped<H extends Span>(
   }
 }
 
-/** Of two that begin at the same line the one without lines there comes first. */
+/** If both begin at the same line, the one without lines there comes first. */
 function isFirst(edit: Edit, hunk: Span): boolean {
   return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
 }

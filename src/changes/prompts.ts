@@ -1,12 +1,18 @@
-/** Remembers which prompt an agent works on, what it has changed for that, and which changes may be missing. */
+/**
+ * Stores the current turn of each agent: its prompt, the changed files, and reasons why changes may be
+ * missing.
+ */
 import type { Agent } from "../contract/hooks.ts";
 import type { Author } from "./file-change.ts";
 
-/** A longer one is cut: it is shown as one line (UTF-16 units). */
-const MAX_PROMPT = 200;
+/** Maximum length of a prompt, which is shown as one line (UTF-16 units). */
+const MAX_PROMPT_LENGTH = 200;
 
-/** Agents of which nothing was heard for longest are forgotten beyond that. */
+/** Maximum number of agents. The least recently active ones are forgotten. */
 const MAX_AGENTS = 64;
+
+/** Maximum number of turns whose session is stored. */
+const MAX_TURNS = 1_000;
 
 export interface Turn extends Author {
   readonly files: Set<string>;
@@ -17,19 +23,24 @@ export interface Turn extends Author {
 export interface Prompts {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
-  /** The last turn of a profile's agents. */
+  /** The session of a turn, if this host knows it. */
+  sessionOf(turn: number): string | undefined;
+  /** The last turn of an agent of this profile. */
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** @returns what was added since the last end */
+  /** Ends a turn. @returns files and gaps since the last end */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
-  /** Goes on with the turns that the host before this one knew, by session. */
+  /** Continues with the turns of an earlier host, by session. */
   restore(turns: ReadonlyMap<string, Turn>): void;
 }
 
-/** @param save keeps a turn for the next host, or nothing of that session any more */
+/** @param save stores a turn for the next host; undefined removes it */
 export function createPrompts(save: (session: string, turn: Turn | undefined) => void): Prompts {
   const turns = new Map<string, Turn>();
+  /** Session by start of the turn. */
+  const sessions = new Map<number, string>();
+  let lastTurn = 0;
 
   function turnOf(agent: Agent): Turn {
     return turns.get(agent.session) ?? begin(agent, "");
@@ -37,8 +48,13 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
 
   function begin(agent: Agent, prompt: string): Turn {
     turns.delete(agent.session);
-    const turn = { cli: agent.cli, turn: Date.now(), prompt: shorten(prompt), ...nothing() };
+    // Two turns with the same time would be shown as one.
+    lastTurn = Math.max(Date.now(), lastTurn + 1);
+    const turn = { cli: agent.cli, turn: lastTurn, prompt: shorten(prompt), ...nothing() };
     turns.set(agent.session, turn);
+    sessions.set(lastTurn, agent.session);
+    const [oldest] = sessions.keys();
+    if (oldest !== undefined && sessions.size > MAX_TURNS) sessions.delete(oldest);
     for (const session of turns.keys()) {
       if (turns.size <= MAX_AGENTS) break;
       turns.delete(session);
@@ -52,6 +68,7 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
       const { cli, turn, prompt } = turnOf(agent);
       return { cli, turn, prompt };
     },
+    sessionOf: (turn) => sessions.get(turn),
     latest(cli) {
       const { turn, prompt } = [...turns.values()].findLast((one) => one.cli === cli) ?? {
         turn: 0,
@@ -76,7 +93,10 @@ export function createPrompts(save: (session: string, turn: Turn | undefined) =>
       return turn;
     },
     restore(known) {
-      for (const [session, turn] of known) turns.set(session, turn);
+      for (const [session, turn] of known) {
+        turns.set(session, turn);
+        sessions.set(turn.turn, session);
+      }
     },
   };
 }
@@ -87,5 +107,5 @@ function nothing(): Pick<Turn, "files" | "gaps"> {
 
 function shorten(prompt: string): string {
   const line = prompt.trim().replace(/\s+/g, " ");
-  return line.length > MAX_PROMPT ? `${line.slice(0, MAX_PROMPT - 1)}…` : line;
+  return line.length > MAX_PROMPT_LENGTH ? `${line.slice(0, MAX_PROMPT_LENGTH - 1)}…` : line;
 }

@@ -2,14 +2,15 @@
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { disk } from "../system/disk.ts";
-import { realPath } from "../system/sighting.ts";
-import { versionOf, withoutRename } from "../system/version.ts";
+import { realPath } from "../system/file-state.ts";
+import { versionOf, withoutRename } from "../system/file-version.ts";
 import type { FileChange } from "./file-change.ts";
 import { lookAt } from "./work-tree.ts";
 
 /**
- * @param openFiles paths of the files that are open in Neovim, which are searched beside the folder of the file
- * @returns undefined if the file is not there, or was changed at the same time
+ * @param openFiles paths of the files that are open in Neovim, which are searched in addition to the folder
+ * of the file
+ * @returns undefined if the file was not found, or was changed at the same time
  */
 export async function findRenamed(
   { path, version }: Pick<FileChange, "path" | "version">,

@@ -1,26 +1,37 @@
-/** Lines of files as text that can be shown. */
-import { splitLines } from "./lines.ts";
-import { linesBefore, type TrackedText } from "./tracked-text.ts";
+/** Converts lines of files to text for Neovim. */
+import { splitLines } from "./line-diff.ts";
+import { linesBefore, type TrackedText } from "./text-with-hunks.ts";
 
-/** A longer removal is cut: virtual lines cannot be scrolled through. */
+/** Maximum number of lines shown for a removal, because virtual lines cannot be scrolled. */
 const MAX_LINES = 200;
 
-/** A longer line is cut (characters). */
+/** Maximum length of a shown line (characters). */
 const MAX_LENGTH = 2_000;
 
-/** @returns what stood in the place of each hunk: the first lines, without line breaks */
+/** @returns the first earlier lines of each hunk, without line breaks */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
-  return hunks.map((hunk) => ({ id: hunk.id, lines: linesBefore(hunk).slice(0, MAX_LINES).map(plain) }));
+  return hunks.map((hunk) => ({
+    id: hunk.id,
+    lines: linesBefore(hunk)
+      .slice(0, MAX_LINES)
+      .map((line) => plain(line)),
+  }));
 }
 
-/** @param text with a character for each byte */
+/** @param text with one character for each byte */
 export function shownLines(text: string): string[] {
-  return splitLines(text).map(plain);
+  return splitLines(text).map((line) => plain(line));
 }
 
-/** Bytes that are no UTF-8 are shown as the characters of Latin-1. */
-function plain(line: string): string {
-  const bytes = Buffer.from(line.replace(/\r?\n$/, "").slice(0, MAX_LENGTH), "latin1");
+/** Returns all lines of a text as Neovim would show them. @param text with one character for each byte */
+export function wholeLines(text: string): string[] {
+  const mark = /^\xef\xbb\xbf/;
+  return splitLines(text.replace(mark, "")).map((line) => plain(line, Number.POSITIVE_INFINITY));
+}
+
+/** Decodes a line. Bytes that are not UTF-8 become characters of Latin-1. */
+function plain(line: string, maxLength = MAX_LENGTH): string {
+  const bytes = Buffer.from(line.replace(/\r?\n$/, "").slice(0, maxLength), "latin1");
   const text = bytes.toString("utf8");
   return text.includes("\uFFFD") ? bytes.toString("latin1") : text;
 }

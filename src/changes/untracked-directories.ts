@@ -2,8 +2,8 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createPauses } from "../base/pauses.ts";
-import { realPath } from "../system/sighting.ts";
+import { createPauses } from "../base/work-slices.ts";
+import { realPath } from "../system/file-state.ts";
 import { isBelow, type Scope } from "./work-tree.ts";
 
 /** Maximum number of files. A directory with more is not compared completely. */
@@ -12,7 +12,7 @@ export const MAX_LISTED_FILES = 5_000;
 /** Absolute paths without links. */
 export interface Outside {
   readonly directories: readonly string[];
-  /** Directories that are left out. */
+  /** Excluded directories. */
   readonly except: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export async function findOutside({ directories, except }: Scope, top: string | 
   };
 }
 
-/** @param isOver stops the listing */
+/** @param isOver whether to stop */
 export async function listFiles(
   { directories, except }: Outside,
   isOver: () => boolean = () => false,
@@ -54,7 +54,10 @@ export async function listFiles(
   return { paths, isComplete: true };
 }
 
-/** Omits names that are not UTF-8, which Node cannot express. Sorted, so that the same files are left out each time. */
+/**
+ * Leaves out names that are not UTF-8, which Node cannot express. Sorts the names, so that a limit always
+ * omits the same files.
+ */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);
   const named = entries.filter(({ name }) => !name.includes("\uFFFD"));

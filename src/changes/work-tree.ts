@@ -1,27 +1,27 @@
-/** A Git work tree: which files it has, and the bytes of one that is as Git has it, where they are known exactly. */
+/** Reads a Git work tree: its files, and the bytes of files that match the index. */
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createPauses } from "../base/pauses.ts";
+import { createPauses } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
-import { isAbsent, realPath, versionAt } from "../system/sighting.ts";
+import { isAbsent, realPath, versionAt } from "../system/file-state.ts";
 import { type Git, openGit } from "./git.ts";
 import { type GitIndex, type IndexEntry, parseIndex } from "./git-index.ts";
 
 export interface WorkTree {
-  /** Its directory, without links. */
+  /** Directory of the work tree, without links. */
   readonly top: string;
   readonly indexFile: string;
-  /** Bytes of an object's name. */
+  /** Length of an object's name in bytes. */
   readonly idLength: number;
 }
 
 /**
  * @param directory in the work tree
- * @param timeout ms
- * @returns nothing outside of a work tree, or when git does not answer in time. A repository may name any directory for
- * its work tree: nothing for one that the directory is not in, either.
+ * @param timeout milliseconds
+ * @returns undefined outside a work tree, or if Git does not answer in time. A repository may name any
+ * directory as its work tree: also undefined if that does not contain the directory
  */
 export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
   const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
@@ -43,13 +43,13 @@ export function pathIn({ top }: WorkTree, name: string): string {
 
 /** Absolute paths. */
 export interface Scope {
-  /** Only what is in one of these directories concerns us. */
+  /** Only files in these directories are tracked. */
   readonly directories: readonly string[];
-  /** Our own: what is in there does not. */
+  /** Directory of the plugin, whose files are not tracked. */
   readonly except: string;
 }
 
-/** @returns whether a file, relative to the work tree, is in the scope */
+/** @returns a function that tells whether a path relative to the work tree is in the scope */
 export async function createFilter(
   { directories, except }: Scope,
   top: string,
@@ -64,10 +64,13 @@ export async function createFilter(
     (without === undefined || !isBelow(name, without));
 }
 
-/** A larger index is not read (bytes). That of a repository with a million files has about 100 MB. */
-const MAX_INDEX = 512 * 1024 * 1024;
+/** Maximum size of an index (bytes). That of a repository with a million files has about 100 MB. */
+const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 
-/** Reads indexes, each version once. @returns what answers nothing for one that cannot be read */
+/**
+ * Reads indexes, each version once. @returns a function that returns undefined for an index that cannot be
+ * read
+ */
 export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
   let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
   return async ({ indexFile: path, idLength }) => {
@@ -83,7 +86,7 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
   try {
     const found = await stat(path);
     // A pipe would block a thread of this process.
-    if (!found.isFile() || found.size > MAX_INDEX) return undefined;
+    if (!found.isFile() || found.size > MAX_INDEX_BYTES) return undefined;
     return parseIndex(await readFile(path), found.mtimeMs, idLength);
   } catch (error) {
     return codeOf(error) === "ENOENT" ? [] : undefined;
@@ -93,7 +96,7 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
 /** @returns the files that Git neither tracks nor ignores, relative to the work tree */
 export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<string[] | undefined> {
   const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
-  // Another repository ends with a slash; by its bytes a name may be another than by its characters.
+  // Leaves out other repositories, which end with a slash, and names that are not UTF-8.
   return (
     output &&
     String(output)
@@ -102,12 +105,12 @@ export async function untrackedFiles({ top }: WorkTree, timeout: number): Promis
   );
 }
 
-/** What the system says of a path: nothing where there is nothing, the name of the error where it says nothing. */
+/** State of a path: undefined if it does not exist, the error code if it cannot be read. */
 export type Found = Stats | string | undefined;
 
 /**
- * Asks the system about files, links not followed, in short pieces.
- * @param isOver whether it is enough
+ * Reads the states of files in short pieces, without following links.
+ * @param isOver whether to stop
  */
 export async function lookAt<T>(
   all: readonly T[],
@@ -142,7 +145,9 @@ function failure(error: unknown): string | undefined {
   return isAbsent(code) ? undefined : code;
 }
 
-/** Whether each of these paths is a file's own: a folder of the index may have become a link to elsewhere. */
+/**
+ * Returns for each path whether it contains no link: a folder of the index may have been replaced by a link.
+ */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();
   const isReal = (folder: string) => {
@@ -153,13 +158,13 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes by which the bytes on disk are others than those of the object. */
+/** Attributes with which Git converts the bytes between object and disk. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 const LINE_ENDS = ["text", "eol", "crlf"];
 
 /**
- * The bytes that files had on disk while they were as in the index.
- * @returns by name; without those of which they are not known exactly
+ * Returns the bytes on disk of files that match the index.
+ * @returns by name; without files whose bytes are not known exactly
  */
 export async function cleanBytes(
   { top }: WorkTree,
@@ -172,7 +177,7 @@ export async function cleanBytes(
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
     if (!bytes || isConverted(name, CONVERSIONS)) continue;
-    // What git noted of the clean file: other line ends would have made it another size.
+    // The index has the size on disk: converted line endings would have changed it.
     if (size === bytes.length || !isConverted(name, LINE_ENDS)) known.set(name, bytes);
   }
   return known;
@@ -186,14 +191,14 @@ async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Ma
     const end = output.indexOf("\n", at);
     const [, object, type, size] = /^(\S+) (\S+) (\d+)$/.exec(output.toString("latin1", at, end)) ?? [];
     at = end + 1;
-    if (object === undefined) continue; // of one that is missing there is only this line
+    if (object === undefined) continue; // a missing object has only this line
     if (type === "blob") objects.set(object, output.subarray(at, at + Number(size)));
     at += Number(size) + 1;
   }
   return objects;
 }
 
-/** @returns whether one of these attributes, or a setting, may convert a file */
+/** @returns a function that tells whether one of these attributes, or a setting, may convert a file */
 async function conversions(
   git: Git,
   entries: readonly IndexEntry[],

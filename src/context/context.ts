@@ -3,11 +3,12 @@ import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
+import type { SelectedRange } from "../contract/snapshot.ts";
 import { createFiles, type FilesOptions, type Look } from "../sharing/files.ts";
-import { IGNORE_FILE } from "../sharing/ignore-files.ts";
-import { createFileWatch } from "../system/watch.ts";
+import { IGNORE_FILE } from "../sharing/geminiignore.ts";
+import { createFileWatch } from "../system/file-watch.ts";
+import { openFiles } from "./files-within-limits.ts";
 import { type Active, createOpenBuffers, type OpenBuffer } from "./open-buffers.ts";
-import { openFiles } from "./open-files.ts";
 
 /** Maximum number of watched files. More than the listed ones, because a missing file may appear. */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
@@ -19,6 +20,8 @@ export interface Context {
   /** @returns the new context, or `undefined` if nothing has changed */
   apply(snapshot: Snapshot): IdeContext | undefined;
   current(): IdeContext;
+  /** The place of the selected text in the active file. */
+  selected(): SelectedRange | undefined;
   /** The shared and the withheld files, for the user. */
   shared(): Shared;
   /** Stops watching the disk until the next snapshot. May run twice. */
@@ -38,6 +41,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const buffers = createOpenBuffers();
   const started = Date.now();
   let current = EMPTY;
+  let selected: SelectedRange | undefined;
   /** The last active file that exists on disk. A new, unwritten file does not replace it. */
   let active: Active | undefined;
   /** The path of the active file if it must not be shared. */
@@ -93,8 +97,11 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   function refresh(): IdeContext | undefined {
     const { next, keptBack } = build();
     excluded = keptBack;
-    if (isDeepStrictEqual(next, current)) return undefined;
+    const isSelected = next.workspaceState?.openFiles?.some(({ selectedText }) => selectedText !== undefined);
+    const range = isSelected ? active?.selected : undefined;
+    if (isDeepStrictEqual([next, range], [current, selected])) return undefined;
     current = next;
+    selected = range;
     return next;
   }
 
@@ -104,6 +111,7 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
       return snapshot.more ? undefined : refresh();
     },
     current: () => current,
+    selected: () => selected,
     shared() {
       const openFiles = current.workspaceState?.openFiles ?? [];
       const looked = openFiles.find(({ isActive }) => isActive);

@@ -3,16 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { Log } from "../base/log.ts";
 import { IdeContext } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
+import type { Client, ClientList } from "../http/client.ts";
 import { encode } from "../http/notification.ts";
-import type { Session, Sessions } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { createContext } from "./context.ts";
-import { SUBSCRIPTION } from "./subscription.ts";
+import { SUBSCRIPTION } from "./snapshot-debounce.ts";
 
 export interface ContextPublisher {
-  /** Sends the context to a session whose stream has opened, now or with the first snapshot. */
-  connected(session: Session): void;
-  /** Called when a stream has closed. Unsubscribes from Neovim after the last one. */
+  /** Sends the context to a client that has connected, now or with the first snapshot. */
+  connected(client: Client): void;
+  /** Called when a client has disconnected. Unsubscribes from Neovim after the last one. */
   disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }
@@ -20,18 +20,18 @@ export interface ContextPublisher {
 export interface ContextPublisherOptions {
   bridge: Bridge;
   log: Log;
-  sessions: Pick<Sessions, "connected">;
+  clients: Pick<ClientList, "connected">;
   /** Called when the shared files have changed. */
   shared: (shared: Shared | undefined) => void;
 }
 
 export function createContextPublisher(options: ContextPublisherOptions): ContextPublisher {
-  const { bridge, log, sessions } = options;
+  const { bridge, log, clients } = options;
   const context = createContext({
     changed: () => publish(() => true),
     report: ({ file, reason }) => log.warn(`nothing in its folder is shared: ${file} ${reason}`),
   });
-  /** Sessions that have not received a context since their stream opened. */
+  /** Clients that have not received a context since they connected. */
   const waiting = new Set<string>();
   let subscribed = false;
   /** Whether the first snapshot of this subscription is complete. */
@@ -44,14 +44,14 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
     options.shared(now);
   }
 
-  /** Sends the context to the connected sessions that match the predicate. */
-  function publish(wants: (session: Session) => boolean): void {
+  /** Sends the context to the connected clients that match the predicate. */
+  function publish(wants: (client: Client) => boolean): void {
     if (!subscribed) return;
-    send(sessions.connected().filter(wants));
+    send(clients.connected().filter(wants));
     share(context.shared());
   }
 
-  function send(to: readonly Session[]): void {
+  function send(to: readonly Client[]): void {
     if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
     // A message that the CLI's schema refuses would disconnect the CLI for good. It keeps the previous context instead.
@@ -60,22 +60,23 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
       return;
     }
     const notification = encode("ide/contextUpdate", current.data);
-    for (const session of to) {
-      waiting.delete(session.id);
-      session.notify(notification);
+    const shared = { context: current.data, selected: context.selected(), notification };
+    for (const client of to) {
+      waiting.delete(client.id);
+      client.share(shared);
     }
   }
 
   return {
-    connected(session) {
-      if (ready) return send([session]);
-      waiting.add(session.id);
+    connected(client) {
+      if (ready) return send([client]);
+      waiting.add(client.id);
       if (subscribed) return;
       subscribed = true;
       bridge.tell("context_subscribe", SUBSCRIPTION);
     },
     disconnected() {
-      if (!subscribed || sessions.connected().length > 0) return;
+      if (!subscribed || clients.connected().length > 0) return;
       subscribed = ready = false;
       waiting.clear();
       context.close();

@@ -34,6 +34,8 @@ export const Boot = z.object({
   connect: z.boolean(),
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: z.boolean(),
+  /** Whether agents are told what the user has undone. */
+  tellAgent: z.boolean(),
   /** The CLIs that can find this editor. */
   clis: Clis,
   /** Port and tokens of the previous host in this Neovim, which running CLIs and their hooks know. */

@@ -16,6 +16,7 @@ export const ShownHunk = z.object({
   count: z.int().describe("Number of current lines; 0 for a removal."),
   removed: z.int().describe("Number of earlier lines."),
   conflict: z.boolean().describe("Whether the user has edited the hunk since, so that it cannot be undone."),
+  turn: z.number().describe("Start of the turn that edited the hunk last (Unix milliseconds)."),
 });
 export type ShownHunk = z.infer<typeof ShownHunk>;
 
@@ -26,7 +27,8 @@ export const ShownChange = z.object({
   added: z.int().describe("Number of lines."),
   removed: z.int().describe("Number of lines."),
   hunks: z.array(ShownHunk),
-  cli: z.string().describe("Profile of the CLI that changed the file last."),
+  decided: z.int().describe("Number of hunks that the user has kept or undone since the file changed first."),
+  cli: z.string().describe("Profile of the CLI of the newest turn with undecided hunks in the file."),
   turn: z.number().describe("Start of that turn (Unix milliseconds)."),
   prompt: z.string().describe("Prompt of that turn, if known."),
   fixed: z.string().optional().describe("Reason why the change cannot be undone, if any."),
@@ -93,12 +95,13 @@ export const calls = {
   status: Status,
   /**
    * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are only for
-   * CLIs in Neovim's terminals.
+   * CLIs in Neovim's terminals, and `arguments` for those of `:Gemini`, by profile.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),
     unset: z.array(z.string()).readonly(),
     clis: z.record(z.string(), z.string()),
+    arguments: z.record(z.string(), z.array(z.string())),
   }),
   message: z.object({ level: z.enum(["info", "warn", "error"]), text: z.string() }),
   /** The turn of an agent has started, waits for the user, continues, or has ended. */
@@ -149,19 +152,27 @@ export const calls = {
    */
   diff_update: z.object({ id: Id, stale: z.boolean() }),
   /**
-   * Closes a review without an outcome and returns the text of the proposal. `written`: the file already contains the
-   * proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
+   * Closes a review without an outcome and returns the text of the proposal. `cli`: the CLI takes that text. `answered`:
+   * the CLI has its own answer. `written`: the file already contains the proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
    */
   diff_close: z.object({
     id: Id,
-    reason: z.enum(["cancelled", "cli", "disconnected", "stopped", "written"]),
+    reason: z.enum(["answered", "cancelled", "cli", "disconnected", "stopped", "written"]),
   }),
   /** Reloads the buffer of a file that an agent has changed on disk. */
   file_changed: z.object({ path: z.string() }),
   /** Sets whether `file_written` is sent. */
   changes_follow: z.object({ active: z.boolean() }),
-  /** Shows a new or updated change of a file, or that there is none. `edited`: an agent has just changed the file. */
-  change_show: z.object({ path: z.string(), change: ShownChange.optional(), edited: z.boolean() }),
+  /**
+   * Shows a new or updated change of a file, or that there is none. `edited`: an agent has just changed the file.
+   * `decision`: the user has decided on the last hunk.
+   */
+  change_show: z.object({
+    path: z.string(),
+    change: ShownChange.optional(),
+    edited: z.boolean(),
+    decision: z.enum(["kept", "undone"]).optional(),
+  }),
   /** Shows the first old lines of each hunk, without line breaks. */
   change_lines: z.object({
     path: z.string(),
@@ -169,6 +180,11 @@ export const calls = {
   }),
   /** The text of a deleted file, without line breaks. */
   deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
+  /**
+   * The complete earlier text of a changed file, without line breaks: what undo would restore. `problem`: the reason why
+   * it is not known.
+   */
+  change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),
   /** A turn with changes without a review has ended. `incomplete`: a sentence that says why there may be more changes. */
   turn_changes: z.object({
     cli: z.string(),

@@ -4,9 +4,22 @@ import { list } from "./list.ts";
 
 export type { ShownChange, ShownEntry, ShownHunk } from "./calls.ts";
 
-/** Files with the chosen hunks. Without `hunks`, the whole file is meant. */
+/** Lines of the file on disk, 1-based and inclusive. */
+const Range = z.object({ from: z.number().int().positive(), to: z.number().int().positive() });
+export type Range = z.infer<typeof Range>;
+
+/** Files with the chosen hunks. Without `hunks` and `ranges`, the whole file is meant. */
 export const ChosenChanges = z.object({
-  files: list(z.object({ path: z.string(), hunks: z.array(z.number().int()).optional() })),
+  files: list(
+    z.object({
+      path: z.string(),
+      hunks: z.array(z.number().int()).optional(),
+      /** Only these lines of the hunks, which are split at their edges. Lines outside of the hunks are ignored. */
+      ranges: z.array(Range).optional(),
+    }),
+  ),
+  /** Only hunks of the turn that started then (Unix milliseconds). */
+  turn: z.number().optional(),
   /** Files that were left out because they have unsaved changes here, for the message. */
   unsaved: list(z.string()),
 });
@@ -19,10 +32,16 @@ export const changeEvents = {
   changes_keep: ChosenChanges,
   /** None of the `files` has unsaved changes here. */
   changes_undo: ChosenChanges,
+  /** Reverts the last decision, however many files it concerned. */
+  changes_revert: z.unknown(),
+  /** The user looks at the changes, or has returned to Neovim: the files may have changed, or been staged. */
+  changes_refresh: z.unknown(),
   /** The user wants to see the old lines. Answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
   /** The user opened a file that an agent has deleted. Answered by `deleted_text`. */
   deleted_text_asked: z.object({ path: z.string() }),
+  /** The user compares a file with its earlier text. Answered by `change_before`. */
+  change_before_asked: z.object({ path: z.string() }),
   /** The user wants the history of these directories. Answered by `history_show` with the same id. */
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */

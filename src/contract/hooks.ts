@@ -1,8 +1,8 @@
 /**
  * CONTRACT 3: converts the hook input of all CLIs to common events.
  *
- * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md) and Qwen Code 0.24.4 (its docs,
- * features/hooks.md). Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are used
+ * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md), Qwen Code 0.24.4 (its docs,
+ * features/hooks.md) and Claude Code 2.1.330. Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are used
  * only if the file was not read in time.
  */
 import { resolve } from "node:path";
@@ -36,8 +36,11 @@ export interface EditTexts {
 }
 
 /** `at` is Unix milliseconds by the CLI's clock. */
-export type AgentEvent = { agent: Agent; at: number } & (
-  | { kind: "turn_started"; prompt: string }
+export type AgentEvent = {
+  agent: Agent;
+  at: number;
+} /** The CLI waits for the hook, and adds what it answers to the prompt. `hook`: its name in the answer. */ & (
+  | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**
    * A tool is about to run, and the CLI waits for the hook. `canAsk`: the CLI can be made to ask the user with a
    * proposal. Qwen Code 0.24.4 would ask only in its terminal, or fail the tool.
@@ -54,20 +57,24 @@ export type AgentEvent = { agent: Agent; at: number } & (
   | { kind: "session_ended" }
 );
 
-const EDITS = ["write_file", "replace", "edit"];
-const SHELL = "run_shell_command";
+const EDITS = ["write_file", "replace", "edit", "Edit", "MultiEdit", "Write", "NotebookEdit"];
+const SHELLS = ["run_shell_command", "Bash"];
 
 const Base = {
   session_id: z.string().min(1).max(256),
   cwd: z.string().startsWith("/"),
-  timestamp: z.iso.datetime({ offset: true }).transform((text) => Date.parse(text)),
+  // Claude Code sends none.
+  timestamp: z.iso
+    .datetime({ offset: true })
+    .transform((text) => Date.parse(text))
+    .default(() => Date.now()),
 };
 
 /** Arguments of a tool. Tools of MCP servers may have any arguments. */
 const Text = z.string().optional().catch(undefined);
 const Use = {
   tool_name: z.string().min(1),
-  tool_input: z.object({ file_path: Text, command: Text }),
+  tool_input: z.object({ file_path: Text, notebook_path: Text, command: Text }),
 };
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
@@ -85,7 +92,7 @@ const Failed = z.object({ error: z.unknown().refine((error) => error != null) })
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
   z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
 
-/** Input of all installed hooks, first Gemini CLI's, then Qwen Code's. */
+/** Input of all installed hooks, first Gemini CLI's, then those of Qwen Code and Claude Code. */
 const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("SessionStart", {}),
   hook("BeforeAgent", { prompt: z.string() }),
@@ -109,36 +116,43 @@ type HookInput = z.infer<typeof HookInput>;
 
 /**
  * @param input the JSON that the CLI gave to its hook
- * @param sender profile of the token, and process id if known
+ * @param sender profile of the token, process id if known, and whether the CLI asks if its `PreToolUse` hook says so
  * @returns undefined for a notification that is not an event of an agent
  * @throws {z.ZodError} for invalid input
  */
-export function parseHook(input: unknown, sender: Pick<Agent, "cli" | "pid">): AgentEvent | undefined {
+export function parseHook(
+  input: unknown,
+  sender: Pick<Agent, "cli" | "pid"> & { canAsk?: boolean },
+): AgentEvent | undefined {
   const hook = HookInput.parse(input);
   const { session_id: session, cwd, timestamp: at } = hook;
-  const event = meaningOf(hook);
+  const event = meaningOf(hook, sender.canAsk ?? false);
   return event && { agent: { cli: sender.cli, session, cwd, pid: sender.pid }, at, ...event };
 }
 
 /** Omits from each of a union. */
 type Each<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-function meaningOf(hook: HookInput): Each<AgentEvent, "agent" | "at"> | undefined {
+function meaningOf(hook: HookInput, canAsk: boolean): Each<AgentEvent, "agent" | "at"> | undefined {
   switch (hook.hook_event_name) {
     case "SessionStart":
       return { kind: "session_started" };
     case "BeforeAgent":
-      return { kind: "turn_started", prompt: hook.prompt };
+      return { kind: "turn_started", prompt: hook.prompt, hook: hook.hook_event_name };
     case "UserPromptSubmit":
       // Qwen Code also runs this hook for answers of tools, with an empty prompt.
       if (hook.prompt.trim() === "") return undefined;
-      return { kind: "turn_started", prompt: hook.submitted_prompt ?? hook.prompt };
+      return {
+        kind: "turn_started",
+        prompt: hook.submitted_prompt ?? hook.prompt,
+        hook: hook.hook_event_name,
+      };
     case "BeforeTool":
     case "PreToolUse":
       return {
         kind: "tool_starting",
         tool: toolOf(hook),
-        canAsk: hook.hook_event_name === "BeforeTool",
+        canAsk: canAsk || hook.hook_event_name === "BeforeTool",
       };
     case "AfterTool":
       return endOf(hook, Failed.safeParse(hook.tool_response).success);
@@ -194,8 +208,10 @@ type ToolUse = Extract<HookInput, { tool_name: string }>;
 
 /** @param written the path that an edit has written, if known */
 function toolOf({ cwd, tool_name: name, tool_input: input }: ToolUse, written?: string): Tool {
-  if (EDITS.includes(name) && input.file_path !== undefined)
-    return { kind: "edit", name, filePath: written ?? resolve(cwd, input.file_path) };
-  if (name === SHELL && input.command !== undefined) return { kind: "shell", name, command: input.command };
+  const path = input.file_path ?? input.notebook_path;
+  if (EDITS.includes(name) && path !== undefined)
+    return { kind: "edit", name, filePath: written ?? resolve(cwd, path) };
+  if (SHELLS.includes(name) && input.command !== undefined)
+    return { kind: "shell", name, command: input.command };
   return { kind: "other", name };
 }

@@ -33,7 +33,7 @@ export const events = {
   context: Snapshot,
   /**
    * The user accepted the unedited text with this `textId`, or an edited `content`. Both are from the tick of the
-   * decision. `version` is that of the file on disk at that moment, see src/system/version.ts.
+   * decision. `version` is that of the file on disk at that moment, see src/system/file-version.ts.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
@@ -120,6 +120,7 @@ export const results = {
   change_show: Nothing,
   change_lines: Nothing,
   deleted_text: Nothing,
+  change_before: Nothing,
   turn_changes: Nothing,
   history_show: Nothing,
   history_diff: Nothing,

@@ -1,8 +1,8 @@
-/** Defines what the model may see (part of CONTRACT 1). */
+/** Defines the files and changes that the model may see (part of CONTRACT 1). */
 import * as z from "zod";
 import { list } from "./list.ts";
 
-/** What the user allows the model to see. Requested before each question. */
+/** The user's settings for the model. Requested before each question. */
 export const Consent = z.object({
   /** Whether the user has paused sharing. */
   paused: z.boolean(),

@@ -12,6 +12,12 @@ const Sharing = z.object({
   trusted: z.boolean().optional(),
 });
 
+const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
+
+/** Where a selected text begins, and where the text behind it begins: 1-based, characters in UTF-16 units. */
+const SelectedRange = z.object({ start: Position, end: Position });
+export type SelectedRange = z.infer<typeof SelectedRange>;
+
 /** The changes in the editor since the last snapshot. */
 export const Snapshot = z.object({
   /** Whether this is the first snapshot of a subscription, so that earlier data is invalid. */
@@ -32,6 +38,8 @@ export const Snapshot = z.object({
       character: z.number().int().positive(),
       /** The selected text, or its beginning if it is longer than `maxSelection` UTF-16 units. */
       selection: z.string().optional(),
+      /** The place of that text; of a block, from its first to its last line. */
+      selected: SelectedRange.optional(),
     })
     .optional(),
 });

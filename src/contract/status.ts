@@ -77,6 +77,18 @@ export const Status = z.object({
     .array(z.object({ name: z.string(), version: z.string() }))
     .optional()
     .describe("The clients whose models can call tools."),
+  changes: z
+    .object({ files: z.int(), hunks: z.int() })
+    .optional()
+    .describe("Number of files with unreviewed changes, and of their hunks."),
+  told: z
+    .object({
+      cli: z.string().describe("Name of the CLI in the option `clis`."),
+      text: z.string(),
+      at: z.number().describe("Unix milliseconds."),
+    })
+    .optional()
+    .describe("What an agent was told last about the user's decisions."),
   editors: Editors.optional().describe("Set after the user has opened the status view."),
   error: z.string().optional().describe("The reason for a failed start."),
 });

@@ -3,8 +3,8 @@ import { isAbsolute } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { type Announcement, discoveryVariables, foreignVariables, listsAny } from "./content.ts";
-import { DiscoveryError } from "./directory.ts";
-import { createDiscovery } from "./discovery.ts";
+import { createDiscovery } from "./keep-file.ts";
+import { DiscoveryError } from "./private-directory.ts";
 import { canBeJoined } from "./workspace.ts";
 
 export interface Announcements {

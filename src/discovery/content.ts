@@ -11,6 +11,8 @@ export interface Announcement {
   editorPid: number;
   port: number;
   authToken: string;
+  /** Token for WebSockets, of CLIs that use them. */
+  socketToken?: string | undefined;
 }
 
 /** The content of a discovery file. The hooks read it without a JSON parser, and rely on the order of the keys. */
@@ -25,12 +27,34 @@ export interface Discovery {
   ideName?: string;
 }
 
+/**
+ * The lock file of CLIs that connect by WebSocket. They delete a file whose `pid` is dead, and ignore the last two
+ * fields, by which src/discovery/remove-leftovers.ts knows the file as Neovim's.
+ */
+export interface SocketDiscovery extends Pick<Discovery, "ppid" | "ideInfo"> {
+  pid: number;
+  workspaceFolders: readonly string[];
+  ideName: string;
+  transport: "ws";
+  authToken: string;
+}
+
 /** Builds the discovery file for the CLIs of a profile. */
 export function discoveryContent(
   { content }: Pick<Profile, "content">,
-  { editorPid, port, authToken }: Announcement,
+  { editorPid, port, authToken, socketToken = "" }: Announcement,
   workspace: readonly string[],
-): Discovery {
+): Discovery | SocketDiscovery {
+  if (content === "socket")
+    return {
+      pid: editorPid,
+      workspaceFolders: workspace,
+      ideName: IDE_INFO.displayName,
+      transport: "ws",
+      authToken: socketToken,
+      ppid: editorPid,
+      ideInfo: IDE_INFO,
+    };
   const process = content === "lock" ? { ppid: editorPid, ideName: IDE_INFO.displayName } : {};
   const path = workspacePath(content, workspace);
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
@@ -38,7 +62,7 @@ export function discoveryContent(
 
 /** Whether a CLI accepts a directory whose name contains the platform's path separator. */
 export function listsAny({ content }: Pick<Profile, "content">): boolean {
-  return content === "lock";
+  return content !== "plain";
 }
 
 /** Joins the roots. Qwen Code (0.21.10 and later) also accepts a JSON array. */
@@ -49,7 +73,7 @@ function workspacePath(content: Profile["content"], workspace: readonly string[]
 
 /** Environment variables that lead CLIs in this editor's terminals here. The hooks read the token from them. */
 export function discoveryVariables(
-  { env, content }: Pick<Profile, "env" | "content">,
+  { env, content, socket }: Pick<Profile, "env" | "content" | "socket">,
   { pid, port, authToken }: Announcement,
   workspace: readonly string[],
 ): Record<string, string> {
@@ -58,6 +82,7 @@ export function discoveryVariables(
     [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace),
     [`${env}AUTH_TOKEN`]: authToken,
     [`${env}PID`]: String(pid),
+    ...(socket && { [socket.variable]: String(port) }),
   };
 }
 

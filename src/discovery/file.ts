@@ -14,13 +14,13 @@ import {
 import { join } from "node:path";
 import * as z from "zod";
 import { IDE_INFO } from "../contract/companion.ts";
-import { directoryOf, fileName } from "../profiles/paths.ts";
+import { directoryOf, fileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import { type Announcement, discoveryContent } from "./content.ts";
-import { DiscoveryError, prepareDirectory } from "./directory.ts";
+import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
@@ -105,7 +105,11 @@ const ADVICE: Record<string, string> = {
   EISDIR: "remove the directory with this name",
 };
 
-const Named = z.object({ ideInfo: z.object({ name: z.string() }) });
+/** Lock files of other editors may have only `ideName`. */
+const Named = z.union([
+  z.object({ ideInfo: z.object({ name: z.string() }) }).transform(({ ideInfo }) => ideInfo.name),
+  z.object({ ideName: z.string() }).transform(({ ideName }) => ideName),
+]);
 
 /**
  * Refuses to replace the file of another editor. A file name without a process id can be the same for an editor on
@@ -125,7 +129,7 @@ function refuseOthers(path: string): void {
 /** The editor's name in a discovery file. */
 function nameIn(path: string): string | undefined {
   try {
-    return Named.parse(JSON.parse(readSmallFile(path)?.text ?? "")).ideInfo.name;
+    return Named.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
   } catch {
     return undefined; // CLIs cannot read the file either
   }

@@ -5,7 +5,8 @@ import type { Boot, Status } from "../contract/neovim.ts";
 import type { Address } from "../http/guard.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { defaultSettings } from "../profiles/default-settings.ts";
-import type { Profile } from "../profiles/profiles.ts";
+import { launchArguments } from "../profiles/launch-arguments.ts";
+import { type Profile, socketTokenOf } from "../profiles/profiles.ts";
 import { writeSystemDefaults } from "../profiles/system-defaults.ts";
 import { loopbackVariables } from "../system/container.ts";
 import { createAnnouncements } from "./announcements.ts";
@@ -28,7 +29,7 @@ export interface WorkspacePublisher {
 export interface WorkspacePublisherOptions {
   bridge: Bridge;
   log: Log;
-  address: Address;
+  address: Address & { readonly socketTokens: Address["tokens"] };
   profiles: readonly Profile[];
   boot: Pick<Boot, "idePid" | "editorPid" | "stateDirectory" | "connect" | "hookScript" | "tools">;
   report: (change: Partial<Status>) => void;
@@ -39,11 +40,14 @@ export interface WorkspacePublisherOptions {
 export function createWorkspacePublisher(options: WorkspacePublisherOptions): WorkspacePublisher {
   const { bridge, log, report, signal, profiles } = options;
   const { idePid: pid, editorPid, stateDirectory, connect, hookScript, tools } = options.boot;
-  const { port, tokens } = options.address;
+  const { port, tokens, socketTokens } = options.address;
   const defaults = profiles.map((profile) => {
     const parts = connect ? defaultSettings(profile, hookScript, tools.trust) : [];
     return { profile, ...writeSystemDefaults(profile, stateDirectory, parts, process.env) };
   });
+  const launched = Object.fromEntries(
+    profiles.map((profile) => [profile.name, launchArguments(profile, hookScript)]),
+  );
   const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   const connection = connect ? obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
@@ -55,7 +59,13 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   };
   const announcements = createAnnouncements({
     profiles,
-    announcement: ({ name }) => ({ pid, editorPid, port, authToken: tokens[name] ?? "" }),
+    announcement: (profile) => ({
+      pid,
+      editorPid,
+      port,
+      authToken: tokens[profile.name] ?? "",
+      socketToken: socketTokens[socketTokenOf(profile)],
+    }),
     log,
     failed: ({ name, label }, { message }) => {
       log.warn(`${label} cannot find this editor:`, message);
@@ -64,7 +74,13 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   });
   let last: Promise<void> = Promise.resolve();
   // Reported before the files are written, so that Lua can remove them if this process is killed.
-  report({ port, pid: process.pid, discoveryFiles: announcements.paths, tokens, connection });
+  report({
+    port,
+    pid: process.pid,
+    discoveryFiles: announcements.paths,
+    tokens: { ...tokens, ...socketTokens },
+    connection,
+  });
 
   async function publish(directories: readonly string[]): Promise<void> {
     signal.throwIfAborted();
@@ -74,10 +90,16 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       if (!canBeJoined(directory)) tell(directory, cannotBeListed(directory));
     }
     const { set, unset } = announcements.variables(paths.open);
+    for (const { socket } of profiles) if (socket && !connect) delete set[socket.variable];
     for (const { profile, path } of defaults) {
       if (profile.defaults && path !== undefined) set[profile.defaults.variable] = path;
     }
-    await bridge.call("set_environment", { set, unset, clis: loopbackVariables(process.env) });
+    await bridge.call("set_environment", {
+      set,
+      unset,
+      clis: loopbackVariables(process.env),
+      arguments: connect ? launched : {},
+    });
     signal.throwIfAborted();
     // Last, because a CLI may connect as soon as the file exists.
     announcements.publish(paths.listed);

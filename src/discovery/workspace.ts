@@ -1,7 +1,7 @@
 /** Determines the workspace directories that CLIs are told. */
 import { delimiter, dirname, join } from "node:path";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
-import { NoAnswer } from "../system/queue.ts";
+import { NoAnswer } from "../system/network-queue.ts";
 
 export interface WorkspacePaths {
   /** Open directories, for the environment. The CLI may read and write in all of them. */

@@ -2,9 +2,9 @@
 import * as z from "zod";
 import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Variables } from "../system/system.ts";
-import type { Findings } from "./section.ts";
+import type { Findings } from "./findings.ts";
 
-/** Text of a refused login, without blanks and borders. Also in lua/gemini-bridge/terminal/refusal.lua. */
+/** Text of a refused login, without blanks and borders. Also in lua/gemini-bridge/terminal/refused_login.lua. */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
 /** Type of every login with Google, including Code Assist Standard and Enterprise. */

@@ -3,16 +3,16 @@ import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { findIgnoreProblems } from "../sharing/ignore-files.ts";
-import { here } from "../system/here.ts";
+import { findIgnoreProblems } from "../sharing/geminiignore.ts";
+import { here } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";
-import { answerOf, isBridge } from "./answer.ts";
-import { directoryOf } from "./connection.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { checkOthers } from "./editors.ts";
-import { announcedFile, isFile } from "./place.ts";
-import { type Findings, section } from "./section.ts";
+import { type Findings, section } from "./findings.ts";
+import { directoryOf } from "./gemini-connection.ts";
+import { announcedFile, isFile } from "./other-cli-connection.ts";
+import { answerOf, isBridge } from "./port-check.ts";
 
 /** @param profiles of the enabled CLIs */
 export async function checkBridge(
@@ -47,20 +47,23 @@ export async function checkBridge(
   for (const { name, label, version, interrupted, hooks } of bridge.clients) {
     const client = `${name === CLI_NAME ? label : name} ${version}`;
     if (interrupted)
-      findings.warn(`${client} says "Disconnected" since the host is another`, "/ide enable in it");
+      findings.warn(
+        `${client} shows "Disconnected", because the host was replaced`,
+        "type /ide enable in it",
+      );
     else findings.ok(`Connected: ${client}`);
     if (!hooks && !interrupted)
       findings.warn(
-        `No hook of ${client} was heard yet: its edits are neither tracked nor gated`,
-        ":GeminiExtension install, if it is not linked, then start the CLI again",
+        `No hook of ${client} was received yet: its edits are neither tracked nor gated`,
+        name === CLI_NAME
+          ? "run :GeminiExtension install if the extension is missing, then start the CLI again"
+          : "start it with :Gemini",
       );
   }
   for (const { name, version } of bridge.asking)
-    findings.ok(`Its model has Neovim's tools: ${name} ${version}`);
+    findings.ok(`The model of ${name} ${version} has Neovim's tools`);
   if (bridge.asking.length === 0)
-    findings.info(
-      "No client uses Neovim's tools for its model now: type `/mcp` in a CLI to see whether it has them",
-    );
+    findings.info("No connected model has Neovim's tools: type `/mcp` in a CLI to see its servers");
   await checkOthers(
     findings,
     announced.filter(({ port }) => port !== bridge.port),
@@ -71,17 +74,17 @@ export async function checkBridge(
 function checkHost(findings: Findings, { pid, build }: Bridge): void {
   if (!isAlive(pid)) findings.error(`The host, process ${pid}, is gone`, ":GeminiRestart");
   else if (build === BUILD) findings.ok(`The host is process ${pid}`);
-  else findings.warn(`The host, process ${pid}, still runs the code from before an update`, ":GeminiRestart");
+  else findings.warn(`The host, process ${pid}, predates the last update`, ":GeminiRestart");
 }
 
 async function checkListener(findings: Findings, { port }: Bridge): Promise<void> {
   const answer = await answerOf(port);
-  if (isBridge(answer)) findings.ok(`It answers on 127.0.0.1:${port}`);
+  if (isBridge(answer)) findings.ok(`The host answers on 127.0.0.1:${port}`);
   else
     findings.error(`127.0.0.1:${port} answers ${answer ?? "nothing"}`, ":GeminiRestart, then see :GeminiLog");
 }
 
-/** @param wanted the process that a CLI in `:terminal` takes for its editor */
+/** @param wanted the process that a CLI in `:terminal` expects */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;
   const isPrivate = here.isPrivate(mode);
@@ -89,15 +92,15 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
   const isIntact = content?.port === bridge.port;
   if (!isPrivate)
     findings.error(`${path} can be read by others (mode ${mode.toString(8)})`, `chmod 600 ${path}`);
-  if (!isOwn) findings.error(`${path} belongs to another user: CLIs pass it over`, ":GeminiRestart");
-  if (!isIntact) findings.error(`${path} does not hold what the bridge wrote`, ":GeminiRestart");
+  if (!isOwn) findings.error(`${path} belongs to another user: CLIs ignore it`, ":GeminiRestart");
+  if (!isIntact) findings.error(`${path} was changed by another program`, ":GeminiRestart");
   if (isPrivate && isOwn && isIntact) findings.ok(`The discovery file is ${path}`);
   if (pid === wanted)
-    findings.ok(`It names process ${wanted}, which a CLI in :terminal takes for its editor`);
+    findings.ok(`The discovery file names process ${wanted}, as a CLI in :terminal expects`);
   else
     findings.warn(
-      `It names process ${pid}; a CLI in :terminal takes ${wanted} for its editor`,
-      "use a CLI newer than 0.30, which also finds it by its directory",
+      `The discovery file names process ${pid}, but a CLI in :terminal expects process ${wanted}`,
+      "use a CLI newer than 0.30, which also finds this Neovim by its directory",
     );
 }
 

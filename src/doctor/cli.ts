@@ -3,11 +3,12 @@ import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
 import { checkAccount } from "./account.ts";
-import { checkConnection, type Searcher } from "./connection.ts";
+import { type Appearance, checkMode } from "./approval-mode.ts";
 import type { Bridge } from "./contract.ts";
-import { type Appearance, checkMode } from "./mode.ts";
-import { checkPlace } from "./place.ts";
-import type { Findings } from "./section.ts";
+import type { Findings } from "./findings.ts";
+import { checkConnection, type Searcher } from "./gemini-connection.ts";
+import { checkPlace } from "./other-cli-connection.ts";
+import { checkSocket } from "./socket-connection.ts";
 
 type Subject = Searcher & Omit<Appearance, "files">;
 
@@ -19,11 +20,12 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   else checkPlace(findings, subject, bridge);
   checkFiles(findings, files);
   if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
-  checkIdeMode(findings, profile, files, bridge);
+  if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);
+  else checkIdeMode(findings, profile, files, bridge);
   checkMode(findings, { ...subject, files });
   if (profile.dropsEdits)
     findings.info(
-      "after Yes in its own terminal it drops what was edited here, which comes back as a review",
+      "drops your edits of a proposal if you answer Yes in its terminal; they come back as a new review",
     );
 }
 
@@ -50,13 +52,13 @@ function checkIdeMode(
       `type \`/ide enable\` in it, or set ${settings.ide} there`,
     );
   else if (defaults && bridge && bridge.state !== "running")
-    findings.info("IDE mode is off, as by default; a bridge that runs may turn it on in its terminals");
+    findings.info("IDE mode is off (default); a running bridge may turn it on in Neovim's terminals");
   else {
     if (name === "gemini" && bridge?.connection !== undefined)
-      findings.info(`is not made to connect without a question: ${bridge.connection}`);
+      findings.info(`asks before it connects: ${bridge.connection}`);
     // The other answer runs `/ide install`, which does not support Neovim.
     findings.error(
-      "IDE mode is off, as by default",
+      "IDE mode is off (default)",
       `answer ${answer} when it asks whether to connect, then type \`/ide enable\` in it, once`,
     );
   }

@@ -1,9 +1,9 @@
 /** Checks the editors that are announced on this machine. */
 import type { AnnouncedEditor } from "../profiles/announced-editors.ts";
-import { isLeftover } from "../profiles/leftover.ts";
-import { answerOf, isBridge } from "./answer.ts";
+import { isLeftover } from "../profiles/leftover-files.ts";
 import type { Section } from "./contract.ts";
-import { type Findings, section } from "./section.ts";
+import { type Findings, section } from "./findings.ts";
+import { answerOf, isBridge } from "./port-check.ts";
 
 /** Describes an editor to the user. */
 export function describeEditor({ content, pid, port }: AnnouncedEditor): string {
@@ -14,10 +14,7 @@ export function describeEditor({ content, pid, port }: AnnouncedEditor): string 
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
-    findings.warn(
-      `No editor announces itself in ${directory}`,
-      ":GeminiStart in Neovim, with the same TMPDIR",
-    );
+    findings.warn(`No editor is announced in ${directory}`, ":GeminiStart in Neovim, with the same TMPDIR");
   const living = await withoutLeftovers(findings, editors);
   for (const editor of living) {
     const answer = await answerOf(editor.port);
@@ -25,7 +22,10 @@ export async function checkEditors(editors: readonly AnnouncedEditor[], director
     if (isBridge(answer)) findings.ok(`${who}: it answers`);
     else if (editor.isAlive)
       findings.error(`${who}: it answers ${answer ?? "nothing"}`, ":GeminiRestart there");
-    else findings.info(`${who}: it cannot be seen from here, perhaps because it is in another container`);
+    else
+      findings.info(
+        `${who}: its process is not visible from here, perhaps because it is in another container`,
+      );
   }
   return findings;
 }
@@ -44,7 +44,7 @@ async function withoutLeftovers(
   const left = await Promise.all(editors.map(({ pid, port, date }) => isLeftover(pid, port, date)));
   for (const { path, pid, isAlive } of editors.filter((_, index) => left[index]))
     findings.warn(
-      `${path} is a leftover: process ${pid} is ${isAlive ? "another one by now" : "gone"}`,
+      `${path} is a leftover: process ${pid} ${isAlive ? "belongs to another program now" : "is gone"}`,
       `rm ${path}`,
     );
   return editors.filter((_, index) => !left[index]);

@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";
-import { expand } from "../profiles/paths.ts";
+import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSmallFile } from "../system/small-file.ts";
-import type { Findings } from "./section.ts";
+import type { Findings } from "./findings.ts";
 
 const NAME = "gemini-bridge";
 const Link = z.object({ source: z.string(), type: z.string() });
@@ -16,8 +16,8 @@ export function checkExtension(findings: Findings, profile: Profile): void {
   const link = readLink(profile);
   if (link === undefined)
     findings.info(
-      `The extension is not installed in ${label}: outside of Neovim's terminals its model has no tools of the ` +
-        `editor, and its edits are not followed; ${install}`,
+      `The extension is not installed in ${label}: outside Neovim's terminals, its model has no tools of the ` +
+        `editor and its edits are not tracked; ${install}`,
     );
   else if (link.type === "link" && !existsSync(link.source))
     findings.warn(`The extension in ${label} links to ${link.source}, which does not exist`, install);

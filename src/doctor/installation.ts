@@ -7,7 +7,7 @@ import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import type { Facts, RemotePlugin, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
-import { type Findings, section } from "./section.ts";
+import { type Findings, section } from "./findings.ts";
 
 /** @param gemini the profile of Gemini CLI, if it is enabled */
 export function checkInstallation(

@@ -1,6 +1,6 @@
 /** Checks the release of Gemini CLI. */
 import { judge, NEWEST } from "../profiles/release.ts";
-import type { Findings } from "./section.ts";
+import type { Findings } from "./findings.ts";
 
 export function checkRelease(findings: Findings, version: string | undefined): void {
   if (version === undefined) {

@@ -3,16 +3,16 @@ import { release } from "node:os";
 import { announcedEditors } from "../profiles/announced-editors.ts";
 import { profilesOf } from "../profiles/profiles.ts";
 import { containerMark } from "../system/container.ts";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { checkBridge } from "./bridge.ts";
+import { checkMachine } from "./containers-and-wsl.ts";
 import type { Facts, Item, Report } from "./contract.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
-import { checkMachine } from "./machine.ts";
-import { checkRunning, listRunning } from "./running.ts";
-import { checkStartable, checkStartableDescendant } from "./startable.ts";
+import { checkRunning, listRunning } from "./running-clis.ts";
+import { checkStartable, checkStartableDescendant } from "./startable-clis.ts";
 
 /**
  * @param facts about the Neovim that runs the doctor; undefined in a shell

@@ -1,10 +1,11 @@
 /** Formats errors for MCP clients, and closes connections that are no longer useful. */
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
 
 /** Time for a peer to read its answer and close the connection itself. */
-const LINGER_MS = 1_000;
+const CLOSE_DELAY_MS = 1_000;
 
 /** @returns the body of an HTTP error: a JSON-RPC error that answers no particular request. */
 export function rpcError(code: number, message: string) {
@@ -76,10 +77,10 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
  * descriptor open until the peer closes.
  * @param isUseless called after the delay, and decides whether to destroy the connection
  */
-export function destroyLater(socket: Socket, isUseless: () => boolean): void {
+export function destroyLater(socket: Duplex, isUseless: () => boolean): void {
   const timer = setTimeout(() => {
     if (isUseless()) socket.destroy();
-  }, LINGER_MS);
+  }, CLOSE_DELAY_MS);
   timer.unref();
   socket.once("close", () => clearTimeout(timer));
 }

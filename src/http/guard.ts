@@ -1,5 +1,6 @@
 /** Checks every request before its body is read: host, origin, token, path and method. */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
 import type { FastifyReply, FastifyRequest, HTTPMethods, onRequestHookHandler } from "fastify";
 import { destroyLater, rpcError } from "./errors.ts";
 
@@ -37,27 +38,36 @@ export interface Address {
   readonly tokens: Readonly<Record<string, string>>;
 }
 
-/** Refuses a foreign `Host` (DNS rebinding) and every `Origin` (web pages) with 403. */
+/** Returns why a request is not served: a foreign `Host` (DNS rebinding), or an `Origin` (web pages). */
+export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): string | undefined {
+  if (!HOSTS.some((name) => host?.toLowerCase() === `${name}:${port}`)) return "Forbidden: unknown host";
+  return origin === undefined ? undefined : "Forbidden: requests with an origin are not served";
+}
+
+/** Finds the name of a token. Compares all tokens in constant time. */
+export function nameOfToken(tokens: Address["tokens"], given: string): string | undefined {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const found = Object.entries(tokens).filter(([, token]) => timingSafeEqual(digest(given), digest(token)));
+  return found[0]?.[0];
+}
+
+/** Refuses a foreign `Host` and every `Origin` with 403. */
 export function checkHost({ port }: Address): onRequestHookHandler {
   return (request, reply, done) => {
-    const host = request.headers.host?.toLowerCase();
-    if (!HOSTS.some((name) => host === `${name}:${port}`))
-      refuseStranger(reply, 403, "Forbidden: unknown host");
-    else if (request.headers.origin !== undefined)
-      refuseStranger(reply, 403, "Forbidden: requests with an origin are not served");
+    const problem = problemOf(request.headers, port);
+    if (problem !== undefined) refuseStranger(reply, 403, problem);
     else done();
   };
 }
 
-/** Refuses a request without `Authorization: Bearer <token>` with 401. Compares all tokens in constant time. */
+/** Refuses a request without `Authorization: Bearer <token>` with 401. */
 export function checkToken({ tokens }: Address): onRequestHookHandler {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
   return (request, reply, done) => {
     // The scheme is case-insensitive (RFC 9110, 11.1), the token is not.
     const given = /^bearer +(.*)$/i.exec(request.headers.authorization ?? "")?.[1] ?? "";
-    const found = Object.entries(tokens).filter(([, token]) => timingSafeEqual(digest(given), digest(token)));
-    request.credential = found[0]?.[0] ?? "";
-    if (found.length > 0) done();
+    const name = nameOfToken(tokens, given);
+    request.credential = name ?? "";
+    if (name !== undefined) done();
     else refuseStranger(reply.header("www-authenticate", "Bearer"), 401, "Unauthorized");
   };
 }

@@ -24,7 +24,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
   /** Open responses by connection. */
   const unfinished = new WeakMap<Socket, Set<FastifyReply>>();
 
-  /** Whether the answer to a complete request is due or being sent on this connection. */
+  /** Whether a complete request on this connection waits for its answer, or the answer is being sent. */
   function isAnswering(socket: Socket): boolean {
     const replies = [...(unfinished.get(socket) ?? [])];
     return replies.some(({ raw, request }) => raw.headersSent || request.raw.complete);

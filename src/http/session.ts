@@ -8,28 +8,13 @@ import {
 } from "@modelcontextprotocol/sdk/types.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
+import type { Client, SessionInfo } from "./client.ts";
 import { BoundedEventStore } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
+import { encodeDecision } from "./notification.ts";
 
-/** The data that a later host needs to continue a session. */
-export interface SessionInfo {
-  readonly id: string;
-  /** The name of the token that opened the session. */
-  readonly credential: string;
-  /** Unix milliseconds. */
-  readonly connectedAt: number;
-  /** The name that the CLI gave itself. */
-  readonly name: string;
-  readonly version: string;
-  readonly protocolVersion: string;
-}
-
-export interface Session extends Pick<EventStream, "isConnected" | "notify" | "deliver"> {
-  readonly id: string;
-  readonly info: SessionInfo;
-  /** The ports of the last event stream, at both ends. */
-  readonly ports: { own: number; client: number } | undefined;
-}
+/** A client of MCP's streamable HTTP. It is connected while its event stream is open. */
+export interface Session extends Client, Pick<EventStream, "notify" | "deliver"> {}
 
 export interface Connection extends Session {
   /** Answers a request of this session. */
@@ -169,6 +154,8 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     },
     notify: stream.notify,
     deliver: stream.deliver,
+    share: ({ notification }) => stream.notify(notification),
+    decide: ({ filePath, content }) => stream.deliver(encodeDecision(filePath, content)),
     handle: (request, reply) =>
       request.method === "GET" ? openStream(request, reply) : answer(request, reply, request.body),
     async initialize() {

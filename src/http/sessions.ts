@@ -5,10 +5,11 @@ import type { ServerOptions } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
+import type { SessionInfo } from "./client.ts";
+import { hasLongId, type Introduction, MAX_FIRST_MESSAGE_LENGTH, sessionInfo } from "./client-limits.ts";
 import { DISCOVER, methodNotFound, rpcError } from "./errors.ts";
 import type { Route } from "./guard.ts";
-import { hasLongId, type Introduction, MAX_FIRST_MESSAGE, sessionInfo } from "./limits.ts";
-import type { Connection, Session, SessionInfo } from "./session.ts";
+import type { Connection, Session } from "./session.ts";
 
 /** Interval of keep-alive comments. The CLI's HTTP client drops a stream that is silent for 300 s. */
 const KEEP_ALIVE_INTERVAL_MS = 60_000;
@@ -159,7 +160,7 @@ export function createSessions(options: SessionOptions): Sessions {
     route: (url) => ({
       url,
       methods: ["GET", "POST", "DELETE"],
-      maxFirstMessage: MAX_FIRST_MESSAGE,
+      maxFirstMessage: MAX_FIRST_MESSAGE_LENGTH,
       handler: handle,
       close,
     }),

@@ -7,7 +7,7 @@ import type { EditorServer, EditorServerOptions } from "./server.ts";
 /** Minimum lifetime of a session after its last request. Clients without an event stream are silent for long. */
 const SESSION_GRACE_MS = 1_800_000;
 
-export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close"> {
+export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diagnose"> {
   readonly sessions: Sessions;
 }
 
@@ -23,17 +23,18 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const { version, log, boot, report, remember } = options;
   const called = (calls: number) => report({ calls });
   const grace = Math.max(boot.server.grace, SESSION_GRACE_MS);
+  const offer = async () => (await load()).offer;
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
   /** Lazy-loads the server with its first client: its tools have as many schemas as the rest of the start. */
-  async function offer(): Promise<Offer> {
+  async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {
       server = createEditorServer({ ...options, called });
       server.follow(sessions.events);
     }
-    return EDITOR_OFFER;
+    return { server, offer: EDITOR_OFFER };
   }
 
   const reportClients = () =>
@@ -49,6 +50,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
       answered: (answer) => server?.handlers.answered(answer),
       model_changed: (change) => server?.handlers.model_changed(change),
     },
+    diagnose: async (path) => (await load()).server.diagnose(path),
     close: () => server?.close(),
   };
 }

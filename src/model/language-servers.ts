@@ -3,7 +3,7 @@
 import { Refusal } from "../base/refusal.ts";
 import type { Moment, Server } from "../contract/questions.ts";
 import { oneLine } from "./format.ts";
-import { encode, findSymbol } from "./lsp.ts";
+import { encode, findSymbol } from "./symbol-position.ts";
 import type { Scene } from "./tool.ts";
 
 export interface Answered {

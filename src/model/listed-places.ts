@@ -2,7 +2,8 @@
 import { readFile, stat } from "node:fs/promises";
 import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
-import { decode, type Place } from "./lsp.ts";
+import type { Place } from "./lsp-answers.ts";
+import { decode } from "./symbol-position.ts";
 import type { Answer, Scene } from "./tool.ts";
 
 /** Larger files are listed without their lines (bytes). */

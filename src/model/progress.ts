@@ -4,7 +4,7 @@ import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sd
 
 const PROGRESS_INTERVAL_MS = 5_000;
 
-/** The request of a client: whether it is cancelled, and how to tell the client something before the answer. */
+/** A client's request: its cancellation signal, and a function that notifies the client before the answer. */
 export type Caller = Pick<
   RequestHandlerExtra<ServerRequest, ServerNotification>,
   "signal" | "_meta" | "sendNotification"

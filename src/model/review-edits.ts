@@ -1,7 +1,7 @@
 /** Reviews edits before they are made: one review for each file, shown one after the other. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
-import type { ReviewOutcome } from "../base/review-outcome.ts";
 import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import type { Answer, Scene } from "./tool.ts";

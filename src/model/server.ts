@@ -3,12 +3,13 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Boot } from "../contract/neovim.ts";
-import type { SessionInfo } from "../http/session.ts";
+import type { Diagnostic } from "../contract/questions.ts";
+import type { SessionInfo } from "../http/client.ts";
 import type { Sdk, Session, Sessions } from "../http/sessions.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { createFiles } from "../sharing/files.ts";
-import { editsAs, type Following } from "./as-agent.ts";
-import { createAsking } from "./ask.ts";
+import { editsAs, type Following } from "./edits-as-agent.ts";
+import { createAsking } from "./neovim-questions.ts";
 import { type Caller, type Progress, startProgress } from "./progress.ts";
 import { register } from "./register.ts";
 import { createNews } from "./resource-updates.ts";
@@ -18,9 +19,18 @@ import { openWorkspace } from "./workspace.ts";
 
 export { EDITOR_OFFER } from "./register.ts";
 
+/** Timeout for diagnostics for a CLI that is about to write a file, or to send a prompt. */
+const DIAGNOSE_TIMEOUT_MS = 1_000;
+
 export interface EditorServer {
   /** Serves all sessions that are created from now on. */
   follow(events: Sessions["events"]): void;
+  /**
+   * Returns the diagnostics that Neovim has now, without asking language servers.
+   * @param path of one file. Default: all loaded files
+   * @throws {Refusal} while sharing is paused, and if Neovim does not answer
+   */
+  diagnose(path?: string): Promise<Diagnostic[]>;
   readonly handlers: Pick<EventHandlers, "answered" | "model_changed">;
   /** May run twice. */
   close(): void;
@@ -116,6 +126,20 @@ export function createEditorServer({
         .on("connected", news.listeners)
         .on("disconnected", news.listeners)
         .on("ended", news.ended);
+    },
+    async diagnose(path) {
+      const signal = AbortSignal.timeout(DIAGNOSE_TIMEOUT_MS);
+      const workspace = openWorkspace(await asking.consent(signal), files);
+      const paths = path
+        ? [path]
+        : (await asking.ask("buffers", {}, signal)).buffers.map((buffer) => buffer.path);
+      const question = {
+        paths: [...(await workspace.shared(paths))],
+        unopened: [],
+        severity: 4,
+        limit: limits.items,
+      };
+      return (await asking.ask("diagnostics", question, signal)).items;
     },
     handlers: { answered: asking.answered, model_changed: news.changed },
     close() {

@@ -2,8 +2,8 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
-import type { Editing } from "./as-agent.ts";
-import type { Ask } from "./ask.ts";
+import type { Editing } from "./edits-as-agent.ts";
+import type { Ask } from "./neovim-questions.ts";
 import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 

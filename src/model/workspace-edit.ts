@@ -3,7 +3,7 @@ import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import type { FileEdits, Moment, Server } from "../contract/questions.ts";
 import { count } from "./format.ts";
-import { pathOf, Range } from "./lsp.ts";
+import { pathOf, Range } from "./lsp-answers.ts";
 import { reviewEdits } from "./review-edits.ts";
 import type { Answer, Scene } from "./tool.ts";
 

@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve } from "node:pat
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";
 import type { Consent } from "../contract/sharing.ts";
-import { MAX_PATH } from "../http/limits.ts";
+import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import type { Files } from "../sharing/files.ts";
 import { type Disk, fileSystem, disk as thisDisk } from "../system/disk.ts";
 import { oneLine } from "./format.ts";
@@ -67,7 +67,7 @@ export function openWorkspace(
 
   return {
     async file(path) {
-      if (path.length > MAX_PATH || path.includes("\0") || path === "")
+      if (path.length > MAX_PATH_LENGTH || path.includes("\0") || path === "")
         throw new Refusal("path is not a valid file name");
       const found = await find(path);
       if (!(await isInside(found)))
@@ -90,7 +90,7 @@ export function openWorkspace(
       return (await isInside(path)) && look.mayName(await real(path));
     },
     name,
-    label: (path) => oneLine(name(path), MAX_PATH),
+    label: (path) => oneLine(name(path), MAX_PATH_LENGTH),
   };
 }
 

@@ -6,11 +6,11 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import { readSmallFile, type SmallFile } from "../system/small-file.ts";
 import type { ProcessTable, System, Variables } from "../system/system.ts";
-import { expand, readFileName } from "./paths.ts";
+import { expand, readFileName } from "./discovery-paths.ts";
 import { GEMINI, type Profile } from "./profiles.ts";
 
 /** A CLI accepts any object, and checks a field only when it needs the field. */

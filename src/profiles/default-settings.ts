@@ -17,7 +17,9 @@ export function defaultSettings(
   hookScript: string,
   trust: boolean,
 ): RawSettings[] {
-  const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}) }[profile.like];
+  const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}), claude: () => ({}) }[
+    profile.like
+  ];
   const extension = dirname(dirname(hookScript));
   // CLIs run hooks in bash, and show an error for each hook that fails.
   const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];

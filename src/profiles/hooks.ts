@@ -11,7 +11,7 @@ const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
 /** Events after which the CLI waits for the hook's answer. It does not wait after any other event. */
-const BLOCKING_EVENTS = ["BeforeTool", "PreToolUse"];
+const BLOCKING_EVENTS = ["BeforeAgent", "BeforeTool", "UserPromptSubmit", "PreToolUse"];
 
 /** Events with their matchers. */
 const GEMINI = {
@@ -37,11 +37,37 @@ const QWEN = {
   SessionEnd: undefined,
 };
 
+/** Claude Code waits for every hook. Tools of MCP servers are left out, because the server `neovim` knows its own. */
+const CLAUDE_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash";
+const CLAUDE = {
+  SessionStart: undefined,
+  UserPromptSubmit: undefined,
+  PreToolUse: CLAUDE_TOOLS,
+  PermissionRequest: undefined,
+  PostToolUse: undefined,
+  Stop: undefined,
+  SessionEnd: undefined,
+};
+
 /** @param script the path of extension/hooks/hook.sh, quoted for bash */
 export const geminiHooks = (script: string): RawSettings => settings(GEMINI, script, "GEMINI_CLI_IDE");
 
 /** @param script as for Gemini CLI */
 export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
+
+/**
+ * The hooks of Claude Code, whose timeouts are in seconds. The user's shell may be any, and is replaced by bash, so that
+ * the CLI is the parent of the script.
+ * @param prefix of the variables with port and token
+ */
+export function claudeHooks(script: string, prefix: string): RawSettings {
+  const entries = Object.entries(CLAUDE).map(([event, matcher]) => {
+    const command = `exec bash ${script} ${prefix}${BLOCKING_EVENTS.includes(event) ? "" : " notice"} 2>/dev/null`;
+    const hooks = [{ type: "command", command, timeout: TIMEOUT_MS / 1000 }];
+    return [event, [{ ...(matcher !== undefined && { matcher }), hooks }]];
+  });
+  return { hooks: Object.fromEntries(entries) };
+}
 
 /** Quotes a path for bash. */
 export function quoted(path: string): string {

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import KNOWN from "../../lua/gemini-bridge/config/profiles.json" with { type: "json" };
 import { CliKind, type Clis } from "../contract/clis.ts";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 
 /** A settings file with the lowest priority. */
@@ -24,7 +24,7 @@ type SystemDefaults = z.infer<typeof SystemDefaults>;
 
 /** The CLI's own settings. `ide` and `approval` are keys with dots, such as "ide.enabled". */
 const Settings = z.object({
-  /** The user's settings: the first existing file. See src/profiles/paths.ts. */
+  /** The user's settings: the first existing file. See src/profiles/discovery-paths.ts. */
   files: z.array(z.string()),
   /** Folder of the settings in a project and in the home directory. */
   folder: z.string(),
@@ -44,12 +44,12 @@ const Profile = z.object({
   args: z.array(z.string()),
   /** Name of the npm package. */
   package: z.string().optional(),
-  /** Directory of the discovery files. See src/profiles/paths.ts. */
+  /** Directory of the discovery files. See src/profiles/discovery-paths.ts. */
   directory: z.string(),
   /** Name of a discovery file, with `{pid}` for the editor's process id and `{port}` for the port. */
   file: z.string(),
   /** Format of a discovery file: see src/discovery/content.ts. */
-  content: z.enum(["plain", "lock"]),
+  content: z.enum(["plain", "lock", "socket"]),
   /** Prefix of the environment variables. */
   env: z.string(),
   /** Suffixes of variables that would lead the CLI to another editor. */
@@ -66,6 +66,12 @@ const Profile = z.object({
    * if there is no such process.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
+  /** The CLI connects by WebSocket, to the port in this variable. */
+  socket: z.object({ variable: z.string() }).optional(),
+  /** The answer by which a hook makes the CLI ask before an edit. Without one, the CLI cannot be gated. */
+  gate: z.enum(["decision", "permission"]).optional(),
+  /** Arguments with which the CLI runs without a user, who could answer. */
+  headless: z.array(z.string()).default([]),
   /** Oldest supported major version of Node, if newer than this plugin's. */
   node: z.int().optional(),
   defaults: SystemDefaults.optional(),
@@ -87,6 +93,13 @@ function profileOf(name: CliKind): Profile {
 }
 
 export const GEMINI = profileOf("gemini");
+
+const SOCKET_TOKEN = "/socket";
+
+/** The name of the token for the WebSockets of a profile. The token of its hooks and tools is named like the profile. */
+export const socketTokenOf = ({ name }: Pick<Profile, "name">): string => name + SOCKET_TOKEN;
+
+export const isSocketToken = (name: string): boolean => name.endsWith(SOCKET_TOKEN);
 
 /** The profiles of the user's option `clis`, based on the known ones. Default: all known profiles. */
 export function profilesOf(

@@ -7,10 +7,10 @@ import { join } from "node:path";
 import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
-import { insecurity } from "../system/secure.ts";
+import { insecurity } from "../system/root-only-file.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
-import { expand } from "./paths.ts";
+import { expand } from "./discovery-paths.ts";
 import { type Profile, systemPaths } from "./profiles.ts";
 
 const Settings = z.record(z.string(), z.unknown());

@@ -10,7 +10,7 @@ import stripJsonComments from "strip-json-comments";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import { isAlive } from "../system/processes.ts";
-import { insecurity } from "../system/secure.ts";
+import { insecurity } from "../system/root-only-file.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
 import { type Profile, systemPaths } from "./profiles.ts";

@@ -2,15 +2,15 @@
  * Finds out why a CLI does not connect, and what to do: `node dist/doctor.cjs [pid]`, in a shell and for
  * `:GeminiDoctor`.
  */
-import "../interpreted.ts";
+import "../interpret-schemas.ts";
 import { text } from "node:stream/consumers";
 import { parseArgs } from "node:util";
 import * as z from "zod";
 import { Facts } from "../doctor/contract.ts";
 import { examine, hasErrors, renderText } from "../doctor/report.ts";
-import { runningClis } from "../doctor/running.ts";
+import { runningClis } from "../doctor/running-clis.ts";
 import { profilesOf } from "../profiles/profiles.ts";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
   pid       process id of a running CLI to examine

@@ -6,8 +6,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/alone.ts";
-import { createUpstream } from "./neovim/upstream.ts";
+import { createUpstream } from "./neovim/editor-connection.ts";
+import { answerAlone, type Message, type Offer, property, type Request } from "./neovim/without-editor.ts";
 
 function readOffer(): Offer {
   return JSON.parse(readFileSync(join(__dirname, "neovim.json"), "utf8"));

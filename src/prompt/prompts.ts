@@ -3,11 +3,11 @@ import type { Log } from "../base/log.ts";
 import { sentence } from "../base/refusal.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { EventHandlers } from "../neovim/bridge.ts";
-import { type Delivery, deliver, type Prompt, type Waiting } from "./delivery.ts";
 import { createDestinations, type DestinationsOptions } from "./destination.ts";
-import { createEnable, type Unconnected } from "./enable.ts";
 import { drawingOf, type Reading } from "./screens.ts";
 import { createBuffers } from "./terminal.ts";
+import { createEnable, type Unconnected } from "./type-ide-enable.ts";
+import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
 /** Delay before a message about a state that usually ends by itself. */
 const NOTICE_DELAY_MS = 1_000;

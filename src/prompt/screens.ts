@@ -1,4 +1,7 @@
-/** Reads the screens of CLIs: whether the prompt accepts text, what is typed in it, and what else has the keyboard. */
+/**
+ * Reads the screens of CLIs: whether the prompt accepts text, which text is typed there, and whether a
+ * question or menu has the keyboard.
+ */
 
 import type { CliKind } from "../contract/clis.ts";
 
@@ -29,7 +32,8 @@ export interface Reading {
 
 /**
  * By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
- * many languages, but always draws two more blanks before the placeholder.
+ * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.197 shows its question in the
+ * place of the prompt.
  */
 export const DRAWINGS = {
   gemini: {
@@ -47,11 +51,20 @@ export const DRAWINGS = {
     message: /^ {2}> /,
     question: /^ +› +\d+\. /,
   },
+  claude: {
+    prompt: /^❯\s/,
+    other: /^!\s/,
+    placeholder: /^Try "/,
+    message: /^❯ \S/,
+    question: /^ +❯ +\d+\. /,
+  },
 } satisfies Partial<Record<CliKind, Drawing>>;
 
 /** @returns undefined if the screen of this kind of CLI is unknown */
-export const drawingOf = (kind: CliKind): Drawing | undefined =>
-  kind === "llxprt" ? undefined : DRAWINGS[kind];
+export const drawingOf = (kind: CliKind): Drawing | undefined => {
+  const known: Partial<Record<CliKind, Drawing>> = DRAWINGS;
+  return known[kind];
+};
 
 /** Maximum number of lines below the prompt, a rule and the footer. More lines are a menu. */
 const MAX_FOOTER_LINES = 5;
@@ -62,7 +75,7 @@ const RULE = /^[─▀▄]/;
 /** Blanks and borders from wrapping, control characters, and a cursor drawn as a zero-width blank. */
 const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 
-/** Removes what a screen may add to a text or drop from it. */
+/** Removes decoration that a screen may add to a text or drop from it. */
 export const bare = (text: string) => text.replace(DECORATION, "");
 
 export function read(lines: readonly string[], drawing: Drawing): Reading {

@@ -16,7 +16,10 @@ export interface Terminal {
   readonly buf?: number;
   /** Starts to follow the screen. @returns a function that stops it */
   follow(): () => void;
-  /** Waits for a change of the screen, but not long. @returns the screen; undefined after the program has ended */
+  /**
+   * Waits for a change of the screen, up to a short timeout. @returns the screen; undefined after the program
+   * has ended
+   */
   next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
   /** Pastes a text, unless the screen has changed. @returns whether it did */
   paste(text: string): Promise<boolean>;

@@ -5,7 +5,7 @@
 import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { readVersion } from "../system/disk-text.ts";
-import { createFileWatch } from "../system/watch.ts";
+import { createFileWatch } from "../system/file-watch.ts";
 import { placesOf, untilStill } from "./staleness.ts";
 
 export interface ReviewedFiles {

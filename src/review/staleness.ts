@@ -9,11 +9,11 @@ import type { Log } from "../base/log.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
-import { createFileWatch } from "../system/watch.ts";
-import type { FollowedFile, Review } from "./review.ts";
+import { createFileWatch } from "../system/file-watch.ts";
+import type { FollowedFile, Review } from "./records.ts";
 
 /** Time without changes after which a write counts as complete (milliseconds). */
-const STILL_MS = 30;
+const STABLE_AFTER_MS = 30;
 
 /** Maximum number of checks for a file that changes all the time. */
 const MAX_CHECKS = 20;
@@ -157,7 +157,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
 export async function untilStill(path: string): Promise<void> {
   let before = await readVersion(path);
   for (let checks = 0; checks < MAX_CHECKS; checks++) {
-    await delay(STILL_MS);
+    await delay(STABLE_AFTER_MS);
     const now = await readVersion(path);
     if (now === before) return;
     before = now;

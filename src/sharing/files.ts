@@ -1,7 +1,7 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
 import { type Disk, fileSystem, type Question, disk as thisDisk } from "../system/disk.ts";
-import { createIgnoreFiles, type IgnoreProblem } from "./ignore-files.ts";
+import { createIgnoreFiles, type IgnoreProblem } from "./geminiignore.ts";
 import { createJudge, createRules } from "./rules.ts";
 
 /** Time for which the verdict on a file on a network drive is cached. */

@@ -7,7 +7,7 @@ import ignore from "ignore";
  * Time limit for applying the rules of one file to one path. A repository may contain rules that are slow on purpose.
  * The rules of a large project take a hundredth of this.
  */
-const MAX_TIME_MS = 500;
+const RULES_TIMEOUT_MS = 500;
 
 /** Limits for a pattern in an ignore file. Above these, even a single match could take too long. */
 const MAX_PATTERN_LENGTH = 1_000;
@@ -17,7 +17,7 @@ const MAX_WILDCARDS = 20;
 const SPARE_DESCRIPTORS = 8;
 
 /** Maximum number of cached paths. */
-const MAX_PATHS = 1_000;
+const MAX_CACHED_PATHS = 1_000;
 
 type Verdict = "ignored" | "unignored" | "unknown";
 
@@ -37,7 +37,7 @@ export function createRules(patterns: string | readonly string[]): Rules {
     judge(path) {
       asked += 1;
       // The package caches every path without limit.
-      if (asked % MAX_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
+      if (asked % MAX_CACHED_PATHS === 0) matcher = ignore({ allowRelativePaths: true }).add(matcher);
       const verdicts: Verdict[] = [];
       for (let end = path.indexOf("/"); end >= 0; end = path.indexOf("/", end + 1))
         verdicts.push(verdictOf(matcher.test(path.slice(0, end + 1))));
@@ -118,7 +118,7 @@ export function createJudge(levels: readonly Level[]): (path: string) => boolean
   return (path) => {
     const verdict = verdicts.get(path) ?? isExcluded(levels, path);
     if (verdict === undefined) return true;
-    if (verdicts.size >= MAX_PATHS) verdicts.clear();
+    if (verdicts.size >= MAX_CACHED_PATHS) verdicts.clear();
     verdicts.set(path, verdict);
     return verdict;
   };
@@ -130,7 +130,7 @@ const SCRIPT = new Script(`globalThis[Symbol.for("${TASK.description}")]()`);
 /** Runs a task with a time limit. Only a script can be stopped within a regular expression. @throws on timeout */
 function withinTime(task: () => void): void {
   Object.assign(globalThis, { [TASK]: task });
-  SCRIPT.runInThisContext({ timeout: MAX_TIME_MS });
+  SCRIPT.runInThisContext({ timeout: RULES_TIMEOUT_MS });
 }
 
 /** Whether file descriptors are left. Without them, Node would abort the process when a script needs a timer. */

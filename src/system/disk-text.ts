@@ -4,13 +4,13 @@ import { constants, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
+import { versionOf } from "./file-version.ts";
 import { MAX_SMALL, readUpToSync } from "./small-file.ts";
-import { versionOf } from "./version.ts";
 
 /** Maximum size of a file that is read. A larger one is identified by its size and dates (bytes). */
-const MAX_SIZE = 64 * 1024 * 1024;
+const MAX_READ_BYTES = 64 * 1024 * 1024;
 
-const CHUNK = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 
 export interface DiskText {
   /** Equal for equal bytes. For anything but a regular file, the reason why it was not read. */
@@ -50,7 +50,7 @@ async function readText(path: string): Promise<DiskText> {
       const found = await file.stat();
       const version = versionOf(found);
       if (!found.isFile()) return { hash: "no file", version };
-      const bytes = await readUpTo(file, MAX_SIZE);
+      const bytes = await readUpTo(file, MAX_READ_BYTES);
       return bytes ? { hash: hashOf(bytes), version, bytes } : { hash: version, version };
     } finally {
       await file.close();
@@ -73,7 +73,11 @@ export async function readVersion(path: string): Promise<string> {
 /** @returns undefined if the file is longer. The size that a file reports may be wrong. */
 async function readUpTo(file: FileHandle, size: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
-  for await (const chunk of file.createReadStream({ autoClose: false, end: size, highWaterMark: CHUNK }))
+  for await (const chunk of file.createReadStream({
+    autoClose: false,
+    end: size,
+    highWaterMark: CHUNK_BYTES,
+  }))
     chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
   return bytes.length > size ? undefined : bytes;

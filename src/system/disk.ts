@@ -6,7 +6,7 @@
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { type Mounts, mountsNow } from "./mounts.ts";
-import { createQueue, type Queue } from "./queue.ts";
+import { createQueue, type Queue } from "./network-queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
 
 /** A result, or the system's error code, such as `ENOENT`. */

@@ -1,6 +1,6 @@
 /**
- * Collects garbage when the host is idle. V8 collects garbage only when it needs memory, and an idle host needs none.
- * After the first client has connected, this frees what the start has left (10 MB).
+ * Collects garbage when the host is idle. V8 collects garbage only when it needs memory, which an idle host
+ * does not. The collection after the first client has connected frees 10 MB that the start used.
  */
 
 export interface IdleMemory {

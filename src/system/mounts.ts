@@ -4,7 +4,7 @@
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
-import { here } from "./here.ts";
+import { here } from "./platform.ts";
 import type { MountTable } from "./system.ts";
 
 /** Time for which the table of mounts is cached (milliseconds). */

@@ -4,7 +4,7 @@
 const TIMEOUT_MS = 3000;
 
 /** Maximum output: a process table may have many long command lines (bytes). */
-const MAX_OUTPUT = 64_000_000;
+const MAX_OUTPUT_BYTES = 64_000_000;
 
 /**
  * @param timeout milliseconds
@@ -13,7 +13,7 @@ const MAX_OUTPUT = 64_000_000;
 export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
   const { execFile } = await import("node:child_process"); // keeps the start of the host fast
   return new Promise((resolve) => {
-    execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT }, (error, stdout) =>
+    execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) =>
       resolve(error ? "" : stdout),
     );
   });

@@ -77,7 +77,7 @@ export interface SmallFile {
 }
 
 const REASONS: Record<string, string> = {
-  ENOTREG: "is no regular file",
+  ENOTREG: "is not a regular file",
   EFBIG: `is longer than ${MAX_FILE} bytes`,
 };
 

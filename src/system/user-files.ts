@@ -7,11 +7,11 @@ import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/p
 import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
-import { type Drafts, draftOf } from "./drafts.ts";
 import { codeOf } from "./error-code.ts";
-import { here } from "./here.ts";
+import { type Metadata, metadataOf, realPath, type Sighting, see } from "./file-state.ts";
+import { here } from "./platform.ts";
 import { succeeds } from "./run.ts";
-import { type Metadata, metadataOf, realPath, type Sighting, see } from "./sighting.ts";
+import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
 
 /** Permission bits of a new file. */
 const NEW_FILE_MODE = 0o644;
@@ -35,8 +35,8 @@ export interface UserFiles {
   replace(path: string, expected: Sighting, wanted: Wanted): Promise<Sighting>;
 }
 
-/** @param drafts records each draft, so that a later host can remove it after a crash */
-export function createUserFiles(drafts: Drafts): UserFiles {
+/** @param temporaryFiles records each temporary file, so that a later host can remove it after a crash */
+export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
   return {
     replace: (path, expected, wanted) =>
       disk.run(path, async () => {
@@ -47,7 +47,7 @@ export function createUserFiles(drafts: Drafts): UserFiles {
             await write(path, Buffer.from(wanted.text, "latin1"), {
               found,
               metadata: wanted.metadata,
-              drafts,
+              temporaryFiles,
             });
         } catch (error) {
           if (error instanceof Refusal) throw error;
@@ -73,13 +73,13 @@ async function check(path: string, expected: Sighting): Promise<Sighting> {
 }
 
 function changed(path: string): Refusal {
-  return new Refusal(`${path} was changed by somebody else: nothing was written`);
+  return new Refusal(`${path} was changed by another program or user: nothing was written`);
 }
 
 interface Writing {
   readonly found: Sighting;
   readonly metadata: Metadata | undefined;
-  readonly drafts: Drafts;
+  readonly temporaryFiles: TemporaryFiles;
 }
 
 async function write(path: string, bytes: Buffer, writing: Writing): Promise<void> {
@@ -93,10 +93,14 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
 }
 
 /** Creates a file, or replaces a symbolic link. Readers never see a part of it. Keeps a file that appears meanwhile. */
-async function create(path: string, bytes: Buffer, { found, metadata, drafts }: Writing): Promise<void> {
+async function create(
+  path: string,
+  bytes: Buffer,
+  { found, metadata, temporaryFiles }: Writing,
+): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
-  await withDraft(path, drafts, async (draft) => {
-    const file = await open(draft, "wx", 0o600);
+  await withTemporaryFile(path, temporaryFiles, async (temporary) => {
+    const file = await open(temporary, "wx", 0o600);
     try {
       await fill(file, bytes);
       await setMetadata(file, path, { ...metadataOf(await file.stat()), mode: NEW_FILE_MODE, ...metadata });
@@ -104,25 +108,25 @@ async function create(path: string, bytes: Buffer, { found, metadata, drafts }: 
       await file.close();
     }
     try {
-      if (found.kind === "absent") return await link(draft, path);
+      if (found.kind === "absent") return await link(temporary, path);
     } catch (error) {
       if (codeOf(error) === "EEXIST") throw changed(path);
       // Some file systems have no hard links.
     }
     await check(path, found);
-    await rename(draft, path);
+    await rename(temporary, path);
   });
 }
 
 /**
- * Replaces a file atomically by a draft with the same metadata.
- * @returns false if the draft cannot get this metadata
+ * Replaces a file atomically by a temporary file with the same metadata.
+ * @returns false if the temporary file cannot get this metadata
  */
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
-  const { found, metadata, drafts } = writing;
-  return withDraft(path, drafts, async (draft) => {
-    if (!(await succeeds("cp", [...here.attributeCopy, "--", path, draft]))) return false;
-    const file = await open(draft, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined);
+  const { found, metadata, temporaryFiles } = writing;
+  return withTemporaryFile(path, temporaryFiles, async (temporary) => {
+    if (!(await succeeds("cp", [...here.attributeCopy, "--", path, temporary]))) return false;
+    const file = await open(temporary, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined);
     if (!file) return false;
     try {
       const own = metadataOf(await file.stat());
@@ -134,20 +138,24 @@ async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writ
     }
     // The file may have changed during the copy.
     await check(path, found);
-    await rename(draft, path);
+    await rename(temporary, path);
     return true;
   });
 }
 
-/** Removes the draft afterwards, unless it has replaced the file. */
-async function withDraft<T>(path: string, drafts: Drafts, use: (draft: string) => Promise<T>): Promise<T> {
-  const draft = draftOf(path);
-  drafts.begin(draft);
+/** Removes the temporary file afterwards, unless it has replaced the file. */
+async function withTemporaryFile<T>(
+  path: string,
+  temporaryFiles: TemporaryFiles,
+  use: (temporary: string) => Promise<T>,
+): Promise<T> {
+  const temporary = temporaryPathFor(path);
+  temporaryFiles.begin(temporary);
   try {
-    return await use(draft);
+    return await use(temporary);
   } finally {
-    await rm(draft, { force: true }).catch(() => {});
-    drafts.end(draft);
+    await rm(temporary, { force: true }).catch(() => {});
+    temporaryFiles.end(temporary);
   }
 }
 

@@ -1,7 +1,7 @@
 /** Tracks the activity of connected clients, and reports their turns to Lua. */
 import type { Calls } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
-import type { Session } from "../http/sessions.ts";
+import type { Client } from "../http/client.ts";
 import type { AgentClients } from "./agent-clients.ts";
 import type { AgentListener } from "./hook-route.ts";
 import { createTurns, type TurnChange } from "./turns.ts";
@@ -21,7 +21,7 @@ export interface ClientActivity {
    */
   ready(terminal: string): void;
   /** Called when a session has ended, and with it the agent's turn. */
-  gone(session: Session): void;
+  gone(client: Client): void;
 }
 
 export interface ActivityOptions {
@@ -69,9 +69,9 @@ export function createActivity({ clients, terminalOf, changed, tell }: ActivityO
         if (id !== undefined && terminalOf(id) === terminal) turns.over(agent);
       }
     },
-    gone(session) {
-      for (const { agent } of ofSession(session.id)) turns.over(agent);
-      clients.forget(session);
+    gone(client) {
+      for (const { agent } of ofSession(client.id)) turns.over(agent);
+      clients.forget(client);
     },
   };
 }

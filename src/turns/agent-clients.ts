@@ -5,14 +5,14 @@
  */
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
-import type { Session, Sessions } from "../http/sessions.ts";
-import { here } from "../system/here.ts";
+import type { Client, ClientList } from "../http/client.ts";
+import { here } from "../system/platform.ts";
 
 /** Agents remembered at once. The oldest are forgotten first. */
 const MAX_HEARD = 64;
 
 export interface AgentClients {
-  /** @returns the id of the client's session, if its event stream is open */
+  /** @returns the id of the client's session, if it is connected */
   find(agent: Agent): Promise<string | undefined>;
   /** The result of the last search for an agent's process. */
   known(agent: Agent): string | undefined;
@@ -22,13 +22,13 @@ export interface AgentClients {
   readonly hasHeard: boolean;
   /** Whether a hook of this session's client was ever received. */
   hasHooks(sessionId: string): boolean;
-  /** An event stream has opened, perhaps of a client whose hooks came earlier. */
-  connected(session: Session): Promise<void>;
-  forget(session: Pick<Session, "id">): void;
+  /** A client has connected, perhaps one whose hooks came earlier. */
+  connected(client: Client): Promise<void>;
+  forget(client: Pick<Client, "id">): void;
 }
 
 export interface AgentClientsOptions {
-  sessions: Pick<Sessions, "connected">;
+  sessions: Pick<ClientList, "connected">;
   /** Agents that a crashed host has heard. */
   earlier: readonly HeardAgent[];
   /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */

@@ -3,7 +3,7 @@ import { CLI_NAME } from "../contract/companion.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Status } from "../contract/neovim.ts";
-import type { Session, Sessions } from "../http/sessions.ts";
+import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { type ClientActivity, createActivity } from "./activity.ts";
@@ -12,6 +12,9 @@ import { createTerminals, type Terminals } from "./terminals.ts";
 
 /** Timeout for clients to return after a restart that they did not notice. */
 const RETURN_TIMEOUT_MS = 3_000;
+
+/** Timeout for clients of WebSockets, which try to return for 16 s. */
+const SOCKET_TIMEOUT_MS = 17_000;
 
 /** Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from a new host, but show "Disconnected" and send nothing. */
 const LOST = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
@@ -25,7 +28,7 @@ export interface Clients {
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
   /** Names of a session's client in messages. */
-  nameOf(session: Pick<Session, "id" | "info">): { client: string; label: string };
+  nameOf(session: Pick<Client, "id" | "info">): { client: string; label: string };
   /** Counts the connected CLIs of a profile that do not show "Disconnected". */
   connected(cli: string): number;
   /** Reports all connected clients to Lua. */
@@ -34,7 +37,7 @@ export interface Clients {
 
 export interface ClientsOptions {
   bridge: Bridge;
-  sessions: Pick<Sessions, "connected">;
+  sessions: Pick<ClientList, "connected">;
   profiles: readonly Profile[];
   /** Ids of sessions whose clients have noticed the end of an earlier host. */
   interrupted: readonly string[];
@@ -63,13 +66,17 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
   const terminals = createTerminals({
     sessions,
     found: report,
-    lost(terminal) {
-      const tell = () => options.lost({ terminal, types: options.reconnect, isAsked: false, hint: LOST });
+    lost({ name: terminal, cli }) {
+      const isSocket = profiles.find(({ name }) => name === cli)?.socket !== undefined;
+      const hint = isSocket ? `To reconnect ${labelOf(cli)}, type /ide there.` : LOST;
+      const tell = () =>
+        options.lost({ terminal, types: options.reconnect && !isSocket, isAsked: false, hint });
       const tellIfGone = () => {
         const connected = sessions.connected().filter(({ id }) => !interrupted.has(id));
         if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();
       };
-      if (isSeamless) setTimeout(tellIfGone, RETURN_TIMEOUT_MS).unref();
+      if (isSocket) setTimeout(tellIfGone, SOCKET_TIMEOUT_MS).unref();
+      else if (isSeamless) setTimeout(tellIfGone, RETURN_TIMEOUT_MS).unref();
       else tell();
     },
   });
@@ -85,7 +92,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     changed: report,
     tell: (turn) => bridge.tell("turn", turn),
   });
-  const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Session) => ({
+  const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Client) => ({
     id,
     cli,
     label: labelOf(cli),

@@ -1,4 +1,4 @@
-/** Handles the requests of CLI hooks, and answers whether a CLI must ask before an edit. */
+/** Handles the requests of CLI hooks. Answers whether a CLI must ask before an edit, and what an agent is told. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
@@ -12,8 +12,17 @@ const MAX_WAIT_MS = 500;
 /** Number of remembered events. A CLI with hooks from two places sends each event twice. */
 const MAX_RECENT = 64;
 
-/** Makes Gemini CLI ask the user, whatever its approval mode. */
-const ASK = { decision: "ask" } as const;
+/** How a CLI understands that it must ask the user, whatever its approval mode. */
+const ASK = {
+  decision: { decision: "ask" },
+  permission: {
+    hookSpecificOutput: {
+      hookEventName: "PreToolUse",
+      permissionDecision: "ask",
+      permissionDecisionReason: "Every edit is reviewed in Neovim (:GeminiGate).",
+    },
+  },
+} as const;
 
 /**
  * Receives each event at once. For `tool_starting`, the CLI waits for the promise, up to MAX_WAIT_MS.
@@ -25,9 +34,13 @@ export interface HooksRouteOptions {
   listeners: readonly AgentListener[];
   /** Whether the CLI must ask before a tool. */
   asks(event: AgentEvent): Promise<boolean>;
+  /** Returns what an agent that starts a turn is told, if anything. */
+  tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
+  /** How to make a CLI ask. Undefined if that is not possible. */
+  gateOf(cli: string): keyof typeof ASK | undefined;
   log: Log;
   /** Replaces MAX_WAIT_MS. */
-  patience?: number;
+  maxWait?: number;
 }
 
 /** `pid` is the CLI's process id. With `notice`, the CLI does not wait for an answer. */
@@ -38,7 +51,7 @@ const Query = z.object({
 
 /** Creates the route for the script extension/hooks/hook.sh, which posts the JSON that the CLI gave to the hook. */
 export function createHooksRoute(options: HooksRouteOptions): Route {
-  const { listeners, asks, log, patience = MAX_WAIT_MS } = options;
+  const { listeners, asks, tells, gateOf, log, maxWait = MAX_WAIT_MS } = options;
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
@@ -61,7 +74,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
   }
 
   function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-    return Promise.race([answer.catch(() => undefined), delay(patience, undefined, { ref: false })]);
+    return Promise.race([answer.catch(() => undefined), delay(maxWait, undefined, { ref: false })]);
   }
 
   return {
@@ -80,7 +93,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       const { parseHook } = await import("../contract/hooks.ts");
       let event: AgentEvent | undefined;
       try {
-        event = parseHook(JSON.parse(String(body)), { cli, pid });
+        event = parseHook(JSON.parse(String(body)), { cli, pid, canAsk: gateOf(cli) === "permission" });
       } catch {
         log.info(`${cli} sent an invalid hook event`);
         return answer(400);
@@ -89,12 +102,18 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       log.debug(`${cli}: ${event.kind}`);
       const begin = new AbortController();
       const told = Promise.all(listeners.map((listener) => tell(listener, event, begin.signal)));
+      if (event.kind === "turn_started" && notice === undefined && !reply.sent) {
+        const additionalContext = tells(event);
+        if (additionalContext === undefined) return answer(204);
+        return reply.send({ hookSpecificOutput: { hookEventName: event.hook, additionalContext } });
+      }
       if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
       begin.abort();
       if (!seen)
         log.warn(`${cli} stopped waiting before ${event.tool.name}: reading its files took too long`);
-      return ask && !reply.sent ? reply.send(ASK) : answer(204);
+      const gate = ask ? gateOf(cli) : undefined;
+      return gate && !reply.sent ? reply.send(ASK[gate]) : answer(204);
     },
   };
 }

@@ -3,9 +3,9 @@
  * the process at the other end of a connection.
  */
 import type { EventPayload } from "../contract/neovim.ts";
-import type { Session, Sessions } from "../http/sessions.ts";
+import type { Client, ClientList } from "../http/client.ts";
 import type { EventHandlers } from "../neovim/bridge.ts";
-import { here } from "../system/here.ts";
+import { here } from "../system/platform.ts";
 import { familyOf } from "../system/processes.ts";
 
 type Terminal = EventPayload<"terminals">["terminals"][number];
@@ -13,25 +13,25 @@ type Terminal = EventPayload<"terminals">["terminals"][number];
 export interface Terminals {
   /** Name of the terminal in which a session's client runs, if known. */
   nameOf(sessionId: string): string | undefined;
-  /** Searches for the terminal of a client whose event stream has opened. */
-  find(session: Session): Promise<void>;
-  forget(session: Session): void;
+  /** Searches for the terminal of a client that has connected. */
+  find(client: Client): Promise<void>;
+  forget(client: Client): void;
   readonly handlers: Pick<EventHandlers, "terminals">;
 }
 
 export interface TerminalsOptions {
-  sessions: Pick<Sessions, "connected">;
+  sessions: Pick<ClientList, "connected">;
   /** Called when the terminal of a client was found. */
   found: () => void;
   /** Called for a terminal whose CLI was connected to an earlier host. */
-  lost: (terminal: string) => void;
+  lost: (terminal: Pick<Terminal, "name" | "cli">) => void;
 }
 
 export function createTerminals({ sessions, found, lost }: TerminalsOptions): Terminals {
   let terminals: readonly Terminal[] = [];
   const names = new Map<string, string>();
 
-  async function find({ id, ports }: Session): Promise<void> {
+  async function find({ id, ports }: Client): Promise<void> {
     if (!ports || names.has(id) || terminals.length === 0) return;
     const table = await here.processes();
     for (const { name, pid } of terminals) {
@@ -50,7 +50,7 @@ export function createTerminals({ sessions, found, lost }: TerminalsOptions): Te
     handlers: {
       async terminals(event) {
         terminals = event.terminals;
-        for (const { name } of terminals.filter((terminal) => terminal.lost)) lost(name);
+        for (const terminal of terminals.filter((each) => each.lost)) lost(terminal);
         for (const session of sessions.connected()) await find(session);
       },
     },

@@ -1,5 +1,6 @@
 // Plays one session with the client code of a CLI.
-// usage: node client.mjs <module of its client> <module of its context> <file to propose changes of> <log of the steps, a line of JSON each>
+// usage: node client.mjs <module of its client> <module of its context> <file for proposals> <log of the
+// steps, one JSON object per line>
 import { appendFileSync, existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
@@ -10,10 +11,10 @@ const say = (step, result) => appendFileSync(log, `${JSON.stringify({ step, resu
 
 const { IdeClient } = await load(clientModule);
 const contexts = await load(contextModule);
-// The store's name changed with 0.7.
+// The name of the store changed in 0.7.
 const context = () => contexts.ideContextStore?.get() ?? contexts.ideContext?.getIdeContext();
 
-// Each release logs in its own way; a terminal is no place for it.
+// Each release logs in its own way. The output must not go to the terminal.
 for (const method of ["debug", "error", "log", "warn"]) console[method] = () => {};
 
 const client = await IdeClient.getInstance();
@@ -30,7 +31,7 @@ say("accept", await client.openDiff(path, "proposed\n"));
 say("reject", await client.openDiff(path, "unwanted\n"));
 
 const pending = client.openDiff(path, "undecided\n");
-// The CLI asks its own user meanwhile; here the test says when.
+// The CLI would ask its own user. Here, the test decides when to answer.
 while (!existsSync(`${log}.go`)) await delay(20);
 await client.resolveDiffFromCli(path, "accepted");
 say("close", await pending);

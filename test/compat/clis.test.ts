@@ -88,7 +88,11 @@ t.test("other CLIs connect", async (t) => {
     const code: ClientCode = { name: "qwen", modules: [client, client] };
     await play(t, `Qwen Code ${versionOf(qwen)}`, code);
     const preload = [join(import.meta.dirname, "rename.mjs")];
-    await play(t, "the same by other names, as a descendant in `clis`", { ...code, name: "ola", preload });
+    await play(t, "Qwen Code under other names, as a derived CLI in `clis`", {
+      ...code,
+      name: "ola",
+      preload,
+    });
   });
 
   if (llxprt) {

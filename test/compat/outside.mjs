@@ -1,5 +1,5 @@
-// Makes a machine that is a container look like one that is none: releases up to 0.30 dial another host in a
-// container, whatever their environment says.
+// Hides that this machine is a container: in a container, releases up to 0.30 connect to another host,
+// whatever their environment says.
 import fs from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 

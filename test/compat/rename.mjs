@@ -1,4 +1,4 @@
-// Has Qwen Code's own code go by other names, as its descendants do.
+// Makes Qwen Code's own code use other names, like the CLIs that are derived from it.
 import { register } from "node:module";
 import { isMainThread } from "node:worker_threads";
 

@@ -1,4 +1,4 @@
-/** What the scenarios of the official MCP suite ask a server for. */
+/** Tools, resources and prompts that the scenarios of the official MCP suite expect. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Server } from "@modelcontextprotocol/sdk/server/index.js";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
@@ -37,7 +37,7 @@ const resource = (uri: string, mimeType: string, content: string) => ({
   resource: { uri, mimeType, text: content },
 });
 
-/** Asks the client's user for what `properties` describe. */
+/** Asks the client's user for values of these `properties`. */
 async function elicit(extra: Extra, message: string, properties: object, required: string[] = []) {
   const requestedSchema = { type: "object", properties, required };
   const params = { message, requestedSchema } as never;
@@ -140,7 +140,7 @@ const tools: Record<string, (args: Arguments, extra: Extra) => CallToolResult | 
   json_schema_2020_12_tool: () => ({ content: [] }),
 };
 
-/** Of the tools that take arguments. */
+/** Input schemas of the tools that take arguments. */
 const inputSchemas: Record<string, { type: "object"; [keyword: string]: unknown }> = {
   test_sampling: { type: "object", properties: { prompt: { type: "string" } }, required: ["prompt"] },
   test_elicitation: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
@@ -182,7 +182,7 @@ const prompts: Record<
 
 const described = (name: string) => ({ name, description: `The fixture ${name}.` });
 
-/** Registers the fixtures in the place of our own tools. */
+/** Registers the fixtures instead of the plugin's tools. */
 export function registerFixtures({ server }: McpServer): void {
   server.registerCapabilities({
     logging: {},

@@ -1,4 +1,5 @@
-// Makes the official suite run here: it has no option for a header, and asks for a function that Node 20 has not.
+// Makes the official suite run with this server: it has no option for a header, and needs a function that
+// Node 20 lacks.
 import { register } from "node:module";
 
 const fetch = globalThis.fetch;
@@ -8,7 +9,7 @@ globalThis.fetch = (url, init = {}) => {
   return fetch(url, { ...init, headers });
 };
 
-// `fs.globSync` serves a subcommand that is not used; an export that is missing ends the program.
+// `fs.globSync` is only used by an unused subcommand, but a missing export would end the program.
 const fs = "export * from 'node:fs'; export { default } from 'node:fs'; export const globSync = undefined;";
 const hooks = `
   export const resolve = (specifier, context, next) =>

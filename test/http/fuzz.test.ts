@@ -28,7 +28,7 @@ function checkForm({ status, headers, body }: Answer): void {
     throw new Error(`status ${status} of type ${headers["content-type"]}`);
 }
 
-/** A small server with short patience, and one session in it that must survive everything. */
+/** A small server with a short timeout, and one session in it that must survive everything. */
 async function start(t: Test): Promise<Server & { session: string; serves: () => Promise<void> }> {
   const server = await startServer(t, {
     grace: 60_000,

@@ -35,7 +35,15 @@ async function startEditor(t: Test, pid: number, roots: readonly string[], optio
   const heard: AgentEvent[] = [];
   const listeners = [(event: AgentEvent) => void heard.push(event)];
   const { port } = await startServer(t, {
-    routes: [createHooksRoute({ listeners, asks: async () => true, log: createLog() })],
+    routes: [
+      createHooksRoute({
+        listeners,
+        asks: async () => true,
+        tells: () => undefined,
+        gateOf: () => "decision",
+        log: createLog(),
+      }),
+    ],
   });
   const file = createDiscoveryFile(profile, announcement(pid, port, token));
   file.write(roots);

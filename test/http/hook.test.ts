@@ -33,14 +33,16 @@ const input = (hook_event_name: string, fields: object = {}) =>
 interface Behaviour {
   listener?: AgentListener;
   asks?: (event: AgentEvent) => Promise<boolean>;
+  tells?: () => string | undefined;
   bodyLimit?: number;
 }
 
-async function start(t: Test, { listener, asks = async () => false, bodyLimit }: Behaviour = {}) {
+async function start(t: Test, behaviour: Behaviour = {}) {
+  const { listener, asks = async () => false, tells = () => undefined, bodyLimit } = behaviour;
   const events: AgentEvent[] = [];
   const log = createLog();
   const listeners = [(event: AgentEvent) => void events.push(event), ...(listener ? [listener] : [])];
-  const route = createHooksRoute({ listeners, asks, log, patience: 200 });
+  const route = createHooksRoute({ listeners, asks, tells, gateOf: () => "decision", log, maxWait: 200 });
   const { port } = await startServer(t, { routes: [route], ...(bodyLimit && { bodyLimit }) });
   return { port, events };
 }
@@ -75,6 +77,26 @@ t.test("the hook of a CLI reports events and makes the CLI ask before an edit", 
   t.match(JSON.parse(out), { decision: "ask" });
   t.same(rest, { err: "", code: 0 });
   t.equal(events.length, 3);
+});
+
+t.test("the hook adds to the prompt what the agent is told, once, also if it runs twice", async (t) => {
+  const texts = ['The user undid your changes in "a $(exit 1).ts".'];
+  const { port } = await start(t, { tells: () => texts.pop() });
+  const env = variables(port);
+  const prompt = input("BeforeAgent", { prompt: PROMPT });
+  const headers = { authorization: `Bearer ${TOKEN}`, "content-type": "application/json" };
+  const body = input("BeforeAgent", { prompt: PROMPT });
+  const { status } = await fetch(`http://127.0.0.1:${port}/hook?notice`, { method: "POST", headers, body });
+  t.equal(status, 204, "a hook that waits for no answer is told nothing");
+  const { out, ...rest } = await run(env, prompt);
+  t.strictSame(JSON.parse(out), {
+    hookSpecificOutput: {
+      hookEventName: "BeforeAgent",
+      additionalContext: 'The user undid your changes in "a $(exit 1).ts".',
+    },
+  });
+  t.same(rest, { err: "", code: 0 });
+  t.same(await run(env, prompt), SILENT);
 });
 
 t.test("the hook sends megabytes, with and without curl", async (t) => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import t, { type Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
-import { listen } from "../../src/http/listen.ts";
+import { listen } from "../../src/http/listen-on-port.ts";
 import { createSessions } from "../../src/http/sessions.ts";
 import { ask, headers, INITIALIZE, sendRaw, TOKEN } from "../support/server.ts";
 

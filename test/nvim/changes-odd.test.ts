@@ -74,7 +74,7 @@ t.test("a buffer that cannot be changed, and the first and last line", async (t)
     await nvim.command("edit!");
     t.equal(await lines(), "1 2 3");
   }
-  t.notMatch(await nvim.messages(), /E\d+:|got in the way/);
+  t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
 });
 
 t.test("a buffer that becomes another file's", async (t) => {
@@ -166,12 +166,12 @@ t.test("what is typed wrong, and what is not there", async (t) => {
   await agent.write("a.txt", "1\ntwo\n");
   await lists(t, "a.txt modified +1 -1 1");
   for (const [command, sentence] of [
-    ["GeminiKeep", /No change here: see :GeminiChanges/],
+    ["GeminiKeep", /No change here: go to the next one, or see :GeminiChanges/],
     ["1GeminiUndo", /No change here/],
-    ["GeminiKeep none.txt", /none\.txt has no changes to keep or undo/],
-    ["GeminiUndo! all of it", /all of it has no changes/],
-    ["new | GeminiKeep!", /No agent has changed this file/],
-    ["GeminiUndo", /No agent has changed this file/],
+    ["GeminiKeep none.txt", /none\.txt has no unreviewed changes/],
+    ["GeminiUndo! all of it", /all of it has no unreviewed changes/],
+    ["new | GeminiKeep!", /No unreviewed changes in this file/],
+    ["GeminiUndo", /No unreviewed changes in this file/],
   ] as const) {
     await nvim.command(command);
     await says(sentence);
@@ -195,9 +195,9 @@ t.test("a hundred files are listed and undone", async (t) => {
   await nvim.waitFor(async () => (await changes()).length === 0, "all to be kept", 20_000);
   for (let i = 1; i <= 100; i += 1) await agent.write(`${i}.txt`, `${i}\nmore\n`);
   await nvim.waitFor(async () => (await changes()).length === 100, "all of them", 20_000);
-  await nvim.command("GeminiChanges");
+  await nvim.command("GeminiChanges!");
   t.equal(await nvim.lua("return #vim.fn.getqflist()"), 100);
-  await nvim.command("cclose | GeminiUndo all");
+  await nvim.command("cclose | GeminiUndo! all");
   await nvim.waitFor(async () => (await changes()).length === 0, "none of them", 20_000);
   t.equal(readFileSync(nvim.path("100.txt"), "utf8"), "100\n");
   await lists(t);
@@ -252,7 +252,7 @@ t.test(
     await nvim.waitFor(
       async () =>
         (await nvim.messages()).includes(
-          "a.txt has changed on disk, too: :e! takes the file, :w! your text.",
+          "a.txt has also changed on disk: :e! loads the file, :w! keeps your text.",
         ),
       "the message",
     );
@@ -267,7 +267,7 @@ t.test("the list of changes loses the entries of files that have none any more",
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);
   await nvim.waitFor("#require('gemini-bridge').changes() == 4", "the changes");
-  await nvim.command("GeminiChanges");
+  await nvim.command("GeminiChanges!");
   const listed = `vim.tbl_map(function(item)
     return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr))
   end, vim.fn.getqflist())`;

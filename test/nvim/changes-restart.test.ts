@@ -36,7 +36,7 @@ async function start(t: Test, isGit = true) {
   const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
   const stored = () =>
     readdirSync(state, { recursive: true, encoding: "utf8" })
-      .filter((name) => name.endsWith(".json"))
+      .filter((name) => name.endsWith(".jsonl"))
       .map((name) => readFileSync(join(state, name), "utf8"))
       .join("\n");
   await nvim.waitFor(() => /"command":"make".*"parts":1/.test(stored()), "the snapshot to be stored");
@@ -109,6 +109,6 @@ t.test("without a stored snapshot one sentence says that the list is incomplete"
     /Not all changes of gemini may be listed: the bridge was not running when a command began\./;
   await nvim.waitFor(async () => sentence.test(await nvim.messages()), "the sentence");
   t.strictSame(await changes(), []);
-  await nvim.command("GeminiChanges");
+  await nvim.command("GeminiChanges!");
   t.match(await nvim.lua("return vim.fn.getqflist()[1].text"), sentence);
 });

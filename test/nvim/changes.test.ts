@@ -147,7 +147,7 @@ t.test("a list by turn, old lines on demand, everything at once", async (t) => {
   await nvim.input("go");
   t.equal(await nvim.lua(`return ${old}`), null, "and away");
 
-  await nvim.command("GeminiChanges");
+  await nvim.command("GeminiChanges!");
   t.same(
     await nvim.lua(`return vim.tbl_map(function(item)
       return vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ':t') .. ':' .. item.lnum .. ' ' .. item.text
@@ -178,7 +178,7 @@ t.test("a deleted file opens from the list with its old text, and comes back fro
   await agent.write("src/gone.txt", undefined);
   await agent.write("kept.txt", undefined);
   await nvim.waitFor("#require('gemini-bridge').changes() == 2", "both changes");
-  await nvim.command("GeminiChanges");
+  await nvim.command("GeminiChanges!");
   await nvim.command("cc 1");
   await nvim.waitFor("vim.api.nvim_buf_line_count(0) == 2", "the old text");
   t.equal(await lines(), "caf\u00e9 old");
@@ -188,7 +188,7 @@ t.test("a deleted file opens from the list with its old text, and comes back fro
     true,
     false,
   ]);
-  await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo brings it back/);
+  await says(bridge, /gemini deleted src\/gone\.txt\. :GeminiUndo restores it/);
   await nvim.command("GeminiUndo");
   await nvim.waitFor("vim.fn.expand('%:.') == 'src/gone.txt'", "the window to show the file");
   t.equal(String(read("src/gone.txt")), "caf\u00e9\nold\n");
@@ -297,7 +297,7 @@ t.test("a host that is killed in the midst of a turn takes nothing along", async
   const state = join(String(await nvim.lua("return vim.fn.stdpath('state')")), "gemini-bridge/changes");
   await nvim.waitFor(() => {
     const names = readdirSync(state, { recursive: true, encoding: "utf8" });
-    const saved = names.filter((name) => name.endsWith(".json")).map((name) => join(state, name));
+    const saved = names.filter((name) => name.endsWith(".jsonl")).map((name) => join(state, name));
     const texts = saved.map((path) => readFileSync(path, "utf8")).join("\n");
     // The name alone is among the awaited ones, too.
     return [/"path":.*a\.txt.*two/, /"awaited":.*b/, /"path":.*b\.txt/].every((part) => part.test(texts));

@@ -51,15 +51,15 @@ t.test("messages about reviews name the CLI", async (t) => {
   await nvim.lua(`require('gemini-bridge').reject()
     local id = require('gemini-bridge.review.records').decided()[1].id
     require('gemini-bridge.review.decision').settled({ id = id, delivered = false })`);
-  t.match(await nvim.messages(), /Qwen Code is gone; it missed that you rejected b\.txt/);
+  t.match(await nvim.messages(), /Qwen Code is gone and did not receive your rejection of b\.txt/);
 
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt/);
+  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude/);
   rmSync(join(nvim.dirs.home, "bin/gemini")); // it would be asked for its release
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
-    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt/,
+    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt, claude/,
   );
 });
 
@@ -108,9 +108,9 @@ t.test("a prompt goes to the CLI that the user has started", async (t) => {
 t.test("an invalid entry of the option clis is reported and does not affect the others", async (t) => {
   const nvim = await startWithClis(t);
   const bad: [clis: string, says: RegExp][] = [
-    ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen or llxprt$/],
-    ['{ ola = { like = "none" } }', /clis\.ola\.like must be gemini, qwen or llxprt, not "none"/],
-    ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen or llxprt, not 7/],
+    ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen, llxprt or claude$/],
+    ['{ ola = { like = "none" } }', /clis\.ola\.like must be gemini, qwen, llxprt or claude, not "none"/],
+    ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen, llxprt or claude, not 7/],
     ['{ qwen = { like = "gemini" } }', /clis\.qwen\.like cannot be changed for a known CLI/],
     ["{ qwen = true }", /clis\.qwen must be a table, or false/],
     [
@@ -139,8 +139,8 @@ t.test("an invalid entry of the option clis is reported and does not affect the 
   const names = `return vim.tbl_map(function(cli) return cli.name end, require('gemini-bridge.config.clis').all())`;
   for (const [clis, says] of bad) {
     t.match(await nvim.lua(`${set}({ clis = ${clis} })`), [says], clis);
-    t.same(await nvim.lua(names), ["gemini", "qwen", "llxprt"], "what is known is as it was");
+    t.same(await nvim.lua(names), ["gemini", "qwen", "llxprt", "claude"], "what is known is as it was");
   }
   await nvim.lua(`${set}({ clis = { one = {}, llxprt = false, ${OLA} } })`);
-  t.same(await nvim.lua(names), ["gemini", "qwen", "ola"]);
+  t.same(await nvim.lua(names), ["gemini", "qwen", "claude", "ola"]);
 });

@@ -21,8 +21,8 @@ t.test("no settings are written for an ordinary user", async (t) => {
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /is not made to connect without a question: the CLI would ignore/);
-  t.match(report, /ERROR IDE mode is off, as by default -> answer No .* type `\/ide enable`/);
+  t.match(report, /asks before it connects: the CLI would ignore/);
+  t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });
 
 t.test("a variable that is already set stays in effect", async (t) => {

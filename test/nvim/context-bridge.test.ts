@@ -81,10 +81,10 @@ t.test("a context that the CLI's schema would refuse is logged and not sent", as
 t.test("no context is read before the first CLI connects and after the last one has left", async (t) => {
   const bridge = await startBridge(t, { files, args: ["a.txt"] });
   const { nvim } = bridge;
-  const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.subscription' }) > 0";
+  const subscribed = "#vim.api.nvim_get_autocmds({ group = 'gemini-bridge.context.snapshot_debounce' }) > 0";
   t.equal(
     await nvim.lua(
-      `return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.subscription' })`,
+      `return pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })`,
     ),
     false,
   );
@@ -96,7 +96,7 @@ t.test("no context is read before the first CLI connects and after the last one 
   t.equal(await nvim.lua(`return ${subscribed}`), true);
   await other.close();
   await nvim.waitFor(
-    "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.subscription' })",
+    "not pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.context.snapshot_debounce' })",
     "the end of the subscription",
   );
 });

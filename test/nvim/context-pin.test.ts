@@ -131,7 +131,7 @@ t.test("the pin disappears with its text and returns with it", async (t) => {
   await step("2,3GeminiSelect", "three\nfour", "three|four", 2);
   await step("bwipeout! | edit b.txt", undefined, "");
   await step("edit c.txt", undefined, "");
-  t.equal(await nvim.lua("return require('gemini-bridge.context.pin').lines()"), null);
+  t.equal(await nvim.lua("return require('gemini-bridge.context.pinned_selection').lines()"), null);
   t.notMatch(await nvim.messages(), /rror/);
 });
 

@@ -72,10 +72,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   const host = await startContext(t, { files, args: ["a.txt"] });
   const { nvim } = host;
   await nvim.command("GeminiShare off");
-  t.match(
-    await nvim.messages(),
-    "Sharing is paused: CLIs and models are told nothing until :GeminiShare on.",
-  );
+  t.match(await nvim.messages(), "Sharing is paused: CLIs and models get no data until :GeminiShare on.");
   await host.until(
     t,
     () => host.contexts.at(-1)?.value,
@@ -98,7 +95,7 @@ t.test(":GeminiShare off pauses sharing, and on resumes it", async (t) => {
   t.match(await nvim.messages(), "Sharing is on.");
   await host.until(t, () => host.paths(), ["a.txt", "sub/seen.txt"], "resumed, with what happened meanwhile");
   await nvim.command("silent! GeminiShare perhaps");
-  t.match(await nvim.messages(), ":GeminiShare takes on or off");
+  t.match(await nvim.messages(), "Usage: :GeminiShare on|off");
 });
 
 t.test("trust is sent only if the option is set", async (t) => {

@@ -39,7 +39,7 @@ async function leavesNothing(t: Test, nvim: Nvim, below: readonly number[], name
 /** Has Qwen Code's folder there, so that CLIs of all kinds are told of the editor. */
 const FILES = { "../home/.qwen/keep": "" };
 
-/** Drafts are files too. */
+/** Temporary files are files too. */
 function filesOf({ dirs }: Nvim): string[] {
   const directories = [
     join(dirs.tmp, "gemini/ide"),

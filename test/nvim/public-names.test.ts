@@ -50,16 +50,23 @@ t.test("public names and the help agree", async (t) => {
       tags(/<Plug>\(([^)]*)\)/),
       everywhere.filter((name) => !commands.includes(name)),
     );
-    const table =
-      /Each is there as `<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
+    const table = /mapping\s+`<Plug>\(gemini-\{name\}\)`[\s\S]*?>\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
     t.same(
       found(table, /^ +([\w-]+) /gm).map((name) => `gemini-${name}`),
       keys,
       "the keys of a review",
     );
+    await nvim.lua("require('gemini-bridge.changes.page.keys')");
+    const page = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
+    const rows = /`<Plug>\(gemini-changes-\{name\}\)`[\s\S]*?>\n.*\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
+    t.same(
+      found(rows, /^ +([\w-]+) /gm).map((name) => `gemini-changes-${name}`),
+      page,
+      "the keys of the review page",
+    );
     const named = found(`${help}${readme}`, /<Plug>\(([Gg]emini[\w-]*)\)/g);
     t.same(
-      named.filter((name) => !everywhere.includes(name) && !keys.includes(name)),
+      named.filter((name) => ![...everywhere, ...keys, ...page].includes(name)),
       [],
     );
   });
@@ -120,7 +127,9 @@ t.test("public names and the help agree", async (t) => {
   });
 
   await t.test("highlight groups are in the help and exist", async (t) => {
-    await nvim.lua("require('gemini-bridge.changes.signs') require('gemini-bridge.context.pin')");
+    await nvim.lua(
+      "require('gemini-bridge.changes.signs') require('gemini-bridge.context.pinned_selection')",
+    );
     await nvim.command("GeminiSelect");
     t.same(tags(/hl-(Gemini\w*)/), await ask("return vim.fn.getcompletion('Gemini', 'highlight')"));
   });

@@ -143,7 +143,7 @@ t.test("texts that an earlier Neovim has kept come back, each for a week", async
   );
   await nvim.waitFor(
     async () =>
-      /Your edits of a proposal from before Neovim ended: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
+      /Your edits of proposals in an earlier Neovim are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
         await nvim.messages(),
       ),
     "the message",
@@ -154,7 +154,7 @@ t.test("texts that an earlier Neovim has kept come back, each for a week", async
   t.same(await nvim.lua(`return ${lines}`), ["deleted"]);
   await nvim.input(":edit gemini://kept/2/old.txt<CR>");
   await nvim.waitFor(
-    async () => /kept no longer: texts are kept for a week/.test(await nvim.messages()),
+    async () => /This text was deleted: texts are kept for a week/.test(await nvim.messages()),
     "the refusal",
   );
 });

@@ -35,14 +35,14 @@ t.test("undo without a step of ours takes nothing back, and says so", async (t) 
   const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
   await nvim.input("Gomine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
-  t.match(await nvim.messages(), /No hunk was kept or dropped/);
+  t.match(await nvim.messages(), /No kept or dropped hunk to undo/);
 });
 
 t.test("undo of a hunk that the user has edited since says so", async (t) => {
   const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
   await nvim.input("2G\\d2GAmine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
-  t.match(await nvim.messages(), /edited since/);
+  t.match(await nvim.messages(), /was edited afterwards\./);
 });
 
 t.test("hunks at the first and the last line, and in a text that is emptied", async (t) => {
@@ -70,8 +70,8 @@ t.test("0 hunks are said of equal bytes only", async (t) => {
     ["a\nb\n", "a\nb", /final newline differs|1 hunk/, ""],
     ["a\r\nb\r\n", "a\nb\n", /line breaks differ/, ""],
     ["\uFEFFa\nb\n", "a\nb\n", /byte order mark differs/, ""],
-    ["a\nb\n", "a  \nb\n", /white space differs/, "vim.opt.diffopt:append('iwhite')"],
-    ["a\nb\n", "a\n\nb\n", /white space differs/, "vim.opt.diffopt:append('iblank')"],
+    ["a\nb\n", "a  \nb\n", /whitespace differs/, "vim.opt.diffopt:append('iwhite')"],
+    ["a\nb\n", "a\n\nb\n", /whitespace differs/, "vim.opt.diffopt:append('iblank')"],
   ] as const) {
     const { nvim, winbar } = await start(t, file, proposed, init);
     t.match(await nvim.lua(`return ${winbar}`), says, JSON.stringify([file, proposed]));

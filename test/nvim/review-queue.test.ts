@@ -118,7 +118,7 @@ t.test("with several reviews, the current window decides, else the user chooses"
   await nvim.input(":GeminiReject<CR>");
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: b } });
   await nvim.input(":GeminiReject<CR>:GeminiAccept b.txt<CR>");
-  t.match(await nvim.messages(), /No proposal is waiting.*No proposal for b\.txt is waiting/s);
+  t.match(await nvim.messages(), /No pending proposals\..*No pending proposal for b\.txt\./s);
 });
 
 t.test("commands complete the files of pending proposals", async (t) => {
@@ -151,12 +151,12 @@ t.test("the same file proposed again replaces the text in the open view", async 
   });
   t.same(await nvim.lua("return vim.api.nvim_list_wins()"), windows);
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["second"]);
-  t.match(await nvim.messages(), /has proposed another text for a\.txt\. Undo brings your text back\./);
+  t.match(await nvim.messages(), /has proposed another text for a\.txt\. Undo restores your text\./);
   await nvim.input("u");
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
   await nvim.input("<C-r>:w<CR>");
   t.same(await reviewer.outcomes(), [], "a text that the user has not read is not accepted");
-  t.match(await nvim.messages(), /a\.txt has another proposed text now: look at it, then accept again/);
+  t.match(await nvim.messages(), /The proposal for a\.txt was replaced: check it, then accept again/);
   await nvim.input(":w<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });

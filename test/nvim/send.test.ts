@@ -109,7 +109,7 @@ t.test(":GeminiSend refers to diagnostics", async (t) => {
   await nvim.input(":3GeminiSend --diagnostics<CR>");
   await receives(nvim, "<@a.txt\nline 3: warning: odd indeed (lint) >");
   await nvim.input(":GeminiSend --diagnostic<CR>");
-  t.match(await nvim.messages(), /--diagnostic is none of --diagnostics, --quickfix, --text/);
+  t.match(await nvim.messages(), /Unknown option --diagnostic\. Known: --diagnostics, --quickfix, --text/);
   t.same(await nvim.lua("return vim.fn.getcompletion('GeminiSend --d', 'cmdline')"), ["--diagnostics"]);
 });
 

@@ -92,7 +92,7 @@ t.test(":GeminiStatus is updated", async (t) => {
   await viewShows(nvim, /^Discovery +\S+gemini-ide-server-\d+-\d+\.json$/m);
   await viewShows(nvim, /^Clients +none yet/m);
   const client = await connect(t, nvim);
-  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, no hook heard yet$/m);
+  await viewShows(nvim, /^Clients +a-cli 0\.61\.0, connected for \d+ s, no hook received yet$/m);
   await viewShows(nvim, /^Shared +b\.txt$/m);
   await client.openDiff(nvim.path("a.txt"), "b\n");
   await viewShows(nvim, /^Reviews +a\.txt, from a-cli/m);
@@ -171,7 +171,7 @@ t.test(":GeminiEnv leads a shell elsewhere to this Neovim", async (t) => {
     /^tmux set-environment GEMINI_CLI_IDE_SERVER_PORT '\d+'$/m,
   );
   await nvim.input(":GeminiEnv --zsh<CR>");
-  t.match(await nvim.messages(), /--zsh is none of --sh, --fish, --tmux/);
+  t.match(await nvim.messages(), /Unknown option --zsh\. Known: --sh, --fish, --tmux/);
 });
 
 t.test(":GeminiLog opens the log, whatever its path", async (t) => {

@@ -95,7 +95,7 @@ t.test("Terminal mode begins only where the user goes", async (t) => {
   const pass = async (how: string) => {
     await nvim.input("<C-\\><C-n><C-w>p");
     await nvim.lua(
-      `_G.origin = require('gemini-bridge.editor.origin')
+      `_G.origin = require('gemini-bridge.editor.focus_and_mode')
        local here = vim.api.nvim_get_current_win()
        local function enter() vim.api.nvim_set_current_win(cli) end
        local function back() vim.api.nvim_set_current_win(here) end

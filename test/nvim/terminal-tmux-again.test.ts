@@ -39,7 +39,10 @@ t.test("the next Neovim finds it again", async (t) => {
   );
   t.equal(panes(tmux).length, 3, "none is opened");
   t.same(await terminalNames(after), ["my tests"]);
-  t.match(await after.messages(), /my tests was started by an earlier Neovim: type \/ide enable in it/);
+  t.match(
+    await after.messages(),
+    /my tests was started by an earlier Neovim\. To connect it, type \/ide enable in it/,
+  );
   await after.command("Gemini");
   t.equal((await after.messages()).match(/earlier/g)?.length, 1, "said once");
 

@@ -229,10 +229,10 @@ t.test("tools that read", async (t) => {
       "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
     );
     t.match(lines, /Tools +\d+ calls by the model\n +test 1\n/);
-    t.match((await examine(nvim))["Bridge"], "Its model has Neovim's tools: test 1");
+    t.match((await examine(nvim))["Bridge"], "The model of test 1 has Neovim's tools");
     await client.mcp.close();
     await nvim.waitFor("#require('gemini-bridge.bridge.status').get().asking == 0", "the client to be gone");
-    t.match((await examine(nvim))["Bridge"], "No client uses Neovim's tools for its model now");
+    t.match((await examine(nvim))["Bridge"], "No connected model has Neovim's tools");
   });
 });
 

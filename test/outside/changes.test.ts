@@ -89,6 +89,17 @@ t.test("a turn of many edits in YOLO mode is listed and undone", async (t) => {
   await nvim.command("GeminiUndo all");
   await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
   for (const [name, bytes] of Object.entries(FILES)) t.ok(read(name).equals(bytes), name);
+
+  const told = () => model.promptText().match(/The user undid your changes in [^;]*; do not redo/g) ?? [];
+  for (const answer of ["I know", "And still"]) {
+    model.say([{ text: `${answer}.` }]);
+    await cli.type("Go on.");
+    await cli.waitForScreen(new RegExp(`${answer}\\.`), 20_000);
+    if (answer === "I know") t.match(told(), [/"crlf\.txt" \(2 hunks\), "new\.txt" \(1 hunk\).*"gone\.txt"/]);
+  }
+  t.ok(told().length <= 1, "not with every prompt");
+  const view = "table.concat(require('gemini-bridge.report.status_view').lines(), ' ')";
+  t.match(await nvim.lua(`return ${view}`), /Told +gemini, .*: The user undid your changes in/);
 });
 
 t.test("auto-edit: what is reviewed is no change, what is not is one", async (t) => {

@@ -45,7 +45,7 @@ t.test("a CLI that asks is connected and opens diffs", async (t) => {
   const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, pid);
   t.match(running, new RegExp(`OK process ${pid}: .*, connected to this Neovim`));
   t.match(report, /OK Gemini CLI 0\.\d+\.\d+/, "its release is found from its command line");
-  t.match(report, /OK It is connected to this Neovim/);
+  t.match(report, /OK The CLI is connected to this Neovim/);
   t.match(report, /OK asks before it writes, which opens a diff/);
   t.notMatch(report, /ERROR|WARNING/);
 

@@ -14,7 +14,7 @@ async function start(t: Test, options: string, files: Record<string, string>): P
       require('gemini-bridge').setup({ ${options} })`,
   });
   mkdirSync(join(nvim.dirs.home, "bin"));
-  for (const name of ["llxprt", "ola"]) {
+  for (const name of ["llxprt", "ola", "claude"]) {
     const program = join(nvim.dirs.home, "bin", name);
     writeFileSync(program, "#!/usr/bin/env node\nprocess.stdin.resume();\n");
     chmodSync(program, 0o755);
@@ -55,14 +55,14 @@ t.test("LLxprt Code finds an editor by its process alone", async (t) => {
   const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
   t.match(
     await report(nvim, above),
-    /OK.*takes process \d+ for its editor, which is this one/,
+    /OK.*looks for its editor in process \d+, which is this one/,
     "a shell above",
   );
   const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'llxprt' }, ...))";
   const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
   t.match(
     await report(nvim, alone),
-    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, this one is \d+[\s\S]*TERM_PROGRAM=vscode/,
+    /LLxprt Code, process[\s\S]*ERROR.*looks for its editor in process \d+, but this one is \d+[\s\S]*TERM_PROGRAM=vscode/,
   );
   const led = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "vscode" } }));
   t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
@@ -92,10 +92,21 @@ t.test("in a shell each that is there is told of", async (t) => {
   const { output } = await runDoctor(nvim, []);
   t.match(output, /Qwen Code started here/);
   t.match(output, /ERROR.*finds no editor in .*\.qwen\/ide/);
-  t.match(output, /IDE mode is off, as by default\n +-> answer Yes when it asks/);
+  t.match(output, /IDE mode is off \(default\)\n +-> answer Yes when it asks/);
   t.match(output, /writes without asking in mode auto, so that no diff opens \(its default\)/);
   t.notMatch(output, /LLxprt/);
   await nvim.command("GeminiStart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
   t.match((await runDoctor(nvim, [])).output, /ok .*finds editors in .*\.qwen\/ide/);
+});
+
+t.test("Claude Code is led by a variable, and its diffs may be in its terminal", async (t) => {
+  const nvim = await start(t, "", { "../home/.claude.json": '{ "diffTool": "terminal" }' });
+  const said = await report(nvim);
+  t.match(said, /Claude Code started by :Gemini cli=claude/);
+  t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
+  t.match(said, /OK.* is in the workspace/);
+  t.match(said, /OK.*connects without a question, because CLAUDE_CODE_SSE_PORT names the port/);
+  t.match(said, /WARNING.*shows diffs only in its terminal \("diffTool" in .*\/home\/\.claude\.json\)/);
+  t.match(said, /OK.*asks before it writes/);
 });

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { here } from "../../src/system/here.ts";
+import { here } from "../../src/system/platform.ts";
 import { readDiscovery } from "../support/client.ts";
 import { CLIENT, isRunning, Outcome, START } from "../support/doctor.ts";
 import { nvimBinary, root } from "../support/nvim.ts";

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { here } from "../../src/system/here.ts";
+import { here } from "../../src/system/platform.ts";
 import { examine, isRunning, startClient } from "../support/doctor.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
@@ -74,7 +74,7 @@ t.test("the doctor reports an update under a running bridge", async (t) => {
   build();
   const after = await examine(nvim);
   t.match(after["Installation"], /OK The Node part is built/);
-  t.match(after["Bridge"], /WARNING The host, process \d+, still runs .* before an update -> :GeminiRestart/);
+  t.match(after["Bridge"], /WARNING The host, process \d+, predates the last update -> :GeminiRestart/);
 
   await nvim.command("GeminiRestart");
   await nvim.waitFor(isRunning, "the bridge to run again", 10_000);
@@ -90,7 +90,7 @@ t.test("a CLI that was started too early is to be started again", async (t) => {
   await startBridge(nvim);
   t.match(
     (await examine(nvim, client.pid))["Gemini CLI"],
-    /WARNING It is not connected to this Neovim -> it is older than the bridge: start it again;/,
+    /WARNING The CLI is not connected to this Neovim -> it started before the bridge: start it again,/,
   );
 });
 

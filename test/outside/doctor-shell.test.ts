@@ -26,7 +26,7 @@ t.test("the doctor runs in a shell", async (t) => {
   await t.test("without an editor, the doctor says how to start one", async (t) => {
     const { code, sections } = await runDoctor(nvim, []);
     t.equal(code, 1);
-    t.match(sections["Editors"], `No editor announces itself in ${nvim.dirs.tmp} -> :GeminiStart`);
+    t.match(sections["Editors"], `No editor is announced in ${nvim.dirs.tmp} -> :GeminiStart`);
     t.match(sections["A CLI started here"], /ERROR +finds no editor in \S+ -> :GeminiStart/);
   });
 
@@ -40,7 +40,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.equal(code, 0, "no error");
     t.match(sections["Installation"], `Node ${process.versions.node}`);
     t.match(sections["Editors"], `ok      ${editor}: it answers`);
-    t.match(sections["A CLI started here"], `ok      takes ${editor}`);
+    t.match(sections["A CLI started here"], `ok      chooses ${editor}`);
     t.match(sections["A CLI started here"], `ok      ${nvim.dirs.workspace} is in the workspace`);
     t.match(sections["A CLI started here"], /ok +IDE mode is on in /);
   });
@@ -52,7 +52,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.equal(code, 1);
     t.match(
       output,
-      /ERROR +runs in \S+\/\?\[2Jx\?y, which is outside the workspace \S+\n +-> start it in there/,
+      /ERROR +runs in \S+\/\?\[2Jx\?y, which is outside the workspace \S+\n +-> start it in the workspace/,
     );
     t.notMatch(output, "\u001b");
   });
@@ -60,8 +60,8 @@ t.test("the doctor runs in a shell", async (t) => {
   await t.test("a CLI that is connected", async (t) => {
     const client = await startClient(nvim);
     const { sections } = await runDoctor(nvim, [String(client.pid)]);
-    t.match(sections["Gemini CLI"], `ok      It is connected to ${editor}`);
-    t.match(sections["Gemini CLI"], `ok      takes ${editor}`);
+    t.match(sections["Gemini CLI"], `ok      The CLI is connected to ${editor}`);
+    t.match(sections["Gemini CLI"], `ok      chooses ${editor}`);
   });
 
   await t.test("the CLIs that run", async (t) => {
@@ -72,7 +72,7 @@ t.test("the doctor runs in a shell", async (t) => {
     );
     const { "Running CLIs": running } = (await runDoctor(nvim, [])).sections;
     t.match(running, `process ${pid}: `);
-    t.match(running, `not connected to any editor; why: node ${PROGRAM} ${pid}`);
+    t.match(running, `not connected to any editor; for the reason, run node ${PROGRAM} ${pid}`);
   });
 
   await t.test("a report for programs", async (t) => {

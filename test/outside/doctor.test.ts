@@ -3,8 +3,8 @@ import { existsSync, realpathSync, renameSync, utimesSync, writeFileSync } from 
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
-import { here } from "../../src/system/here.ts";
 import { macos } from "../../src/system/macos.ts";
+import { here } from "../../src/system/platform.ts";
 import { familyOf } from "../../src/system/processes.ts";
 import { readDiscovery } from "../support/client.ts";
 import { examine, isRunning, START, startClient } from "../support/doctor.ts";
@@ -32,9 +32,9 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await t.test("all is well", async (t) => {
     const sections = await examine(nvim);
     for (const name of ["Installation", "Bridge"]) t.notMatch(sections[name], /ERROR|WARNING/, name);
-    t.match(sections["Bridge"], /It answers on 127\.0\.0\.1:\d+/);
-    t.match(sections["Bridge"], /which a CLI in :terminal takes for its editor/);
-    t.match(sections["A CLI started in"], /takes this Neovim among the editors/);
+    t.match(sections["Bridge"], /The host answers on 127\.0\.0\.1:\d+/);
+    t.match(sections["Bridge"], /as a CLI in :terminal expects/);
+    t.match(sections["A CLI started in"], /chooses this Neovim/);
     t.match(sections["A CLI started in"], /IDE mode is on in .*home\/\.gemini\/settings\.json/);
   });
 
@@ -45,7 +45,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(walked, client.idePid);
     t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
-    t.match(cli, /OK It is connected to this Neovim/);
+    t.match(cli, /OK The CLI is connected to this Neovim/);
     t.notMatch(cli, /ERROR/);
   });
 
@@ -76,7 +76,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     [
       "a directory outside the workspace",
       { cwd: realpathSync("/") },
-      /ERROR runs in \/, which is outside the workspace \S+ -> start it in there, or :cd \//,
+      /ERROR runs in \/, which is outside the workspace \S+ -> start it in the workspace, or run :cd \/ in Neovim/,
     ],
     [
       "IDE mode that is off for its project",
@@ -109,16 +109,17 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
       return connection && family.at(-1);
     }, "its connection");
     const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, Number(cli));
-    t.match(report, /WARNING It is not connected to this Neovim/);
+    t.match(report, /WARNING The CLI is not connected to this Neovim/);
     t.match(running, new RegExp(`process ${cli}: .*gemini\\.js \\d+, not connected to this Neovim`));
   });
 
   await t.test("in a container, the CLI needs a variable", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u REMOTE_CONTAINERS" });
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
-    const told = /ERROR in a container it dials host\.docker\.internal .* -> start it by :Gemini/.test(
-      cli ?? "",
-    );
+    const told =
+      /ERROR runs in a container, and connects to host\.docker\.internal .* -> start it with :Gemini/.test(
+        cli ?? "",
+      );
     const isContainer = ["/.dockerenv", "/run/.containerenv"].some((path) => existsSync(path));
     t.equal(told, isContainer);
     t.equal(client.status === "connected", !isContainer, client.details ?? "");
@@ -149,9 +150,12 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const client = await startClient(nvim, { prefix });
     t.equal(client.status, "disconnected");
     const { "Gemini CLI": cli, Bridge } = await examine(nvim, client.pid);
-    t.match(cli, /ERROR takes another editor: Other, process \d+, port 1 -> start it by :Gemini/);
+    t.match(cli, /ERROR chooses another editor: Other, process \d+, port 1 -> start it with :Gemini/);
     t.match(Bridge, /WARNING \S+-4194999-2\.json is a leftover: process 4194999 is gone -> rm /);
-    t.match(Bridge, `${reused} is a leftover: process ${process.pid} is another one by now -> rm ${reused}`);
+    t.match(
+      Bridge,
+      `${reused} is a leftover: process ${process.pid} belongs to another program now -> rm ${reused}`,
+    );
     t.match(Bridge, new RegExp(`Another editor is announced: process ${nvim.pid}, port 1`));
     t.match(Bridge, new RegExp(`Another editor is announced: process ${ended}, port 4`));
     renameSync(winner, join(nvim.dirs.home, "winner"));
@@ -177,6 +181,6 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     );
     t.match((await examine(nvim, 4194999))["Gemini CLI"], /ERROR There is no process 4194999/);
     await nvim.input(":GeminiDoctor me<CR>");
-    t.match(await nvim.messages(), /:GeminiDoctor takes the process id of a running CLI/);
+    t.match(await nvim.messages(), /Usage: :GeminiDoctor \[process id of a running CLI\]/);
   });
 });

@@ -111,14 +111,14 @@ t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be 
   await nvim.command("GeminiGate on");
   await says(
     nvim,
-    /The gate stays off, no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+    /The gate stays off, because no connected CLI would ask: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
   );
   t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
   await nvim.command("GeminiChanges");
   await says(nvim, /Changes cannot be tracked yet: no CLI has sent a hook\. Run :GeminiExtension install/);
   await nvim.command("GeminiStatus");
   await nvim.waitFor(
-    "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook heard yet')",
+    "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook received yet')",
     "the status",
   );
   await startAnother(nvim);

@@ -266,6 +266,12 @@ t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
     await nvim.command("GeminiUndo all");
     await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
     for (const [name, bytes] of Object.entries(FILES)) t.ok(read(name).equals(Buffer.from(bytes)), name);
+
+    model.say([{ text: "I know." }]);
+    await nvim.command("GeminiSend! --text Go on.");
+    await cli.waitForScreen(/I know\./, 20_000);
+    t.match(model.promptText(), /The user undid your changes in .*crlf\.txt.* \(2 hunks\).*; do not redo/);
+    await tells(t, nvim, ["TurnStarted qwen: Go on.", "TurnEnded qwen"]);
   });
 
   await t.test("with the host gone, its screen stays clean", async (t) => {

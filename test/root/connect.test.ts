@@ -83,10 +83,7 @@ t.test("a variable that is set keeps its force", async (t) => {
     const theirs = join(bridge.nvim.dirs.home, "theirs.json");
     t.equal(await variable(bridge), theirs);
     t.match(await obstacle(bridge), `${theirs} is not a JSON object`);
-    t.match(
-      (await examine(bridge.nvim))["A CLI started in"],
-      /is not made to connect without a question: .*theirs\.json/,
-    );
+    t.match((await examine(bridge.nvim))["A CLI started in"], /asks before it connects: .*theirs\.json/);
   });
 });
 
@@ -106,6 +103,6 @@ t.test("a directory above that others can write to", async (t) => {
     "nothing is said of it",
   );
   const { "A CLI started in": report } = await examine(bridge.nvim);
-  t.match(report, /is not made to connect without a question: the CLI would ignore/);
-  t.match(report, /ERROR IDE mode is off, as by default -> answer No .* type `\/ide enable`/);
+  t.match(report, /asks before it connects: the CLI would ignore/);
+  t.match(report, /ERROR IDE mode is off \(default\) -> answer No .* type `\/ide enable`/);
 });

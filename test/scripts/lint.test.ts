@@ -31,7 +31,8 @@ t.test("Lua that touches windows or text uses no timer but the scheduler, and no
     "vim.uv.new_timer()",
     'require("gemini-bridge.gone")',
   ];
-  for (const line of later) appendFileSync(join(copy, "lua/gemini-bridge/changes/look.lua"), `${line}\n`);
+  for (const line of later)
+    appendFileSync(join(copy, "lua/gemini-bridge/changes/navigation.lua"), `${line}\n`);
   appendFileSync(join(copy, "lua/gemini-bridge/notify.lua"), "vim.schedule(f)\n");
   const script = join(root, "scripts/check-modules.mjs");
   const { status, stderr } = spawnSync(process.execPath, [script, copy], { encoding: "utf8" });

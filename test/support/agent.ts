@@ -1,9 +1,13 @@
+/** Starts Neovims in which a small program is the CLI, and reads their layout. */
 import type { Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
-/** A program in the role of a CLI: tells what it got, starts a child that a hangup does not end, then echoes. */
+/**
+ * A program in the role of a CLI: prints its arguments, starts a child that ignores the hangup, then echoes
+ * its input.
+ */
 const AGENT = `
 trap '' HUP
 echo "args <$*> in <$(pwd)>"
@@ -15,7 +19,7 @@ printf '\\033[?2004h'
 exec cat -v
 `;
 
-/** Where everything is: windows by column and row with what they show, the focus and the mode. */
+/** Returns the layout: windows by column and row with their content, the focus and the mode. */
 const LAYOUT = `
 local windows = {}
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
@@ -46,12 +50,14 @@ const Layout = z.object({
   mode: z.string(),
 });
 
-/** What the current tab shows. */
+/** Returns the layout of the current tab page. */
 export async function layout(nvim: Nvim): Promise<z.infer<typeof Layout>> {
   return Layout.parse(await nvim.lua(LAYOUT));
 }
 
-/** A Neovim in which the agent is the CLI. `terminal` is Lua: more options of that group. */
+/**
+ * Starts a Neovim in which the agent is the CLI. @param terminal Lua: more options of the group `terminal`
+ */
 export async function startWithAgent(t: Test, terminal = "", options: NvimOptions = {}): Promise<Nvim> {
   const init = `require('gemini-bridge').setup({ terminal = { cmd = { 'sh', vim.fn.getcwd() .. '/agent.sh' }, ${terminal} } })`;
   return startNvim(t, {
@@ -61,7 +67,7 @@ export async function startWithAgent(t: Test, terminal = "", options: NvimOption
   });
 }
 
-/** Waits until the terminal shows a text, and returns all of it. */
+/** Waits until the terminal shows a text. @returns the whole text of the terminal */
 export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promise<string> {
   const read = async () => {
     const text = String(
@@ -76,5 +82,5 @@ export async function shows(nvim: Nvim, pattern: RegExp, name = "gemini"): Promi
   return waitFor(read, `${pattern} in the terminal ${name}`, 10_000);
 }
 
-/** The child that the agent told of. */
+/** Returns the process id of the child that the agent has printed. */
 export const childPid = (text: string) => Number(/child <(\d+)>/.exec(text)?.[1]);

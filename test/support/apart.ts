@@ -1,3 +1,4 @@
+/** Runs JavaScript in a separate process, with limits or as another user. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, constants, copyFileSync, mkdtempSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -5,27 +6,30 @@ import { build } from "esbuild";
 import { root } from "./nvim.ts";
 import { withEnv } from "./sandbox.ts";
 
-/** Runs the command that follows as the first user of a user namespace, in which the machine's root is not known. */
+/**
+ * Runs the following command as the first user of a user namespace, in which the machine's root is unknown.
+ */
 export const rootless: readonly string[] = ["unshare", "--user", "--map-root-user"];
 
-/** Whether this system can run commands behind these words. */
+/** Whether this system can run commands with this prefix. */
 export function canRun([file = "", ...words]: readonly string[]): boolean {
   return spawnSync(file, [...words, "true"]).status === 0;
 }
 
 export interface ApartOptions {
-  /** A command line to which that of Node is added. */
+  /** Prefix of the command line. */
   by?: readonly string[];
   env?: Readonly<Record<string, string>>;
-  /** Milliseconds, after which it is killed. */
+  /** Timeout (milliseconds). The process is then killed. */
   timeout?: number;
 }
 
 /**
- * Runs JavaScript in a process of its own, which may be limited, never end, or belong to another user (by `setpriv`).
- * @param directory where it may put what it needs; others may then look into it
- * @param source a module relative to the plugin's folder, whose exports the script has as `it`
- * @returns what it printed, or that it did not end
+ * Runs JavaScript in a separate process, which may be limited, hang, or belong to another user (by
+ * `setpriv`).
+ * @param directory for the process's files; other users may then read it
+ * @param source a module relative to the plugin's folder. The script has its exports as `it`
+ * @returns its output, or that it did not end
  */
 export async function runApart(
   directory: string,
@@ -37,7 +41,7 @@ export async function runApart(
   for (const path of [directory, home]) chmodSync(path, 0o755);
   let node = process.execPath;
   if (by[0] === "setpriv") {
-    // Only root may be able to reach Node, as the checkout.
+    // A checkout, and also its Node, may be accessible only for root.
     node = join(home, "node");
     copyFileSync(process.execPath, node, constants.COPYFILE_FICLONE);
   }

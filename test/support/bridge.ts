@@ -1,3 +1,4 @@
+/** Starts a Neovim with a running bridge. */
 import type { Test } from "tap";
 import { z } from "zod";
 import { type CompanionClient, connectClient, type Discovery, readDiscovery } from "./client.ts";
@@ -18,7 +19,7 @@ const Status = z.object({
   ),
 });
 
-/** A Neovim with the whole plugin at work, and what the tests of its life look at. */
+/** A Neovim with the running plugin, and functions that read its state. */
 export class RunningBridge {
   constructor(
     readonly test: Test,
@@ -29,7 +30,7 @@ export class RunningBridge {
     return Status.parse(await this.nvim.lua("return require('gemini-bridge').status()"));
   }
 
-  /** Waits until the bridge is in this state. */
+  /** Waits until the bridge has this state. */
   async is(state: z.infer<typeof Status>["state"], timeout = 10_000): Promise<void> {
     await this.nvim.waitFor(
       `require('gemini-bridge').status().state == '${state}'`,
@@ -42,14 +43,14 @@ export class RunningBridge {
     return readDiscovery(this.nvim.dirs.tmp);
   }
 
-  /** The one discovery file. */
+  /** Returns the only discovery file. */
   file(): Discovery {
     const [file, ...others] = this.files();
     if (!file || others.length > 0) throw new Error(`${others.length} discovery files too many`);
     return file;
   }
 
-  /** Connects a client, which is listed when this returns. */
+  /** Connects a client, and waits until the status lists it. */
   async client(name?: string): Promise<CompanionClient> {
     const { port, content } = this.file();
     const before = (await this.status()).clients.length;
@@ -65,7 +66,7 @@ export class RunningBridge {
     return client;
   }
 
-  /** Process id of the running host. */
+  /** Returns the process id of the running host. */
   async host(): Promise<number> {
     const { pid } = await this.status();
     if (pid === undefined) throw new Error("no host");
@@ -73,9 +74,9 @@ export class RunningBridge {
   }
 
   /**
-   * Kills the host and runs commands while it is down, in the very tick in which Neovim notices: seen from here that
-   * may be over already.
-   * @returns the process that it was
+   * Kills the host and runs commands while it is down, in the tick in which Neovim notices. A command from the test
+   * could arrive after the restart.
+   * @returns the process id of the killed host
    */
   async crash(...commands: string[]): Promise<number> {
     const host = await this.host();
@@ -91,7 +92,7 @@ export class RunningBridge {
     return host;
   }
 
-  /** Waits for a host that is not `before`. */
+  /** Waits for a host other than `before`. */
   async nextHost(before: number): Promise<number> {
     await this.nvim.waitFor(
       async () => {
@@ -105,7 +106,7 @@ export class RunningBridge {
   }
 }
 
-/** Starts Neovim and the bridge in it. */
+/** Starts Neovim with the bridge. */
 export async function startBridge(t: Test, options: NvimOptions = {}): Promise<RunningBridge> {
   const bridge = new RunningBridge(t, await startNvim(t, options));
   await bridge.nvim.command("GeminiStart");

@@ -1,3 +1,4 @@
+/** Runs the host's part for changes on a real disk, without Neovim. */
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLog } from "../../src/base/log.ts";
@@ -6,34 +7,45 @@ import type { History } from "../../src/changes/history.ts";
 import { createTracking } from "../../src/changes/tracking.ts";
 import type { Calls, ShownChange } from "../../src/contract/calls.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
-import type { Boot } from "../../src/contract/neovim.ts";
+import type { Boot, Status } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { readDiskText } from "../../src/system/disk-text.ts";
-import { createDrafts } from "../../src/system/drafts.ts";
+import { createTemporaryFiles } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
 import type { Scope } from "./scope.ts";
 import { temporary } from "./temporary.ts";
 
-/** What tools do to files, and what Neovim is told of it, on a real disk and without Neovim. */
+/** Runs the host's part for changes on a real disk, without Neovim: records the calls to Lua. */
 export class ChangesHost {
   readonly shown = new Map<string, ShownChange>();
   readonly told: [name: string, params: object][] = [];
+  /** Status as pushed to Neovim. */
+  readonly status: Partial<Status> = {};
   readonly changes: Changes;
   readonly history: History;
   readonly directory: string;
-  /** The files of loaded buffers. */
+  /** Files of loaded buffers. */
   open: string[] = [];
-  /** Those that are open in Neovim. */
+  /** Directories that are open in Neovim. */
   directories: string[];
   #agent: Agent;
 
   /**
-   * @param directory that of a host before this one
-   * @param absence since the end of that host
+   * @param directory that of an earlier host
+   * @param absence data about the time since the end of that host
+   * @param instance identifies the Neovim
+   * @param directories open directories of that Neovim
    */
-  constructor(t: Scope, directory = temporary(t), exclude: string[] = [], absence?: Boot["absence"]) {
+  constructor(
+    t: Scope,
+    directory = temporary(t),
+    exclude: string[] = [],
+    absence?: Boot["absence"],
+    instance = "1",
+    directories = [directory],
+  ) {
     this.directory = directory;
-    this.directories = [directory];
+    this.directories = directories;
     this.#agent = { cli: "gemini", session: "1", cwd: this.directory };
     const nobody = () => {
       throw new Error("Neovim was asked");
@@ -46,17 +58,18 @@ export class ChangesHost {
     const bridge = createBridge({ on: nobody, request: nobody, executeLua: executeLua as never }, log);
     const boot = {
       stateDirectory: join(this.directory, "state"),
-      instance: "1",
+      instance,
       exclude,
       absence,
       workspace: { directories: this.directories },
     };
-    const userFiles = createUserFiles(createDrafts(join(boot.stateDirectory, "drafts")));
+    const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));
     const { changes, history } = createTracking({
       bridge,
       terminalOf: () => "gemini-2",
       userFiles,
       boot,
+      report: (change) => Object.assign(this.status, change),
       log,
     });
     [this.changes, this.history] = [changes, history];
@@ -74,7 +87,7 @@ export class ChangesHost {
     return join(this.directory, name);
   }
 
-  /** @param begun aborted when the agent does not wait */
+  /** Sends a hook event. @param begun aborted when the agent does not wait */
   tell(
     event: { kind: AgentEvent["kind"] } & Record<string, unknown>,
     agent = this.#agent,
@@ -83,7 +96,7 @@ export class ChangesHost {
     return this.changes.listener({ agent, at: Date.now(), ...event } as AgentEvent, begun);
   }
 
-  /** The agent's tool makes this of the file; nothing: it takes it away. */
+  /** Edits a file with the agent's tool. Without bytes, the tool deletes the file. */
   async edit(name: string, bytes: string | Buffer | undefined): Promise<void> {
     const tool = { kind: "edit", name: "write_file", filePath: this.path(name) };
     await this.tell({ kind: "tool_starting", tool });
@@ -91,25 +104,25 @@ export class ChangesHost {
     await this.tell({ kind: "tool_ended", tool, failed: false });
   }
 
-  /** Somebody makes this of the file, and nobody tells. */
+  /** Writes a file without a hook. Without bytes, deletes the file. */
   write(name: string, bytes: string | Buffer | undefined, mode?: number): void {
     if (bytes === undefined) rmSync(this.path(name));
     else writeFileSync(this.path(name), bytes);
     if (mode !== undefined) chmodSync(this.path(name), mode);
   }
 
-  /** Permission bits. */
+  /** Returns the permission bits of a file. */
   mode(name: string): number {
     return statSync(this.path(name)).mode & 0o7777;
   }
 
-  /** The user writes it in Neovim. */
+  /** Writes a file as the user does in Neovim. */
   async save(name: string, bytes: string | Buffer): Promise<void> {
     this.write(name, bytes);
     await this.changes.handlers.file_written({ path: this.path(name) });
   }
 
-  /** A review of this number shows this proposal of the CLI's. */
+  /** Shows a proposal of the CLI as a review with this number. */
   propose(review: number, name: string, newContent: string): Promise<void> {
     const path = this.path(name);
     return this.history.proposed(review, "gemini", path, newContent, readDiskText(path));
@@ -125,28 +138,75 @@ export class ChangesHost {
 
   async undo(name: string, hunks?: number[]): Promise<void> {
     await this.changes.handlers.changes_undo({ files: [{ path: this.path(name), hunks }], unsaved: [] });
-    await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } }); // which comes after it
+    await this.settle();
   }
 
   async keep(name: string, hunks?: number[]): Promise<void> {
     await this.changes.handlers.changes_keep({ files: [{ path: this.path(name), hunks }], unsaved: [] });
-    await this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
+    await this.settle();
   }
 
-  /** What is kept for the next host. */
+  /** Keeps or undoes all hunks of a turn. */
+  async decideTurn(verb: "keep" | "undo", turn: number): Promise<void> {
+    const files = [...this.shown.keys()].map((path) => ({ path }));
+    await this.changes.handlers[`changes_${verb}`]({ files, unsaved: [], turn });
+    await this.settle();
+  }
+
+  /** Keeps or undoes these lines, 1-based and inclusive. */
+  async decideLines(verb: "keep" | "undo", name: string, from: number, to: number): Promise<void> {
+    const files = [{ path: this.path(name), ranges: [{ from, to }] }];
+    await this.changes.handlers[`changes_${verb}`]({ files, unsaved: [] });
+    await this.settle();
+  }
+
+  async revert(): Promise<void> {
+    await this.changes.handlers.changes_revert({});
+    await this.settle();
+  }
+
+  /** Waits until all earlier events have been handled. */
+  settle(): Promise<void> {
+    return this.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
+  }
+
+  /** Returns the values stored for the next host of any Neovim, as JSON. */
   kept(): string[] {
-    const directory = this.path("state/changes/1");
-    const names = existsSync(directory) ? readdirSync(directory) : [];
-    return names.map((name) => readFileSync(join(directory, name), "utf8"));
+    return this.keptFiles().flatMap((path) => {
+      const values = new Map<string, string>();
+      for (const line of readFileSync(path, "utf8").split("\n").filter(Boolean)) {
+        const [, key = "", json = ""] = line.split("\t");
+        values.set(key, json);
+      }
+      return [...values.values()].filter(Boolean);
+    });
   }
 
-  /** Whether Neovim is to tell what the user writes. */
+  /** Returns the paths of the journals. */
+  keptFiles(): string[] {
+    const directory = this.path("state/changes");
+    const names = existsSync(directory) ? readdirSync(directory, { recursive: true, encoding: "utf8" }) : [];
+    return names.map((name) => join(directory, name)).filter((path) => statSync(path).isFile());
+  }
+
+  /** Whether Neovim was asked to report the user's writes. */
   isFollowing(): unknown {
     const last = this.told.findLast(([name]) => name === "changes_follow");
     return last && "active" in last[1] && last[1].active;
   }
 
-  /** The sentences by which the user was warned. */
+  /** Forgets the messages to the user. */
+  clearMessages(): void {
+    this.told.splice(0, this.told.length, ...this.told.filter(([name]) => name !== "message"));
+  }
+
+  /** Returns the last message to the user. */
+  message(): unknown {
+    const last = this.told.findLast(([name]) => name === "message");
+    return last && "text" in last[1] && last[1].text;
+  }
+
+  /** Returns the texts of all warnings. */
   messages(): string[] {
     return this.told.flatMap(([name, params]) => {
       if (name === "turn_changes" && "incomplete" in params) return params.incomplete ?? [];

@@ -1,3 +1,4 @@
+/** Runs the real Gemini CLI in a terminal of Neovim. */
 import { delimiter, dirname, join } from "node:path";
 import { z } from "zod";
 import type { Model } from "./model.ts";
@@ -8,21 +9,21 @@ import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";
 
 export interface CliOptions {
-  /** Plays the Gemini API. */
+  /** Scripted model in the role of the Gemini API. */
   model: Model;
-  /** Working directory, Neovim's workspace by default. */
+  /** Working directory. Default: Neovim's workspace. */
   cwd?: string;
-  /** Variables beside those that Neovim hands down. */
+  /** Variables in addition to those of Neovim. */
   env?: Readonly<Record<string, string>>;
-  /** More words of its command line. */
+  /** Additional arguments. */
   args?: string;
-  /** More settings of the user's. */
+  /** Additional user settings. */
   settings?: Readonly<Record<string, object>>;
-  /** What it shows when it is up, its prompt by default. */
+  /** Text on the screen when the CLI is ready. Default: its prompt. */
   shows?: RegExp;
 }
 
-/** Nothing is asked or phoned at start-up; IDE mode is on, as after `/ide enable`. */
+/** Settings without questions and network requests at the start. IDE mode is on, as after `/ide enable`. */
 export const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   ide: { enabled: true, hasSeenNudge: true },
@@ -30,7 +31,7 @@ export const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** A new window on the right with a shell in a terminal buffer; the focus stays where it is. */
+/** Opens a window on the right with a shell in a terminal buffer. The focus stays. */
 const OPEN = `
 local cwd, env = ...
 local buf = vim.api.nvim_create_buf(true, false)
@@ -46,16 +47,16 @@ return { win = win, buf = buf, job = job, shell = vim.fn.jobpid(job), height = v
 
 const Place = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
 
-/** For what the CLI draws at once on an idle machine (milliseconds). */
-const PATIENCE = 20_000;
+/** Timeout for texts that the CLI draws at once on an idle machine. */
+const SCREEN_TIMEOUT_MS = 20_000;
 
 /** The line that the CLI draws above its prompt. */
 const RULE = /^─+$/;
 
 /**
- * Runs the real Gemini CLI in a terminal of Neovim's and waits for its prompt. As a user would, it starts a shell and
- * types the command there: the CLI looks for its IDE from its shell upwards.
- * A Neovim without the plugin serves as a plain terminal.
+ * Runs the real Gemini CLI in a terminal of Neovim, and waits for its prompt. Starts a shell and types the command, as
+ * a user would, because the CLI searches for its editor above its shell. A Neovim without the plugin serves as a plain
+ * terminal.
  */
 export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions): Promise<Cli> {
   const settings = { ...SETTINGS, ...options.settings };
@@ -65,8 +66,8 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: options.model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process less to start
-    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // without it, the CLI in a container dials host.docker.internal
+    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process
+    SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // without it, the CLI connects to host.docker.internal in a container
     ...options.env,
   };
   const place = await nvim.lua(OPEN, options.cwd ?? nvim.dirs.workspace, env);
@@ -78,19 +79,21 @@ export async function startCliInNvim(t: Scope, nvim: Nvim, options: CliOptions):
   return cli;
 }
 
-/** The screen from the prompt down: its text without blanks, as it wraps, and its lines. */
+/** The prompt on the screen: its text without blanks, because it wraps, and its height in lines. */
 interface Prompt {
   text: string;
   height: number;
 }
 
-/** The text of a prompt in which nothing is typed. */
+/** Text of an empty prompt. */
 const EMPTY = ">Typeyourmessage";
 
-/** Enter within 30 ms of a character is taken for a line break in pasted text, but not after a key such as End. */
+/**
+ * Ends with Enter after the End key: within 30 ms of a character, Enter counts as a line break of a paste.
+ */
 const ENTER = "\x1b[F\r";
 
-/** Without what is drawn around it where the terminal's background is known. */
+/** Removes the frame that the CLI draws if it knows the terminal's background. */
 function bare(text: string): string {
   return text.replace(/[\s▀▄]/g, "");
 }
@@ -99,11 +102,13 @@ function bare(text: string): string {
 export class Cli {
   constructor(
     readonly nvim: Nvim,
-    /** Handles of its window and buffer, the terminal's channel, the PID of its shell, its height in lines. */
+    /**
+     * Handles of its window and buffer, channel of the terminal, process id of its shell, height in lines.
+     */
     readonly place: z.infer<typeof Place>,
   ) {}
 
-  /** The visible lines of its terminal. */
+  /** Returns the visible lines of its terminal. */
   screen(): Promise<string[]> {
     return this.#lines(-1 - this.place.height);
   }
@@ -111,39 +116,41 @@ export class Cli {
   /**
    * Waits until the screen shows `pattern`.
    * @param timeout milliseconds
-   * @throws Error with the screen as it is at last
+   * @throws Error with the last screen
    */
-  async waitForScreen(pattern: RegExp, timeout = PATIENCE): Promise<void> {
+  async waitForScreen(pattern: RegExp, timeout = SCREEN_TIMEOUT_MS): Promise<void> {
     await this.#waitFor(async () => pattern.test((await this.screen()).join("\n")), `${pattern}`, timeout);
   }
 
-  /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for any effect. */
+  /**
+   * Sends keys like a keyboard: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for an effect.
+   */
   async press(keys: string): Promise<void> {
     await this.nvim.lua("vim.fn.chansend(...)", this.place.job, keys);
   }
 
-  /** Types a text into the empty prompt and sends it. Of `?` the CLI may think that it opens the help. */
+  /** Types a text into the empty prompt and sends it. A leading `?` would open the help. */
   async type(text: string): Promise<void> {
     await this.#fill(text, `>${bare(text)}`);
-    // The screen shows a text a moment before Enter would send all of it. Once it shows what was typed after that
-    // text, the moment is over: a line break, which the CLI trims off.
+    // The screen shows the text a moment before Enter sends all of it. A line break after the text, which the
+    // CLI trims, shows that this moment is over.
     const { height } = await this.#prompt();
     const isBroken = async () => (await this.#prompt()).height > height;
-    // The CLI forgets a key that comes while it draws: the callback of that drawing writes the text from before.
+    // The CLI drops a key that arrives while it draws: try several times.
     for (let attempt = 1; attempt < 5 && !(await isBroken()); attempt += 1) {
       await this.press("\n");
-      await waitFor(isBroken, "a line break", PATIENCE / 5).catch(() => {});
+      await waitFor(isBroken, "a line break", SCREEN_TIMEOUT_MS / 5).catch(() => {});
     }
-    await this.#waitFor(isBroken, "a line break after the text", PATIENCE / 5);
+    await this.#waitFor(isBroken, "a line break after the text", SCREEN_TIMEOUT_MS / 5);
     await this.press(ENTER);
   }
 
-  /** Runs a slash command, one of the CLI's menu without arguments, and returns what it prints below its echo. */
+  /** Runs a slash command. @returns the output below its echo */
   async slash(command: string): Promise<string> {
     const isEcho = (line: string) => line.trim() === `> ${command}`;
     const before = (await this.#parts()).above.filter(isEcho).length;
     let output = "";
-    // The menu comes with a delay, and Enter takes its first entry.
+    // The menu opens with a delay, and Enter would choose its first entry.
     await this.#fill(command, `>${bare(command)}${command.split(/[ /]/).at(-1)}`);
     await this.press(ENTER);
     await this.#waitFor(
@@ -159,7 +166,7 @@ export class Cli {
     return output;
   }
 
-  /** Types a text into the empty prompt and waits until it shows `typed`. */
+  /** Types a text into the empty prompt, and waits until the prompt shows `typed`. */
   async #fill(text: string, typed: string): Promise<void> {
     await this.#waitForPrompt((prompt) => prompt.text.includes(EMPTY), "an empty prompt");
     await this.press(text);
@@ -167,17 +174,17 @@ export class Cli {
   }
 
   async #waitForPrompt(shows: (prompt: Prompt) => boolean, what: string): Promise<void> {
-    await this.#waitFor(async () => shows(await this.#prompt()), what, PATIENCE);
+    await this.#waitFor(async () => shows(await this.#prompt()), what, SCREEN_TIMEOUT_MS);
   }
 
   async #prompt(): Promise<Prompt> {
     const { prompt } = await this.#parts();
-    // In YOLO mode it begins with an asterisk.
+    // In YOLO mode, the prompt begins with an asterisk.
     const lines = prompt.map((line) => line.replace(/^ \* /, " > "));
     return { text: bare(lines.join("")), height: prompt.findLastIndex((line) => /\S/.test(line)) + 1 };
   }
 
-  /** All that was printed, and the screen from the prompt on. */
+  /** Returns the whole output above the prompt, and the screen from the prompt on. */
   async #parts(): Promise<{ above: string[]; prompt: string[] }> {
     const lines = await this.#lines(0);
     const rule = lines.findLastIndex((line) => RULE.test(line));

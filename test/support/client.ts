@@ -1,3 +1,4 @@
+/** Connects a client like Gemini CLI's, and reads discovery files. */
 import { EventEmitter, once } from "node:events";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,7 +14,7 @@ import { type CallToolResult, CallToolResultSchema } from "@modelcontextprotocol
 import { z } from "zod";
 import type { Scope } from "./scope.ts";
 
-/** Each notification's parameters, by method. */
+/** Parameters of notifications, by method. */
 interface Notifications {
   "ide/contextUpdate": IdeContext;
   "ide/diffAccepted": { filePath: string; content: string };
@@ -21,29 +22,29 @@ interface Notifications {
 }
 
 export interface CompanionClient {
-  /** The SDK's client, for what the helpers below do not cover. */
+  /** The SDK's client, for requests without a helper below. */
   mcp: Client;
-  /** What arrived, oldest first. Empty a list to wait for what comes next. */
+  /** Received notifications, oldest first. Empty a list to wait for the next one. */
   received: { [M in keyof Notifications]: Notifications[M][] };
-  /** Everything that would have put a real CLI's IDE mode to "disconnected": bad notifications, lost streams. */
+  /** Errors that would set a real CLI to "Disconnected": invalid notifications, lost streams. */
   errors: Error[];
-  /** The first notification of that method, received or to come, which satisfies `predicate`. */
+  /** Waits for the first notification of the method that satisfies `predicate`, including received ones. */
   waitForNotification<M extends keyof Notifications>(
     method: M,
     predicate?: (params: Notifications[M]) => boolean,
     timeout?: number,
   ): Promise<Notifications[M]>;
   openDiff(filePath: string, newContent: string): Promise<CallToolResult>;
-  /** Closes a diff as the CLI's own prompt does; its content as the CLI would take it, if there is any. */
+  /** Closes a diff like the CLI's own prompt. @returns its content as the CLI would read it, if any */
   closeDiff(filePath: string, suppressNotification?: boolean): Promise<string | undefined>;
-  /** Goes as the CLI goes: the stream breaks, no DELETE is sent. */
+  /** Disconnects like the CLI: the stream breaks, and no DELETE is sent. */
   close(): Promise<void>;
 }
 
-/** What the CLI takes from the text block of `closeDiff`'s answer; null for no diff. */
+/** The part of `closeDiff`'s answer that the CLI reads; null for no diff. */
 const CloseDiffAnswer = z.object({ content: z.string().nullable() });
 
-/** Connects to the bridge as Gemini CLI's IdeClient does, with the same SDK classes in the same order. */
+/** Connects to the bridge like Gemini CLI's IdeClient, with the same SDK classes in the same order. */
 export async function connectClient(
   t: Scope,
   { port, token, name = "streamable-http-client" }: { port: number; token: string; name?: string },
@@ -119,7 +120,7 @@ export async function connectClient(
   };
 }
 
-/** Section I.2 of the companion specification. */
+/** Content of a discovery file: section I.2 of the companion specification. */
 const DiscoveryContent = z.strictObject({
   port: z.int(),
   workspacePath: z.string(),
@@ -129,15 +130,15 @@ const DiscoveryContent = z.strictObject({
 
 export interface Discovery {
   path: string;
-  /** Permission bits, for instance 0o600. */
+  /** Permission bits, such as 0o600. */
   mode: number;
-  /** The two numbers in the file's name. */
+  /** The numbers in the file's name. */
   pid: number;
   port: number;
   content: z.infer<typeof DiscoveryContent>;
 }
 
-/** The discovery files under a temporary directory, none when there is no such directory yet. */
+/** Returns the discovery files in a temporary directory. An empty list if the directory does not exist. */
 export function readDiscovery(tmpdir: string): Discovery[] {
   const directory = join(tmpdir, "gemini", "ide");
   const entries = statSync(directory, { throwIfNoEntry: false }) ? readdirSync(directory) : [];

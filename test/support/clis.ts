@@ -1,9 +1,13 @@
+/** Starts a Neovim with several CLIs. */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { type Nvim, startNvim } from "./nvim.ts";
 
-/** Neovim beside the folders of Qwen Code and of a descendant, with programs that print how they were run. */
+/**
+ * Starts Neovim beside the folders of Qwen Code and of a derived CLI, with programs that print their
+ * arguments.
+ */
 export async function startWithClis(
   t: Test,
   options = "",
@@ -24,12 +28,12 @@ export async function startWithClis(
   return nvim;
 }
 
-/** Waits for the bridge, which it starts. */
+/** Starts the bridge and waits until it runs. */
 export async function running(nvim: Nvim): Promise<void> {
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge to run", 10_000);
 }
 
-/** A descendant of Qwen Code, as the option `clis` has it. */
+/** A CLI derived from Qwen Code, for the option `clis`. */
 export const OLA =
   'ola = { like = "qwen", directory = "~/.ola/ide", env = "OLA_CODE_IDE_", cmd = { "ola" } }';

@@ -1,30 +1,31 @@
+/** Plays a session with a CLI's own client code. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
 import { z } from "zod";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 
-/** The client code of a CLI. */
+/** Client code of a CLI. */
 export interface ClientCode {
-  /** Of this session's log. */
+  /** Name for the log of this session. */
   name: string;
-  /** The modules with its client and its context. */
+  /** Modules with the client and the context of the CLI. */
   modules: readonly [client: string, context: string];
-  /** Loaded before them. */
+  /** Modules that are loaded first. */
   preload?: readonly string[];
-  /** The Node that runs it. */
+  /** Node that runs the client code. */
   node?: string;
-  /** Has `:Gemini` run it, as this program on PATH; else it is typed into the shell. */
+  /** Name of a program on PATH that `:Gemini` runs. Default: the command is typed into the shell. */
   program?: string;
 }
 
-/** The file that clients propose changes of. */
+/** The file for which clients propose changes. */
 const FILE = "a.txt";
 
 const Step = z.object({ step: z.string(), result: z.unknown() });
 const Diffs = z.array(z.object({ filePath: z.string() }));
 
-/** A Neovim with a shell in `:terminal`, from which CLIs find it. */
+/** Starts Neovim with a shell in `:terminal`, from which CLIs find it. */
 export async function startCompat(t: Test, options: NvimOptions = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
     ...options,
@@ -39,7 +40,7 @@ export async function startCompat(t: Test, options: NvimOptions = {}): Promise<N
   return nvim;
 }
 
-/** The steps that a client has taken. */
+/** Returns the steps that a client has logged. */
 function steps(log: string): Record<string, unknown> {
   if (!existsSync(log)) return {};
   const lines = readFileSync(log, "utf8").trim().split("\n");
@@ -60,7 +61,7 @@ async function waitForReview(nvim: Nvim, path: string): Promise<void> {
 
 /**
  * Plays a session: context, an accepted edit, a rejection, the client's own "yes".
- * @param rejects what the client says instead of "connected", for one that accepts no editor
+ * @param rejects text that a client shows instead of "connected" if it accepts no editor
  */
 export async function playSession(t: Test, nvim: Nvim, code: ClientCode, rejects?: string): Promise<void> {
   const { name, modules, preload = [], node = "node", program } = code;

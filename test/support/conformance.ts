@@ -1,3 +1,4 @@
+/** Runs the official MCP conformance suite. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -6,8 +7,8 @@ import { root } from "./nvim.ts";
 import { makeDirectory } from "./sandbox.ts";
 
 /**
- * Runs the official MCP suite against a server of ours.
- * @returns what it prints, without colours, and its exit code: 1 for an unexpected failure or warning
+ * Runs the official MCP conformance suite against a server of the plugin.
+ * @returns its output without colours, and its exit code: 1 for an unexpected failure or warning
  */
 export async function runConformance(
   t: Test,
@@ -39,6 +40,6 @@ export async function runConformance(
   t.teardown(() => child.kill("SIGKILL"));
   const exit = new Promise<number>((resolve) => child.once("exit", (code) => resolve(code ?? -1)));
   const output = await text(child.stdout);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are written with one
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours start with a control character
   return { code: await exit, output: output.replace(/\u001b\[\d*m/g, "") };
 }

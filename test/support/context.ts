@@ -1,7 +1,8 @@
+/** Starts a Neovim whose host is the test, to check its contexts. */
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
 import { type Context, createContext } from "../../src/context/context.ts";
-import { SUBSCRIPTION } from "../../src/context/subscription.ts";
+import { SUBSCRIPTION } from "../../src/context/snapshot-debounce.ts";
 import { type File, IdeContext } from "../../src/contract/companion.ts";
 import { Snapshot } from "../../src/contract/neovim.ts";
 import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
@@ -9,13 +10,13 @@ import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 import { waitFor } from "./wait.ts";
 
-/** A message and when it came, in milliseconds of `performance.now()`. */
+/** A message and the time of its arrival (`performance.now()`). */
 export interface Received<T> {
   at: number;
   value: T;
 }
 
-/** A Neovim whose host is the test: real RPC on both sides, and the contexts that its snapshots add up to. */
+/** A Neovim whose host is the test: real RPC on both sides. Computes the contexts from the snapshots. */
 export class ContextHost {
   readonly snapshots: Received<Snapshot>[] = [];
   readonly contexts: Received<IdeContext>[] = [];
@@ -34,7 +35,7 @@ export class ContextHost {
     this.contexts.push({ at: performance.now(), value: IdeContext.parse(this.context.current()) });
   }
 
-  /** Calls Lua as the host does. @throws Error with Lua's sentence */
+  /** Calls Lua like the host. @throws Error with Lua's message */
   async call(name: string, params: object): Promise<unknown> {
     const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = answer as { result?: unknown; error?: string };
@@ -46,7 +47,7 @@ export class ContextHost {
     await this.call("attach", { channel: await this.nvim.nvim.channelId, pid: process.pid });
   }
 
-  /** Asks Lua for what the host asks it for, unless a test says otherwise. */
+  /** Subscribes to snapshots, by default with the host's options. */
   async subscribe(options: Partial<typeof SUBSCRIPTION> = {}): Promise<void> {
     await this.call("context_subscribe", { ...SUBSCRIPTION, ...options });
   }
@@ -59,7 +60,7 @@ export class ContextHost {
     return this.files().find(({ isActive }) => isActive);
   }
 
-  /** The open files' paths, relative to the workspace if they are in it. */
+  /** Paths of the open files, relative to the workspace if they are in it. */
   paths(): string[] {
     const { workspace } = this.nvim.dirs;
     return this.files().map(({ path }) =>
@@ -67,7 +68,7 @@ export class ContextHost {
     );
   }
 
-  /** Waits until what `read` returns equals `wanted`, then asserts it. */
+  /** Waits until `read` returns `wanted`, then asserts it. */
   async until<T>(t: Test, read: () => T, wanted: T, what: string): Promise<void> {
     await waitFor(() => isDeepStrictEqual(read(), wanted), what, 2000).catch(() => {});
     t.strictSame(read(), wanted, what);
@@ -75,8 +76,8 @@ export class ContextHost {
 }
 
 /**
- * Lua: goes on when a terminal's program runs. A terminal that is closed while its process is still a fork of
- * Neovim ends Neovim itself: the fork's signal handler tells the parent of the SIGHUP (once in 2,000
+ * Lua that waits until a terminal's program runs. If a terminal is closed while its process is still a fork
+ * of Neovim, Neovim itself ends: the fork's signal handler reports the SIGHUP to the parent (once in 2,000
  * `:terminal | bd!`, 0.10.4 and 0.12.4).
  */
 const UNTIL_TERMINAL_RUNS = `
@@ -87,7 +88,7 @@ const UNTIL_TERMINAL_RUNS = `
     end
   end })`;
 
-/** Starts Neovim with the bridge attached to the test, and a CLI connected unless `connected` is false. */
+/** Starts Neovim with the bridge attached to the test. By default, a CLI counts as connected. */
 export async function startContext(
   t: Scope,
   options: NvimOptions & { connected?: boolean } = {},

@@ -7,11 +7,11 @@ import { answers } from "../../src/contract/questions.ts";
 
 const METHOD = "contract_check";
 
-/** Lua for the beginning of init.lua: reports all messages to {@link checkContract}, and keeps those before it. */
+/** Lua for the beginning of init.lua: records all messages and reports them to {@link checkContract}. */
 export const REPORT_MESSAGES = `
 do
   local rpcnotify, kept, channel = vim.rpcnotify, {}, nil
-  --- Long texts and lists are the same at their end.
+  --- Cuts long texts and lists: their elements have the same shape.
   local function shorten(value)
     if type(value) == 'string' then
       return #value > 10000 and value:sub(1, 10000) or value
@@ -54,7 +54,7 @@ do
 end
 `;
 
-/** @returns the messages so far that do not match the contract */
+/** @returns all messages that do not match the contract */
 export async function checkContract(client: NeovimClient): Promise<string[]> {
   const problems: string[] = [];
   /** Names of the questions for the model, by id. */
@@ -96,7 +96,7 @@ export async function checkContract(client: NeovimClient): Promise<string[]> {
   return problems;
 }
 
-/** Lua removes nulls from calls; its own `vim.NIL` is no value either. */
+/** Lua removes nulls from calls. Its own `vim.NIL` does not count as a value, either. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== "object" || value === null) return value ?? undefined;
@@ -104,7 +104,7 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, withoutNulls(item)]));
 }
 
-/** Finds a field that the contract does not declare: parsing has removed it. */
+/** Finds a field that the contract does not declare: parsing has removed such a field. */
 function undeclared(message: unknown, parsed: unknown): string | undefined {
   if (message === parsed || typeof message !== "object" || typeof parsed !== "object" || !message || !parsed)
     return undefined;

@@ -1,3 +1,4 @@
+/** Runs the doctor, and the client code of the CLI that it examines. */
 import { type ExecFileException, execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +8,7 @@ import { makeEnv, withEnv } from "./sandbox.ts";
 
 export const CLIENT = join(root, "test/outside/fixtures/ide-client.mjs");
 
-/** What became of a client. */
+/** Result of a client's connection attempt. */
 export const Outcome = z.object({
   pid: z.int(),
   idePid: z.int(),
@@ -15,7 +16,7 @@ export const Outcome = z.object({
   details: z.string().optional(),
 });
 
-/** Starts a command below a shell of Neovim's, as in `:terminal`. */
+/** Starts a command in a shell of Neovim, as in `:terminal`. */
 export const START = `
 local command, options = ...
 return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tbl_extend('keep', options, { pty = true })))
@@ -23,7 +24,7 @@ return vim.fn.jobpid(vim.fn.jobstart({ 'sh', '-c', command .. '; true' }, vim.tb
 
 let clients = 0;
 
-/** Runs the CLI's own client below a shell of Neovim's, and tells what became of it. */
+/** Runs the CLI's own client in a shell of Neovim. @returns the result */
 export async function startClient(
   nvim: Nvim,
   { cwd = nvim.dirs.workspace, prefix = "" }: { cwd?: string; prefix?: string } = {},
@@ -37,13 +38,13 @@ export async function startClient(
 const TITLES =
   /^(?=Installation|Bridge|Editors|Running CLIs|A CLI started|Qwen Code started|Gemini CLI, process|Qwen Code, process)/m;
 
-/** A report's sections by their names: each finding in a line, with its advice behind an arrow. */
+/** Returns the sections of a report by name, one finding per line, with its advice after an arrow. */
 export function sectionsOf(text: string): Record<string, string> {
   const sections = text.split(TITLES);
   return Object.fromEntries(sections.map((section) => [/^[A-Za-z ]+\w/.exec(section)?.[0], section]));
 }
 
-/** What `:GeminiDoctor` shows. */
+/** Returns the report of `:GeminiDoctor`. */
 export async function examine(nvim: Nvim, pid?: number): Promise<Record<string, string>> {
   await nvim.command(`GeminiDoctor ${pid ?? ""}`);
   const lines = z
@@ -55,7 +56,7 @@ export async function examine(nvim: Nvim, pid?: number): Promise<Record<string, 
 
 export const isRunning = "require('gemini-bridge').status().state == 'running'";
 
-/** The doctor as a shell runs it. */
+/** The doctor for a shell. */
 export const PROGRAM = join(root, "dist/doctor.cjs");
 
 export interface Answer {
@@ -64,7 +65,7 @@ export interface Answer {
   sections: Record<string, string>;
 }
 
-/** Runs the doctor in a shell with the Neovim's home and temporary directory; its standard input stays open. */
+/** Runs the doctor in a shell with Neovim's home and temporary directory. Standard input stays open. */
 export function runDoctor(nvim: Nvim, args: string[], cwd = nvim.dirs.workspace): Promise<Answer> {
   const env = { ...makeEnv(nvim.dirs), REMOTE_CONTAINERS: "true" };
   const [file = "", ...words] = withEnv(env, [process.execPath, PROGRAM, ...args]);

@@ -1,3 +1,4 @@
+/** Connects a client to the MCP server for the model, and starts language servers. */
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
@@ -9,13 +10,13 @@ import type { Scope } from "./scope.ts";
 export interface EditorClient {
   mcp: Client;
   call(name: string, args?: Record<string, unknown>): Promise<CallToolResult>;
-  /** The answer's text blocks, which must not be an error's. */
+  /** Returns the text of an answer. @throws if the answer is an error */
   text(name: string, args?: Record<string, unknown>): Promise<string>;
-  /** The text of the error that must come. */
+  /** Returns the text of the expected error. */
   refusal(name: string, args?: Record<string, unknown>): Promise<string>;
 }
 
-/** Connects to the server for the model with the SDK's own client. */
+/** Connects to the MCP server for the model with the SDK's client. */
 export async function connectEditorClient(
   t: Scope,
   bridge: Pick<RunningBridge, "file">,
@@ -51,19 +52,19 @@ export function editorClient(mcp: Client): EditorClient {
   };
 }
 
-/** Lua for a test's init.lua that runs the test's language server for JavaScript. */
+/** Returns Lua for init.lua that runs the test's language server for JavaScript. */
 export function languageServer(mode = "normal", delay = 0): string {
   const command = [process.execPath, join(root, "test/support/language-server.mjs"), mode, String(delay)];
   return serverFor("test", "javascript", command);
 }
 
-/** Lua for a test's init.lua that runs the language server that knows of files that are not open. */
+/** Returns Lua for init.lua that runs the language server that reports on unopened files. */
 export function workspaceServer(mode = "whole"): string {
   const command = [process.execPath, join(root, "test/support/workspace-server.mjs"), mode];
   return serverFor("workspace", "javascript", command);
 }
 
-/** Lua for a test's init.lua that runs the real language server for TypeScript. */
+/** Returns Lua for init.lua that runs the real language server for TypeScript. */
 export function typescriptServer(): string {
   const modules = join(root, "node_modules");
   const command = [process.execPath, join(modules, "typescript-language-server/lib/cli.mjs"), "--stdio"];

@@ -1,3 +1,4 @@
+/** Reads a session's event stream. */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { z } from "zod";
 import { headers } from "./server.ts";
@@ -7,11 +8,11 @@ const Message = z.looseObject({ method: z.string().optional(), params: z.looseOb
 
 export interface EventStream {
   response: IncomingMessage;
-  /** What arrived, oldest first. */
+  /** Received events, oldest first. */
   events: { id: string | undefined; message: z.infer<typeof Message> }[];
-  /** The id of the last event, also of one that was taken out of the list. */
+  /** Returns the id of the last event, even if that event was removed from the list. */
   lastId: () => string | undefined;
-  /** All bytes, comments too. */
+  /** Returns all received bytes, including comments. */
   raw: () => string;
   ended: () => boolean;
   /** Waits for an event with this method. */
@@ -23,7 +24,7 @@ export interface EventStream {
   break(): void;
 }
 
-/** Opens a session's event stream, or, with a body, the one that answers a request. */
+/** Opens the event stream of a session or, with a body, the stream that answers a request. */
 export function openStream(
   port: number,
   session: string,
@@ -58,7 +59,7 @@ export function openStream(
       response.setEncoding("utf8");
       response.on("data", (data: string) => {
         raw += data;
-        // A block of megabytes comes in many pieces: its end is looked for in the last of them alone.
+        // A block of megabytes arrives in many pieces: search its end only in the last piece.
         const isComplete = ((rest.at(-1) ?? "").slice(-1) + data).includes("\n\n");
         rest.push(data);
         if (!isComplete) return;

@@ -1,8 +1,11 @@
+/** Links the extension in Gemini CLI. */
 import { join } from "node:path";
 import { root } from "./nvim.ts";
 import { writeFiles } from "./sandbox.ts";
 
-/** Links the extension of this checkout, as `gemini extensions link` does: the next CLI in this home has it. */
+/**
+ * Links the extension of this checkout, like `gemini extensions link`, for all CLIs with this home directory.
+ */
 export function linkExtension(home: string): void {
   const link = { source: join(root, "extension"), type: "link" };
   writeFiles(home, {

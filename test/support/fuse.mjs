@@ -1,5 +1,6 @@
-// A file system of one folder with one file, which answers or keeps silent as it is told to: the network folder of a
-// machine that has died. Mounts it at <directory>, and reads "silent" and "answer" from standard input; says "ready".
+// A FUSE file system with one folder and one file, which stops answering on request, like the network folder
+// of a dead machine. Mounts it at <directory>, reads the commands "silent" and "answer" from standard input,
+// and prints "ready".
 // usage: node fuse.mjs <directory> <name of the file> <its text>
 import { spawnSync } from "node:child_process";
 import { openSync, read, writeSync } from "node:fs";
@@ -8,7 +9,7 @@ import { createInterface } from "node:readline";
 const [directory = "", name = "", text = ""] = process.argv.slice(2);
 const content = Buffer.from(text);
 
-// <linux/fuse.h>
+// Constants of <linux/fuse.h>.
 const LOOKUP = 1;
 const FORGET = 2;
 const GETATTR = 3;
@@ -22,7 +23,7 @@ const BATCH_FORGET = 42;
 const ENOENT = -2;
 const EINTR = -4;
 const ENOSYS = -38;
-/** The folder is 1. */
+/** Inode of the file. The folder has inode 1. */
 const FILE = 2n;
 
 const device = openSync("/dev/fuse", "r+");
@@ -33,7 +34,7 @@ const mounted = spawnSync("mount", ["-i", "-t", "fuse", "-o", options, "silent",
 if (mounted.status !== 0) process.exit(1);
 
 let silent = false;
-/** Requests that have no answer. */
+/** Requests that have not been answered. */
 const held = [];
 
 function reply(unique, error, body = Buffer.alloc(0)) {
@@ -44,7 +45,7 @@ function reply(unique, error, body = Buffer.alloc(0)) {
   try {
     writeSync(device, Buffer.concat([head, body]));
   } catch {
-    // Whoever asked has gone.
+    // The process that asked has ended.
   }
 }
 
@@ -65,11 +66,11 @@ function answer(request) {
   const node = request.readBigUInt64LE(16);
   const body = request.subarray(40);
   if (opcode === FORGET || opcode === BATCH_FORGET) return;
-  // Who was killed may go, as with NFS; the request itself is not forgotten.
+  // A killed process may continue, as with NFS. The request itself is kept.
   if (opcode === INTERRUPT) return reply(body.readBigUInt64LE(0), EINTR);
   if (opcode === LOOKUP) {
     if (body.toString("utf8", 0, body.indexOf(0)) !== name) return reply(unique, ENOENT);
-    const entry = Buffer.alloc(40); // nothing of it may be remembered: the times are nought
+    const entry = Buffer.alloc(40); // zero times disable the kernel's cache
     entry.writeBigUInt64LE(FILE, 0);
     return reply(unique, 0, Buffer.concat([entry, attributes(FILE)]));
   }

@@ -1,7 +1,8 @@
+/** Sets the number of cases and the time of property-based tests. */
 import fc from "fast-check";
 import type { Test } from "tap";
 
-/** How many times the cases of an ordinary run: more for `make fuzz`, fewer on further releases of Node. */
+/** Factor for the number of cases: higher for `make fuzz`, lower on additional releases of Node. */
 const FACTOR = Number(process.env["FUZZ"] ?? 1);
 
 /** The factor of `make fuzz`. */
@@ -25,7 +26,10 @@ export function fuzz(
   return { numRuns, seed };
 }
 
-/** @returns whether a slow property has had its time (ms): its further cases are skipped, which is not a failure */
+/**
+ * @returns a function that is true when a slow property has used its time (ms). Its remaining cases are
+ * skipped without a failure
+ */
 export function deadline(time: number): () => boolean {
   const end = performance.now() + time * Math.max(1, FACTOR);
   return () => performance.now() > end;
@@ -36,7 +40,7 @@ const anyCharacter = fc
   .filter((code) => code < 0xd800 || code > 0xdfff)
   .map((code) => String.fromCodePoint(code));
 
-/** Strings of any characters: as fast-check's unit "binary", which takes a second to list all characters there are. */
+/** Generates strings of any characters. fast-check's unit "binary" needs a second to list all characters. */
 export function anyString(
   constraints: { minLength?: number; maxLength?: number } = {},
 ): fc.Arbitrary<string> {

@@ -1,3 +1,4 @@
+/** Starts a Neovim in which the real Gemini CLI can run. */
 import { delimiter, dirname, join } from "node:path";
 import { z } from "zod";
 import { Cli, SETTINGS } from "./cli.ts";
@@ -5,7 +6,7 @@ import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import type { Scope } from "./scope.ts";
 
-/** A Neovim in which `gemini` can be run, with nothing but what a user would set; the proxy leads nowhere. */
+/** Starts a Neovim that can run `gemini`, with only a user's settings. The proxy leads nowhere. */
 export async function startWithGemini(
   t: Scope,
   options: NvimOptions = {},
@@ -19,20 +20,20 @@ export async function startWithGemini(
   return { nvim, model };
 }
 
-/** What `gemini` needs to run with this model. */
+/** Variables that `gemini` needs to run with this model. */
 export function geminiEnv(model: Model): Record<string, string> {
   return {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // one Node process less to start; test/e2e/terminal.test.ts does without
+    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process; test/e2e/terminal.test.ts does not set it
     http_proxy: "http://127.0.0.1:9",
   };
 }
 
 const Terminal = z.object({ win: z.int(), buf: z.int(), job: z.int(), shell: z.int(), height: z.int() });
 
-/** The CLI in the terminal of `:Gemini` that was used last. */
+/** Returns the CLI in the last used terminal of `:Gemini`. */
 export async function geminiIn(nvim: Nvim): Promise<Cli> {
   const terminal = `(function()
     local terminal = require('gemini-bridge.terminal.terminals').last()

@@ -1,16 +1,17 @@
+/** Runs the hook script like a CLI. */
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { root } from "./nvim.ts";
 
-/** What the CLI runs for its hooks. */
+/** The script that CLIs run for their hooks. */
 export const SCRIPT = join(root, "extension/hooks/hook.sh");
 
 export interface HookOptions {
-  /** Another one in its place. */
+  /** Another script instead. */
   script?: string;
-  /** The directory that the CLI is in. */
+  /** Working directory of the CLI. */
   cwd?: string;
   cli?: "gemini" | "qwen";
 }
@@ -18,8 +19,8 @@ export interface HookOptions {
 export const SILENT = { out: "", err: "", code: 0 };
 
 /**
- * Runs the hook as the CLI does before a tool: its command in bash, its JSON on standard input.
- * @param env beside the variables of this process; undefined takes one away. Without TMPDIR there are no discovery files
+ * Runs the hook like the CLI before a tool: the command in bash, with the JSON on standard input.
+ * @param env additional variables; undefined removes one. Without TMPDIR, there are no discovery files
  */
 export async function runHook(
   env: Readonly<Record<string, string | undefined>>,
@@ -32,7 +33,7 @@ export async function runHook(
     env: { ...process.env, TMPDIR: "/nowhere", ...env },
     cwd,
   });
-  hook.stdin.on("error", () => {}); // it may end without having read
+  hook.stdin.on("error", () => {}); // the hook may end without reading its input
   hook.stdin.end(body);
   const ended = new Promise((resolve) => hook.once("close", resolve));
   const [out, err, code] = await Promise.all([text(hook.stdout), text(hook.stderr), ended]);

@@ -1,3 +1,4 @@
+/** Plays an agent whose CLI has hooks. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { rmSync, writeFileSync } from "node:fs";
@@ -6,22 +7,25 @@ import { runHook, SILENT } from "./hook.ts";
 
 let moment = Date.now();
 
-/** An agent in the bridge's Neovim: its tools change files, and its hooks tell of them over HTTP as a CLI's do. */
+/**
+ * An agent of the bridge's Neovim: its tools change files, and its hooks report this over HTTP like those of
+ * a CLI.
+ */
 export class HookedAgent {
-  /** Where hooks are sent to, as in the environment of a CLI. */
+  /** Address for hooks, as in the environment of a CLI. */
   readonly #address;
 
   constructor(
     readonly bridge: RunningBridge,
     readonly session = "a session",
-    /** Of the CLI's process. */
+    /** Process id of the CLI. */
     readonly pid?: number,
   ) {
     const { port, content } = bridge.file();
     this.#address = { port, token: content.authToken };
   }
 
-  /** Sends what a CLI gives its hook, and waits for the answer. */
+  /** Sends the JSON of a hook, and waits for the answer. */
   async hook(hook_event_name: string, fields: object = {}): Promise<void> {
     const { port, token } = this.#address;
     const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
@@ -32,7 +36,7 @@ export class HookedAgent {
     if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
   }
 
-  /** The same with the script that CLIs run, which is silent without a host. */
+  /** Sends the JSON with the script that CLIs run, which is silent without a host. */
   async script(hook_event_name: string, fields: object = {}): Promise<void> {
     const { port, token } = this.#address;
     const env = { GEMINI_CLI_IDE_SERVER_PORT: String(port), GEMINI_CLI_IDE_AUTH_TOKEN: token };
@@ -70,7 +74,7 @@ export class HookedAgent {
     return { tool_name: "write_file", tool_input: { file_path: this.bridge.nvim.path(name) } };
   }
 
-  /** Makes this of a file without asking; nothing: takes it away. */
+  /** Writes a file without asking. Without bytes, deletes the file. */
   async write(name: string, bytes: string | Buffer | undefined): Promise<void> {
     await this.starts(name);
     if (bytes === undefined) rmSync(this.bridge.nvim.path(name));
@@ -78,7 +82,7 @@ export class HookedAgent {
     await this.ended(name);
   }
 
-  /** Runs a script of the shell's in the workspace. */
+  /** Runs a shell script in the workspace. */
   async run(command: string): Promise<void> {
     const tool = { tool_name: "run_shell_command", tool_input: { command } };
     await this.hook("BeforeTool", tool);

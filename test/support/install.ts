@@ -1,3 +1,4 @@
+/** Installs the plugin by the instructions of the README. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Test } from "tap";
@@ -6,7 +7,10 @@ import { type Nvim, root } from "./nvim.ts";
 
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
-/** The code block of one of the README's ways to install, which clones `url` instead of the published repository. */
+/**
+ * Returns the code block of an installation method in the README, with `url` instead of the published
+ * repository.
+ */
 export function way(heading: string, url: string): string {
   const section = readme.slice(readme.indexOf(`\n### ${heading}`));
   const block = /^```(?:lua|sh)\n([\s\S]*?)^```/m.exec(section)?.[1];
@@ -16,10 +20,12 @@ export function way(heading: string, url: string): string {
   return replaced;
 }
 
-/** Not the checkout but only what gets installed may be found. */
+/** Removes the checkout, so that only the installed plugin can be found. */
 export const FORGET = `vim.opt.runtimepath:remove(${JSON.stringify(root)})\n`;
 
-/** The plugin is found in `directory` alone, starts without an error, and shows a client's change. */
+/**
+ * Asserts that the plugin is only found in `directory`, starts without an error, and shows a client's change.
+ */
 export async function reachesRunning(t: Test, nvim: Nvim, directory: RegExp): Promise<void> {
   t.match(await nvim.lua("return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)"), [
     directory,

@@ -1,5 +1,5 @@
-// A small language server for tests: a line that holds BAD is an error, `function name` is a symbol, and every word
-// of the .js files in its root is a reference to it.
+// A small language server for tests. A line that contains BAD is an error, `function name` is a symbol, and
+// each occurrence of a word in the .js files below its root is a reference.
 // usage: node language-server.mjs normal|slow|late|crashing|lying|moving [milliseconds until diagnostics are published]
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,7 +10,7 @@ const [mode = "normal", delay = "0"] = process.argv.slice(2);
 const documents = new Map();
 let root = process.cwd();
 
-/** All texts of the workspace, by URI: open ones as they are in the editor. */
+/** All texts of the workspace, by URI. Open files have the text of the editor. */
 function texts() {
   const found = new Map();
   for (const name of readdirSync(root, { recursive: true }).filter((each) => each.endsWith(".js"))) {
@@ -44,7 +44,7 @@ const location = ({ uri, range }) => ({ uri, range });
 const functions = () => matches(/function (\w+)/g);
 const symbol = (each) => ({ name: each.name, kind: 12, location: location(each) });
 
-/** A command that leaves a file. */
+/** A command that creates a file. */
 const RUN = { title: "Run", command: "run" };
 
 const answers = {
@@ -122,7 +122,7 @@ const answers = {
     }),
 };
 
-/** What a lying server says: places outside of the workspace and out of every range, and no shape at all. */
+/** Answers of a lying server: places outside the workspace, invalid ranges, invalid shapes. */
 const lies = [
   { uri: "file:///etc/passwd", range: { start: { line: 0, character: 0 }, end: { line: 0, character: 1 } } },
   { uri: pathToFileURL(join(root, "secret.env")).href, range: { start: { line: 0, character: 0 }, end: {} } },
@@ -148,7 +148,7 @@ function publish(uri) {
   );
 }
 
-/** Answers of a late server, which come when a file was saved. */
+/** Answers that a late server sends after a file was saved. */
 const held = [];
 
 function receive({ id, method, params }) {

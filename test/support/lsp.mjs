@@ -1,4 +1,7 @@
-/** JSON-RPC on standard input and output, as language servers speak it. @returns what sends a message */
+/**
+ * Serves JSON-RPC on standard input and output, like a language server. @returns a function that sends a
+ * message
+ */
 export function serve(receive) {
   let buffer = Buffer.alloc(0);
   process.stdin.on("data", (data) => {

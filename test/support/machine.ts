@@ -1,4 +1,4 @@
-/** The two sides of the state machine: what a model says of the bridge, and what can be seen of it. */
+/** Both sides of the state machine test: the model's expectations, and the observable state of the bridge. */
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { isDeepStrictEqual } from "node:util";
@@ -13,7 +13,7 @@ export interface ModelClient {
   open: boolean;
   /** Files under review. */
   diffs: string[];
-  /** Outcomes in the order in which they arrive, and how many have. */
+  /** Outcomes in the order of arrival, and their number. */
   outcomes: string[];
   arrived: number;
 }
@@ -25,7 +25,7 @@ export interface Model {
   made: number;
 }
 
-/** The bridge with its clients, as it is. */
+/** The real bridge with its clients. */
 export class Real {
   readonly clients = new Map<string, { session: string; stream: EventStream; seen: string[] }>();
   port = 0;
@@ -68,7 +68,7 @@ export class Real {
     return answer.body;
   }
 
-  /** Takes the outcomes out of what has arrived. */
+  /** Removes outcomes from the received notifications, and records them. */
   collect(): void {
     for (const { stream, seen } of this.clients.values()) {
       const outcomes = stream.events.filter(({ message }) => message.method?.startsWith("ide/diff"));
@@ -89,7 +89,7 @@ export class Real {
   }
 }
 
-/** What the model says can be seen from outside. */
+/** Returns the observable state that the model expects. */
 function expected(model: Model, real: Real) {
   const diffs = model.clients.flatMap((client) => client.diffs);
   return {
@@ -137,7 +137,7 @@ async function observed(model: Model, real: Real): Promise<ReturnType<typeof exp
   };
 }
 
-/** Waits until what is seen is what the model says. */
+/** Waits until the observable state equals the model's. */
 export async function agree(model: Model, real: Real, step: string): Promise<void> {
   const files = real.bridge.files();
   if (files[0]) {

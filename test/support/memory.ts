@@ -1,10 +1,11 @@
+/** Measures the memory of this process. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** The bytes that this process cannot give back: what is reachable, in the heap and in buffers outside of it. */
+/** Returns the reachable memory of this process: the heap, and buffers outside the heap (bytes). */
 export function heldMemory(): number {
   setFlagsFromString("--expose-gc");
-  // Buffers go in the second: the first finds that nobody has them.
+  // The first collection releases objects that own buffers, the second the buffers.
   runInNewContext("gc(), gc()");
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

@@ -1,15 +1,16 @@
+/** Plays the Gemini API with a script. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
 import type { Scope } from "./scope.ts";
 
-/** What the model says in one turn: text, and calls of the CLI's tools. */
+/** The model's output in one turn: text, and calls of the CLI's tools. */
 export type Turn = Array<
   { text: string } | { functionCall: { name: string; args: Record<string, unknown> } }
 >;
 
-/** The part of a Gemini API request that tests look at; `countTokens` and the like may have none of it. */
+/** The inspected part of a Gemini API request. Requests such as `countTokens` may lack these fields. */
 const Body = z.looseObject({
   contents: z
     .array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string().optional() })) }))
@@ -23,24 +24,25 @@ export interface ModelRequest {
 }
 
 export interface Model {
-  /** The value for GOOGLE_GEMINI_BASE_URL. */
+  /** Value for GOOGLE_GEMINI_BASE_URL. */
   url: string;
-  /** Every request, oldest first. */
+  /** All requests, oldest first. */
   requests: ModelRequest[];
   /** Appends turns to the script. */
   say(...turns: Turn[]): void;
-  /** The conversation that the model was asked to continue last: texts as they are, other parts as JSON. */
+  /** The last conversation that the model was asked to continue: texts as they are, other parts as JSON. */
   promptText(): string;
-  /** The editor's contexts in that conversation, as the CLI words them: one `activeFile`, then `changes`. */
+  /** The editor's contexts in that conversation, as written by the CLI: one `activeFile`, then `changes`. */
   editorContexts(): unknown[];
 }
 
-/** What the model says when it is asked more often than the script foresaw. */
+/** The model's output after the end of the script. */
 export const SCRIPT_ENDED = "The script has ended.";
 
 /**
- * A local server that plays the Gemini API. Each streamed request (one step of a conversation) takes the next turn of
- * `script`; what the CLI asks on the side (routing, summaries, token counts) is answered without touching it.
+ * Starts a local server in the role of the Gemini API. Each streamed request (one step of a conversation)
+ * takes the next turn of `script`. Other requests of the CLI (routing, summaries, token counts) get an answer
+ * that does not use the script.
  */
 export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> {
   const turns = [...script];
@@ -76,7 +78,7 @@ export async function startModel(t: Scope, script: Turn[] = []): Promise<Model> 
   };
 }
 
-/** Serves on loopback what a model answers, until the end of the test. @returns the port */
+/** Serves answers on loopback until the end of the test. @returns the port */
 export async function serve(
   t: Scope,
   answer: (request: IncomingMessage, response: ServerResponse) => Promise<void>,

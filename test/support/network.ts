@@ -1,3 +1,4 @@
+/** Mounts a folder whose server can stop answering. */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, realpathSync, rmdirSync } from "node:fs";
@@ -6,17 +7,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Scope } from "./scope.ts";
 
-/** A real folder with one file, whose server can fall silent: whoever asks it then waits until it speaks again. */
+/** A real folder with one file, whose server can stop answering. Readers then wait until it answers again. */
 export interface NetworkFolder {
   path: string;
-  /** The one file in it. */
+  /** Path of the file. */
   file: string;
-  /** Takes effect before it returns. */
+  /** Stops answering. Complete when the promise resolves. */
   fallSilent(): Promise<void>;
   answer(): Promise<void>;
 }
 
-/** Mounts a folder by FUSE, for which it needs root. */
+/** Mounts a folder with FUSE. Needs root. */
 export async function mountNetworkFolder(t: Scope, text: string): Promise<NetworkFolder> {
   const path = join(realpathSync(mkdtempSync(join(tmpdir(), "gb-net-"))), "mnt");
   mkdirSync(path);
@@ -26,7 +27,7 @@ export async function mountNetworkFolder(t: Scope, text: string): Promise<Networ
   });
   const ended = once(server, "exit");
   t.teardown(async () => {
-    server.kill("SIGKILL"); // and all who wait are told that it is gone
+    server.kill("SIGKILL"); // all waiting readers get an error
     await ended;
     spawnSync("umount", ["-l", path]);
     rmdirSync(path);
@@ -34,7 +35,7 @@ export async function mountNetworkFolder(t: Scope, text: string): Promise<Networ
   });
   const lines = createInterface({ input: server.stdout });
   const said = once(lines, "line").then(([line]) => line === "ready");
-  // The kernel's first question comes when it is mounted.
+  // The kernel sends its first request when the folder is mounted.
   if (!(await Promise.race([said, ended.then(() => false)])))
     throw new Error("the network folder could not be mounted");
   const tell = async (word: string) => {

@@ -1,5 +1,7 @@
+/** Starts real Neovims, each with its own folders and environment. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { NeovimClient } from "neovim";
@@ -11,37 +13,42 @@ import type { Scope } from "./scope.ts";
 import { openTerminal, type Size, type Terminal } from "./terminal.ts";
 import { waitFor } from "./wait.ts";
 
-/** The plugin's own folder. */
+/** The plugin's folder. */
 export const root = resolve(import.meta.dirname, "../..");
 
 export interface NvimOptions {
-  /** Files to create, by their path relative to the workspace. */
+  /** Files to create, by path relative to the workspace. */
   files?: Readonly<Record<string, string | Uint8Array>>;
-  /** Variables beside, or instead of, those of {@link makeEnv}. */
+  /** Variables in addition to, or instead of, those of {@link makeEnv}. */
   env?: Readonly<Record<string, string>>;
-  /** Arguments of Neovim, such as the files to open. */
+  /** Arguments for Neovim, such as files to open. */
   args?: readonly string[];
-  /** Lua for the end of init.lua, which by then has the plugin on 'runtimepath'. */
+  /** Lua for the end of init.lua. The plugin is in 'runtimepath'. */
   init?: string;
-  /** Starts Neovim with its terminal UI, 120x40 by default; else it is headless with 160 columns and 50 lines. */
+  /**
+   * Starts Neovim with its terminal UI (default size 120x40). Otherwise Neovim is headless, with 160 columns
+   * and 50 lines.
+   */
   tui?: boolean | Size;
-  /** Working directory, the workspace by default. */
+  /** Working directory. Default: the workspace. */
   cwd?: string;
-  /** Where its folders are made, the temporary directory by default. */
+  /** Parent of its folders. Default: the temporary directory. */
   below?: string;
-  /** The test sends messages between Lua and the host that do not match the contract. */
+  /** An ended Neovim whose folders this one uses. */
+  after?: Nvim;
+  /** The test sends invalid messages on purpose. */
   breaksContract?: boolean;
 }
 
-/** How Neovim ended: under a terminal UI with the UI's exit code, never with a signal. */
+/** Exit of Neovim. With a terminal UI, the exit code of the UI and no signal. */
 export interface Exit {
   code: number | null;
   signal: NodeJS.Signals | null;
 }
 
 /**
- * The Neovim under test: NVIM_BIN, else the first that scripts/nvim.sh names.
- * @throws Error when there is none
+ * Returns the Neovim to test: NVIM_BIN, else the first of scripts/nvim.sh.
+ * @throws Error if there is none
  */
 export function nvimBinary(): string {
   const named = process.env["NVIM_BIN"];
@@ -51,11 +58,11 @@ export function nvimBinary(): string {
 }
 
 /**
- * Starts a Neovim with folders and an environment of its own. The end of the test ends it with all processes
- * below it and removes its folders.
+ * Starts a Neovim with its own folders and environment. At the end of the test, ends Neovim with all its
+ * descendants, and removes the folders.
  */
 export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nvim> {
-  const dirs = makeDirs(options.below);
+  const dirs = options.after?.dirs ?? makeDirs(options.below);
   const size = typeof options.tui === "object" ? options.tui : { columns: 120, lines: 40 };
   const isChecked = process.env["CHECK_CONTRACT"] !== undefined && !options.breaksContract;
   const headlessSize = options.tui ? "" : "vim.o.columns, vim.o.lines = 160, 50\n";
@@ -67,6 +74,7 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
   const command = (...args: string[]) => withEnv({ ...makeEnv(dirs), ...options.env }, [binary, ...args]);
   const cwd = options.cwd ?? dirs.workspace;
   const socket = join(dirs.base, "nvim");
+  rmSync(socket, { force: true }); // left by a Neovim that was killed
   const args = ["--listen", socket, ...(options.args ?? [])];
   const outer = join(dirs.base, "terminal");
   const [file = "", ...words] = options.tui
@@ -89,7 +97,7 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
       : procExit;
     const client = await connectRpc(socket, exited);
     const pid = Number(await waitFor(() => client.call("getpid"), "Neovim to start", 10_000));
-    // Under a terminal UI requests are answered before the plugins are there.
+    // With a terminal UI, Neovim answers requests before the plugins are loaded.
     await waitFor(() => client.eval("v:vim_did_enter"), "Neovim to have started", 10_000);
     const mismatches = isChecked ? await checkContract(client) : [];
     const nvim = new Nvim(dirs, proc, client, pid, exited, terminal, mismatches);
@@ -103,54 +111,60 @@ export async function startNvim(t: Scope, options: NvimOptions = {}): Promise<Nv
   }
 }
 
-/** A process and all below it; none if it did not start or has ended, for then its pid is not its own. */
+/**
+ * Returns a process and its descendants. Empty if it did not start or has ended, because its id may be
+ * reused.
+ */
 function familyOf({ pid, exitCode, signalCode }: ChildProcess): number[] {
   return pid === undefined || exitCode !== null || signalCode !== null ? [] : [pid, ...descendants(pid)];
 }
 
-/** A running Neovim of a test's own; see {@link startNvim}. */
+/** A running Neovim for one test; see {@link startNvim}. */
 export class Nvim {
   #closing: Promise<void> | undefined;
-  /** Processes seen below Neovim before it ended. */
+  /** Descendants of Neovim, recorded before it ended. */
   #below: number[] = [];
   readonly #terminal: Terminal | undefined;
 
   constructor(
     readonly dirs: Dirs,
-    /** The process that the test started: Neovim itself or, for a terminal UI, the terminal around it. */
+    /** The process started by the test: Neovim, or the terminal around its UI. */
     readonly proc: ChildProcess,
-    /** The RPC client. Its requests stay unanswered when Neovim ends; `lua` and the others here reject. */
+    /**
+     * RPC client. Its requests are never answered after Neovim has ended; the methods of this class reject
+     * instead.
+     */
     readonly nvim: NeovimClient,
-    /** The pid of the Neovim that answers, which under a terminal UI is a child of the UI's process. */
+    /** Process id of the answering Neovim. With a terminal UI, a child of the UI's process. */
     readonly pid: number,
     /** Resolves when Neovim has ended. */
     readonly exited: Promise<Exit>,
     terminal: Terminal | undefined,
-    /** Messages between Lua and the host that do not match the contract. */
+    /** Messages between Lua and the host that violate the contract. */
     readonly mismatches: readonly string[],
   ) {
     this.#terminal = terminal;
   }
 
-  /** The absolute path of a file in the workspace. */
+  /** Returns the absolute path of a file in the workspace. */
   path(...relative: string[]): string {
     return join(this.dirs.workspace, ...relative);
   }
 
-  /** Runs Lua in Neovim, `...` being the arguments, and returns what it returns. */
+  /** Runs Lua in Neovim with `...` as arguments. @returns its result */
   lua(code: string, ...args: unknown[]): Promise<unknown> {
     return this.#orExit(this.nvim.request("nvim_exec_lua", [code, args]));
   }
 
-  /** Runs an Ex command; an error in it rejects. */
+  /** Runs an Ex command. Rejects on an error. */
   async command(command: string): Promise<void> {
     await this.#orExit(this.nvim.request("nvim_command", [command]));
   }
 
   /**
-   * Types keys, in the notation of `nvim_input`, and waits until Neovim has acted on them: typed keys go
-   * before requests, so an answer means that none is left. While a prompt blocks there is no answer, only a
-   * mode that stays. Keys that wait for more (a mapping's first half) count as acted on.
+   * Types keys in the notation of `nvim_input`, and waits until Neovim has processed them: Neovim processes
+   * typed keys before requests, so that an answer means that no key is left. While a prompt blocks Neovim,
+   * there is no answer, but the mode stays the same. Incomplete mappings count as processed.
    */
   async input(keys: string): Promise<void> {
     const bytes = Buffer.from(keys);
@@ -167,16 +181,16 @@ export class Nvim {
       const mode = await this.#orExit(this.nvim.mode);
       blocked = mode.blocking ? blocked + 1 : 0;
     }
-    answer.catch(() => {}); // while blocked, the answer comes when the prompt goes, or never
+    answer.catch(() => {}); // answered when the prompt closes, or never
   }
 
-  /** The text of `:messages`. */
+  /** Returns the text of `:messages`. */
   async messages(): Promise<string> {
     return String(await this.lua("return vim.fn.execute('messages')"));
   }
 
   /**
-   * Polls a Lua expression, or a function of the test's, until it is truthy, and returns that.
+   * Polls a Lua expression or a function until it is truthy. @returns its value
    * @param timeout milliseconds
    */
   waitFor(condition: string | (() => unknown), what: string, timeout = 5000): Promise<unknown> {
@@ -184,12 +198,14 @@ export class Nvim {
     return waitFor(check, what, timeout);
   }
 
-  /** The lines of the terminal UI's screen. */
+  /** Returns the lines of the terminal UI's screen. */
   screen(): Promise<string[]> {
     return this.#ui().screen();
   }
 
-  /** Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Waits for no effect. */
+  /**
+   * Types into the terminal UI: raw bytes, `\r` for Enter, `\x1b` for Escape. Does not wait for an effect.
+   */
   type(keys: string): Promise<void> {
     return this.#ui().type(keys);
   }
@@ -199,13 +215,13 @@ export class Nvim {
     return this.#terminal;
   }
 
-  /** Sends a signal to Neovim itself, whatever is around it. */
+  /** Sends a signal to Neovim itself. */
   kill(signal: NodeJS.Signals = "SIGKILL"): void {
     this.#below = descendants(this.pid);
     process.kill(this.pid, signal);
   }
 
-  /** Ends Neovim, as a user would if that works, and everything it started; removes its folders. */
+  /** Quits Neovim like a user if possible, ends all its descendants, and removes its folders. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -228,7 +244,7 @@ export class Nvim {
       throw new Error(`messages do not match src/contract:\n${this.mismatches.slice(0, 5).join("\n")}`);
   }
 
-  /** A request that Neovim's end leaves without an answer rejects instead. */
+  /** Makes a request reject if Neovim ends before it answers. */
   #orExit<T>(request: Promise<T>): Promise<T> {
     const gone = this.exited.then(({ code, signal }): never => {
       throw new Error(`Neovim has ended (${signal ?? code})`);

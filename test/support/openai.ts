@@ -1,3 +1,4 @@
+/** Plays OpenAI's API with a script. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { json } from "node:stream/consumers";
 import { z } from "zod";
@@ -11,18 +12,21 @@ const Body = z.looseObject({
 });
 
 export interface OpenAiModel {
-  /** The value for OPENAI_BASE_URL. */
+  /** Value for OPENAI_BASE_URL. */
   url: string;
   /** Appends turns to the script. */
   say(...turns: Turn[]): void;
-  /** The conversation that it was asked to continue last, as JSON. */
+  /** The last conversation that the model was asked to continue, as JSON. */
   promptText(): string;
 }
 
-/** What a CLI asks on the side comes with few tools. */
+/** Minimum number of tools in a main request. Other requests of the CLI have few tools. */
 const MAIN = 5;
 
-/** A local server that plays the chat completions of OpenAI's API: each step of a conversation takes the next turn. */
+/**
+ * Starts a local server in the role of OpenAI's chat completions API. Each step of a conversation takes the
+ * next turn.
+ */
 export async function startOpenAiModel(t: Scope): Promise<OpenAiModel> {
   const turns: Turn[] = [];
   let last = "";

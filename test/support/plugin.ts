@@ -1,3 +1,4 @@
+/** Copies the plugin, and creates repositories with it. */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -5,12 +6,12 @@ import { root } from "./nvim.ts";
 import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 
-/** Copies the plugin as a clone of it would be: what git knows or would take, nothing built, nothing installed. */
+/** Copies the plugin like a clone: files that git tracks or would add, without build and packages. */
 export function copyPlugin(into: string): string {
   const list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const names = execFileSync("git", list, { cwd: root, encoding: "utf8" }).split("\0");
   for (const name of names) {
-    // git still lists what was deleted since the last commit.
+    // git still lists files that were deleted since the last commit.
     if (name === "" || !existsSync(join(root, name))) continue;
     mkdirSync(dirname(join(into, name)), { recursive: true });
     copyFileSync(join(root, name), join(into, name));
@@ -18,14 +19,14 @@ export function copyPlugin(into: string): string {
   return into;
 }
 
-/** A repository with the plugin's sources in one commit, for plugin managers to clone. @returns its URL. */
+/** Creates a repository with the plugin's sources in one commit, for plugin managers. @returns its URL */
 export function plantRepository(into: string): string {
   copyPlugin(into);
   commit(into, "main");
   return `file://${into}`;
 }
 
-/** A repository with a release, as it is published: a branch, and a tag for each version. @returns its URL. */
+/** Creates a repository with a published release: a branch, and a tag for each version. @returns its URL */
 export function plantRelease(t: Scope): string {
   const directory = makeDirectory(t);
   execFileSync(process.execPath, [join(root, "scripts/package.mjs"), directory]);
@@ -35,10 +36,10 @@ export function plantRelease(t: Scope): string {
   return `file://${folder}`;
 }
 
-/** The plugin's own version. */
+/** Version of the plugin. */
 export const packageVersion: string = JSON.parse(readFileSync(join(root, "package.json"), "utf8")).version;
 
-/** All that is in a folder in one commit, always the same one. */
+/** Commits the content of a folder, always with the same hash. @returns a function that runs git there */
 export function commit(folder: string, branch: string): (...words: string[]) => void {
   const who = ["-c", "user.name=test", "-c", "user.email=test@localhost"];
   const date = "2026-01-02T03:04:05Z";
@@ -50,6 +51,6 @@ export function commit(folder: string, branch: string): (...words: string[]) => 
   return git;
 }
 
-/** Lua for a test's init.lua that replaces the plugin of this checkout by a copy. */
+/** Returns Lua for init.lua that replaces the plugin of this checkout by a copy. */
 export const useCopy = (copy: string) =>
   `vim.opt.runtimepath:remove(${JSON.stringify(root)})\nvim.opt.runtimepath:prepend(${JSON.stringify(copy)})`;

@@ -1,3 +1,4 @@
+/** Finds and kills processes. */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
@@ -5,7 +6,7 @@ type Row = (string | undefined)[];
 
 const isLinux = process.platform === "linux";
 
-/** Whether a process exists that is not a zombie. */
+/** Whether a process exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -16,7 +17,7 @@ export function isAlive(pid: number): boolean {
   return row !== undefined && isRunning(row);
 }
 
-/** The pids of all processes below `pid`, children first. */
+/** Returns the ids of all descendants of a process, children first. */
 export function descendants(pid: number): number[] {
   const table = processTable();
   const found: number[] = [];
@@ -27,7 +28,7 @@ export function descendants(pid: number): number[] {
   return found;
 }
 
-/** Sends SIGKILL to each of the processes that still exists. */
+/** Sends SIGKILL to all of the processes that still exist. */
 export function killAll(pids: readonly number[]): void {
   for (const pid of pids) {
     try {
@@ -38,7 +39,7 @@ export function killAll(pids: readonly number[]): void {
   }
 }
 
-/** All processes but zombies. */
+/** Returns all processes except zombies. */
 function processTable(): { pid: number; ppid: number }[] {
   const rows = isLinux ? readdirSync("/proc").map(rowOf) : psRows();
   return rows.flatMap((row) =>
@@ -48,16 +49,16 @@ function processTable(): { pid: number; ppid: number }[] {
 
 const isRunning = ([, , state]: Row): boolean => state !== undefined && !state.startsWith("Z");
 
-/** Process, parent, state. `ps` is not part of a small Linux system, /proc is. */
+/** Returns process id, parent and state. Small Linux systems have no `ps`, but /proc. */
 function rowOf(pid: string): Row | undefined {
   if (!/^\d+$/.test(pid)) return undefined;
   try {
-    // "pid (name) state ppid …": the name may hold anything, a parenthesis too.
+    // "pid (name) state ppid …": the name may contain any character, even a parenthesis.
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     const [state, ppid] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return [pid, ppid, state];
   } catch {
-    return undefined; // ended meanwhile
+    return undefined; // the process has ended
   }
 }
 

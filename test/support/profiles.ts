@@ -1,10 +1,11 @@
+/** Creates the folders of CLIs in a home directory. */
 import { readFileSync } from "node:fs";
 import type { Test } from "tap";
 import type { Clis } from "../../src/contract/clis.ts";
 import { type Profile, profilesOf } from "../../src/profiles/profiles.ts";
 import { temporary } from "./temporary.ts";
 
-/** A home directory, and the profiles as they are known. */
+/** Creates a home directory and the known profiles. */
 export function startProfiles(t: Test, more: Clis = []) {
   const home = temporary(t);
   const before = {
@@ -34,5 +35,5 @@ export function startProfiles(t: Test, more: Clis = []) {
   return { home, profiles, find, qwen: find("qwen") };
 }
 
-/** A file of JSON. */
+/** Reads a JSON file. */
 export const read = (path: string) => JSON.parse(readFileSync(path, "utf8"));

@@ -1,13 +1,14 @@
+/** Opens a single review for a test. */
 import type { Test } from "tap";
 import { Reviewer } from "./review.ts";
 
 export const PROPOSED = "one\n2\n";
 
-/** A Neovim that shows another file than the one under review. */
+/** Starts a Neovim that shows another file than the reviewed one. */
 export const prepare = (t: Test, init: string) =>
   Reviewer.start(t, { files: { "a.txt": "one\ntwo\n", "b.txt": "b\n" }, args: ["b.txt"], init });
 
-/** Opens a review of a.txt and goes to it; an edit adds a line. */
+/** Opens a review of a.txt and enters it. `edited` adds a line to the proposal. */
 export async function propose(reviewer: Reviewer, edited: boolean) {
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.review();
@@ -15,7 +16,7 @@ export async function propose(reviewer: Reviewer, edited: boolean) {
   return { id, content: edited ? `${PROPOSED}three\n` : PROPOSED };
 }
 
-/** Opens a review in a Neovim of its own and goes to it. */
+/** Starts a Neovim, opens a review and enters it. */
 export async function start(t: Test, init = "", edited = false) {
   const reviewer = await prepare(t, init);
   const before = await reviewer.layout();

@@ -1,3 +1,4 @@
+/** Starts a Neovim in which the real Qwen Code can run. */
 import { dirname, join } from "node:path";
 import type { Test } from "tap";
 import { SETTINGS } from "./cli.ts";
@@ -6,7 +7,10 @@ import { type Model, startModel } from "./model.ts";
 import { type Nvim, type NvimOptions, root, startNvim } from "./nvim.ts";
 import { type OpenAiModel, startOpenAiModel } from "./openai.ts";
 
-/** Nothing is asked or phoned at start-up; of the editor and of how it asks for leave nothing is said. */
+/**
+ * Settings without questions and network requests at the start. They do not set the editor or the approval
+ * mode.
+ */
 const QWEN_SETTINGS = {
   $version: 4,
   security: { auth: { selectedType: "openai" }, folderTrust: { enabled: false } },
@@ -16,7 +20,7 @@ const QWEN_SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** A Neovim in which `qwen` and `gemini` can be run, each with a model of its own; the proxy leads nowhere. */
+/** Starts a Neovim that can run `qwen` and `gemini`, each with its own model. The proxy leads nowhere. */
 export async function startWithQwen(
   t: Test,
   options: NvimOptions = {},

@@ -1,3 +1,4 @@
+/** Starts a Neovim whose host is the test, to check its reviews. */
 import type { Test } from "tap";
 import { z } from "zod";
 import { type CallName, type Calls, type EventPayload, events } from "../../src/contract/neovim.ts";
@@ -5,17 +6,17 @@ import { EVENT_METHOD } from "../../src/neovim/bridge.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 import { waitFor } from "./wait.ts";
 
-/** What the user decided, with the text that they accepted. */
+/** A decision of the user, with the accepted text. */
 type Received =
   | { name: "diff_accepted"; payload: { id: number; content: string } }
   | { name: "diff_rejected"; payload: EventPayload<"diff_rejected"> };
 
-/** Who shows a review knows its text. */
+/** Parameters of a review. The test knows the text, so that `textId` is not needed. */
 type Proposal = Omit<Calls["diff_open"], "textId">;
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
 
-/** Every window as a user sees it, and what they would miss if it changed. */
+/** Returns the state of all windows, and everything that a user would miss if it changed. */
 export const LAYOUT = `
 local windows = {}
 for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -42,13 +43,13 @@ for name, info in pairs(vim.api.nvim_get_all_options_info()) do
   local ok, value = pcall(vim.api.nvim_get_option_value, name, { scope = 'global' })
   globals[name] = ok and value or nil
 end
-globals.syntax = nil -- buffer-local, but its own runtime files set both values
+globals.syntax = nil -- buffer-local, but Neovim's runtime files set both values
 return {
   windows = windows, trees = trees, globals = globals, cwd = vim.fn.getcwd(), alternate = vim.fn.bufnr('#'),
   win = vim.api.nvim_get_current_win(), mode = vim.api.nvim_get_mode().mode, buffers = vim.api.nvim_list_bufs(),
 }`;
 
-/** A Neovim whose host is the test itself: it makes the calls of a host and receives its events. */
+/** A Neovim whose host is the test: sends the calls of a host and receives its events. */
 export class Reviewer {
   readonly received: Received[] = [];
   readonly #texts = new Map<string, string>();
@@ -69,7 +70,7 @@ export class Reviewer {
     return reviewer;
   }
 
-  /** A host's call, with its answer; an error that Lua answers rejects. */
+  /** Makes a call like the host. Rejects if Lua answers with an error. */
   async call<N extends CallName>(name: N, params: Calls[N]): Promise<unknown> {
     const answer = await this.nvim.lua("return require('gemini-bridge.host.rpc').call(...)", name, params);
     const { result, error } = Answer.parse(answer);
@@ -97,12 +98,12 @@ export class Reviewer {
     return id;
   }
 
-  /** What the proposal held when it was closed. */
+  /** Closes a review. @returns the last text of the proposal */
   async close(id: number, reason: Calls["diff_close"]["reason"] = "cli"): Promise<string> {
     return z.object({ content: z.string() }).parse(await this.call("diff_close", { id, reason })).content;
   }
 
-  /** Waits for the next outcome and takes it off the list. */
+  /** Waits for the next outcome, and removes it from the list. */
   async outcome(): Promise<Received> {
     await waitFor(() => this.received.length > 0, "an outcome");
     const [first] = this.received.splice(0, 1);
@@ -110,13 +111,13 @@ export class Reviewer {
     return first;
   }
 
-  /** What arrived by now: everything Neovim sent before it answers this. */
+  /** Returns the outcomes so far: everything that Neovim has sent before it answers this request. */
   async outcomes(): Promise<Received[]> {
-    await this.nvim.lua("vim.wait(20)"); // what is scheduled has run
+    await this.nvim.lua("vim.wait(20)"); // runs scheduled functions
     return this.received;
   }
 
-  /** The windows that show a proposal. */
+  /** Returns the windows that show a proposal. */
   async proposals(): Promise<number[]> {
     const windows = await this.nvim.lua(`return vim.tbl_filter(function(win)
       return vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff ~= nil
@@ -124,7 +125,7 @@ export class Reviewer {
     return z.array(z.number()).parse(windows);
   }
 
-  /** Puts the focus into the proposal as `:GeminiReview` does. */
+  /** Moves the focus to the proposal, like `:GeminiReview`. */
   async review(): Promise<void> {
     await this.nvim.command("GeminiReview");
   }

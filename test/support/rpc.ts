@@ -1,3 +1,4 @@
+/** Connects to a Neovim over RPC. */
 import { connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { NeovimClient } from "neovim/lib/api/client.js";
@@ -7,14 +8,14 @@ import { waitFor } from "./wait.ts";
 const Channel = z.object({ id: z.int() });
 
 class Client extends NeovimClient {
-  /** Of Neovim's whole API, which the client would ask for, it takes no more than the channel's number. */
+  /** Skips the request for Neovim's API, of which the client only uses the channel id. */
   override async requestApi(): Promise<[number]> {
     return [Channel.parse(await this.request("nvim_get_chan_info", [0])).id];
   }
 }
 
 /**
- * Connects to the Neovim that listens, or is about to, on a Unix socket.
+ * Connects to a Neovim that listens, or will listen, on a Unix socket.
  * @param gone resolves when that Neovim has ended
  */
 export async function connectRpc(path: string, gone: Promise<unknown>): Promise<NeovimClient> {
@@ -28,14 +29,14 @@ export async function connectRpc(path: string, gone: Promise<unknown>): Promise<
     10_000,
   );
   if (socket === "ended") throw new Error("Neovim ended while it was starting");
-  // The client has no error handler on what it reads: let a broken connection look like an ended one.
+  // The client does not handle read errors: end the stream instead.
   const reader = new PassThrough();
   socket.on("data", (chunk) => reader.write(chunk));
   socket.on("close", () => reader.end());
   socket.on("error", () => socket.destroy());
   const own = { ...console };
   const client = new Client();
-  Object.assign(console, own); // where its logger is not left out, as in the tests' bundle, it takes this over
+  Object.assign(console, own); // the client's logger, which only the tests' bundle leaves out, redirects the console
   client.attach({ reader, writer: socket });
   return client;
 }

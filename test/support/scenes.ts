@@ -1,3 +1,4 @@
+/** Compares windows before and after a review, in many layouts. */
 import type { Test } from "tap";
 import { Reviewer } from "./review.ts";
 
@@ -6,7 +7,7 @@ const lines = (count: number, word = "line") =>
 const FILES = { "a.txt": lines(100), "b.txt": lines(80, "b"), "c.txt": lines(60, "c"), "d/a.txt": "x\n" };
 const PROPOSED = lines(100).replace("line 50\n", "line fifty\n").replace("line 3\n", "");
 
-/** Lua that arranges the windows; what it is about is in its name. */
+/** Lua that arranges the windows, by name of the scene. */
 const SCENES: Record<string, string> = {
   "one empty window": "",
   "the file alone": `vim.cmd.edit('a.txt') vim.api.nvim_win_set_cursor(0, { 60, 3 }) vim.cmd('normal! zt')`,
@@ -72,7 +73,7 @@ async function arrange(t: Test, scene: string, layout: string) {
   return reviewer;
 }
 
-/** Opens and ends reviews in every arrangement of windows, and compares all that a user could miss. */
+/** Opens and ends reviews in every scene, and compares everything that a user could miss. */
 export function compareScenes(t: Test, layout: string): void {
   for (const [name, scene] of Object.entries(SCENES)) {
     t.test(`${layout}, ${name}`, async (t) => {
@@ -90,7 +91,7 @@ export function compareScenes(t: Test, layout: string): void {
         t.equal((await reviewer.proposals()).length, 1, "the proposal is shown");
         await end(reviewer, id);
         await reviewer.outcomes();
-        // A decision inside a proposal leads back to a terminal in Normal mode.
+        // A decision inside a proposal returns to a terminal in Normal mode.
         const isLedBack = how === "accepted in the proposal" && wasIn === "t";
         const expected = { ...before, mode: isLedBack ? "nt" : wasIn };
         t.same(await reviewer.layout(), expected, `all is as before: ${how}`);

@@ -1,4 +1,4 @@
-/** Somewhere to leave a disposal: a tap test, or whatever else ends at some time. */
+/** A scope that runs disposals at its end, such as a tap test. */
 export interface Scope {
   teardown(dispose: () => unknown): unknown;
 }

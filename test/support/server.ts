@@ -1,3 +1,4 @@
+/** Starts the plugin's HTTP server without an editor, and sends requests to it. */
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";
@@ -5,39 +6,39 @@ import type { Test } from "tap";
 import { z } from "zod";
 import { createLog, type Log } from "../../src/base/log.ts";
 import type { Route } from "../../src/http/guard.ts";
-import { listen, type Timeouts } from "../../src/http/listen.ts";
+import { listen, type Timeouts } from "../../src/http/listen-on-port.ts";
 import { createSessions, type SessionEvents, type Sessions } from "../../src/http/sessions.ts";
-import { type DiffTools, registerTools } from "../../src/review/tools.ts";
+import { type DiffTools, registerTools } from "../../src/review/diff-tools.ts";
 
 export const TOKEN = "the-token-of-this-test";
-/** Opens the same server, for a client that is known by another name. */
+/** Token of another client of the same server. */
 export const OTHER_TOKEN = "the-token-of-another-kind";
 
 export interface ServerOptions {
   maxSessions?: number;
-  /** Milliseconds. */
+  /** Grace time for sessions (milliseconds). */
   grace?: number;
   keepAlive?: number;
   bodyLimit?: number;
   timeouts?: Timeouts;
   log?: Log;
-  /** Beside the sessions' own. */
+  /** Routes in addition to that of the sessions. */
   routes?: readonly Route[];
-  /** Registers other tools than ours. */
+  /** Registers other tools than the plugin's. */
   register?: (...event: SessionEvents["created"]) => void;
 }
 
 export interface Server {
   port: number;
   sessions: Sessions;
-  /** What has happened to sessions: `<event> <session id>`. */
+  /** Events of sessions: `<event> <session id>`. */
   calls: string[];
-  /** How many connections are open. */
+  /** Returns the number of open connections. */
   connections(): Promise<number>;
   close(): Promise<void>;
 }
 
-/** Our HTTP and session layer with its tools, on a port of its own, without an editor behind it. */
+/** Starts the HTTP server with sessions and tools on its own port, without an editor. */
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
   const calls: string[] = [];
   const { log = createLog(), register = registerOurs(log) } = options;
@@ -68,7 +69,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
   return { port, sessions, calls, connections, close };
 }
 
-/** The bridge's own tools, which keep proposals as they came. */
+/** Registers the bridge's tools, which store proposals unchanged. */
 function registerOurs(log: Log) {
   const diffs = new Map<string, string>();
   const tools: DiffTools = {
@@ -78,7 +79,7 @@ function registerOurs(log: Log) {
   return (...[server]: SessionEvents["created"]) => registerTools(server, tools, log);
 }
 
-/** The headers that a well-behaved client sends. */
+/** Headers of a correct client. */
 export function headers(port: number, session?: string): Record<string, string> {
   return {
     host: `127.0.0.1:${port}`,
@@ -102,7 +103,7 @@ export interface Request {
   body?: string | Buffer | undefined;
 }
 
-/** One request on a connection of its own. */
+/** Sends one request on its own connection. */
 export function ask(
   port: number,
   { method = "POST", path = "/mcp", body, ...rest }: Request,
@@ -126,7 +127,7 @@ export function ask(
   });
 }
 
-/** Sends bytes as they are, and answers all that comes back until the server closes, or falls silent. */
+/** Sends raw bytes. @returns the answer until the server closes the connection or stops sending */
 export function sendRaw(
   port: number,
   bytes: string | Buffer,
@@ -148,7 +149,7 @@ export function sendRaw(
   });
 }
 
-/** The body of every error: JSON-RPC that answers no particular request. */
+/** Body of every error: JSON-RPC without the id of a request. */
 export const RpcError = z.strictObject({
   jsonrpc: z.literal("2.0"),
   error: z.object({ code: z.int(), message: z.string(), data: z.string().optional() }),
@@ -166,7 +167,7 @@ export const INITIALIZE = JSON.stringify({
   },
 });
 
-/** Begins a session as a client does. @returns its id. */
+/** Starts a session like a client. @returns its id */
 export async function initialize(port: number, extra: Record<string, string> = {}): Promise<string> {
   const answer = await ask(port, { body: INITIALIZE, headers: extra });
   const id = answer.headers["mcp-session-id"];

@@ -1,10 +1,14 @@
+/** Runs shell commands in the directory of a host for changes. */
 import { execFileSync } from "node:child_process";
 import type { ChangesHost } from "./changes.ts";
 
-/** Makes a repository of the host's directory. */
+/** Creates a repository in the host's directory. */
 export const SETUP = "git init -q -b main; git add -A 2>/dev/null; git commit -qm first";
 
-/** Makes a repository that lacks an object. Git would run the program as the remote repository to fetch the object. */
+/**
+ * Creates a repository with a missing object. Git would run the program as the remote repository to fetch the
+ * object.
+ */
 export function fetching(program: string, object: "file" | "folder"): string {
   const sparse =
     "git config index.sparse true; git sparse-checkout init --cone --sparse-index; git sparse-checkout set open";
@@ -19,7 +23,7 @@ export function fetching(program: string, object: "file" | "folder"): string {
     git config protocol.ext.allow always`;
 }
 
-/** Runs a script of the shell's in the host's directory, as the agent's tool does. */
+/** Runs a shell script in the host's directory, like the agent's tool. */
 export async function run(host: ChangesHost, command: string): Promise<void> {
   const tool = { kind: "shell", name: "run_shell_command", command } as const;
   await host.tell({ kind: "tool_starting", tool });
@@ -27,7 +31,7 @@ export async function run(host: ChangesHost, command: string): Promise<void> {
   await host.tell({ kind: "tool_ended", tool, failed: false });
 }
 
-/** Runs one that no hook tells of. */
+/** Runs a shell script that no hook reports. */
 export function sh(host: ChangesHost, command: string): string {
   const author = ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"];
   const env = { ...process.env, HOME: host.directory, GIT_CONFIG_NOSYSTEM: "1" };

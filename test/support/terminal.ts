@@ -1,6 +1,7 @@
+/** Runs a program in a pseudo-terminal. */
 import type { NeovimClient } from "neovim";
 
-/** Of a screen, in cells. */
+/** Size of a screen, in cells. */
 export interface Size {
   columns: number;
   lines: number;
@@ -8,11 +9,11 @@ export interface Size {
 
 /** A program in a pseudo-terminal. */
 export interface Terminal {
-  /** The lines of the screen. */
+  /** Returns the lines of the screen. */
   screen(): Promise<string[]>;
-  /** Sends keys as a keyboard would: raw bytes, `\r` for Enter, `\x1b` for Escape. */
+  /** Sends keys like a keyboard: raw bytes, `\r` for Enter, `\x1b` for Escape. */
   type(keys: string): Promise<void>;
-  /** The program's exit code, once it has ended. */
+  /** Exit code of the program, when it has ended. */
   exited: Promise<number>;
 }
 
@@ -31,7 +32,7 @@ end
 return vim.fn.termopen(command, options)
 `;
 
-/** Runs a program in the terminal that `outer`, a Neovim with nothing else to do, becomes. */
+/** Runs a program in a terminal of `outer`, a Neovim without another task. */
 export async function openTerminal(
   outer: NeovimClient,
   command: readonly string[],

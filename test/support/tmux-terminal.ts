@@ -1,3 +1,4 @@
+/** Starts a Neovim whose terminals are panes of tmux. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import type { Test } from "tap";
@@ -5,7 +6,7 @@ import { type Nvim, startNvim } from "./nvim.ts";
 import { startTmux, type Tmux } from "./tmux.ts";
 import { waitFor } from "./wait.ts";
 
-/** Tells what it got, each word on a line, and ends with the code that is typed. */
+/** A program that prints its arguments one per line, and exits with the code that is typed. */
 const AGENT = `#!/bin/sh
 { for word in "$@" "$(pwd)"; do echo "<$word>"; done; env; } >"$OUT/told.new"
 mv "$OUT/told.new" "$OUT/told"
@@ -14,13 +15,13 @@ read -r code
 exit "$code"
 `;
 
-/** tmux itself, which notes what is on its command line. */
+/** A wrapper of tmux that records its command line. */
 const WITNESS = `#!/bin/sh
 printf '%s\\n' "$@" >>"$TMPDIR/tmux-arguments"
 exec ${execFileSync("sh", ["-c", "command -v tmux"], { encoding: "utf8" }).trim()} "$@"
 `;
 
-/** A pane of tmux, with its place in cells. */
+/** A pane of tmux, with its position in cells. */
 export interface Pane {
   id: string;
   window: string;
@@ -37,7 +38,7 @@ const FORMAT = ["pane_id", "window_id", "pane_left", "pane_top", "pane_width", "
   .map((name) => `#{${name}}`)
   .join("\t");
 
-/** All that there are. */
+/** Returns all panes. */
 export function panes(tmux: Tmux): Pane[] {
   return tmux("list-panes", "-s", "-F", FORMAT)
     .split("\n")
@@ -55,18 +56,18 @@ export function panes(tmux: Tmux): Pane[] {
     });
 }
 
-/** The socket of the tmux that a Neovim was started in. */
+/** Returns the socket of the tmux in which a Neovim was started. */
 export const socketOf = (nvim: Nvim) => join(nvim.dirs.base, "tmux");
-/** What the program has told. */
+/** Returns the file with the program's output. */
 export const told = (nvim: Nvim) => join(nvim.dirs.tmp, "told");
 
 interface Options {
-  /** Lua: more options of the terminal's group. */
+  /** Lua: additional options of the group `terminal`. */
   terminal?: string;
   cwd?: string;
 }
 
-/** A Neovim whose terminals are panes of tmux. */
+/** Starts a Neovim whose terminals are panes of tmux. */
 export async function startEditor(t: Test, { terminal = "", cwd }: Options = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
     files: { "bin/my-cli": AGENT, "bin/tmux": WITNESS },
@@ -82,7 +83,7 @@ export async function startEditor(t: Test, { terminal = "", cwd }: Options = {})
   return nvim;
 }
 
-/** The same in a tmux, with the pane that it is in. */
+/** Starts such a Neovim in a tmux. @returns also its pane */
 export async function startInTmux(t: Test, options: Options = {}) {
   const nvim = await startEditor(t, options);
   const tmux = await startTmux(t, nvim, "/tmp");
@@ -99,7 +100,7 @@ export async function opened(nvim: Nvim, tmux: Tmux, count = 2): Promise<Pane> {
   return newest;
 }
 
-/** Of the terminals that run. */
+/** Returns the names of the running terminals. */
 export const terminalNames = (nvim: Nvim) =>
   nvim.lua(
     "return vim.tbl_map(function(one) return one.name end, require('gemini-bridge.terminal.terminals').list())",

@@ -1,3 +1,4 @@
+/** Starts tmux servers. */
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { type Nvim, root } from "./nvim.ts";
@@ -6,13 +7,13 @@ import type { Scope } from "./scope.ts";
 
 execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
 
-/** Runs a command of tmux and returns what it prints. */
+/** Runs a tmux command. @returns its output */
 export type Tmux = (...args: string[]) => string;
 
 /**
- * Starts a tmux server of the test's own with one pane of 120x40; it ends with the test. Neovim then takes that pane
- * for the one that it runs in.
- * @param directory where the pane's shell starts
+ * Starts a tmux server for a test, with one pane of 120x40. It ends with the test. Neovim then behaves as if
+ * it ran in that pane.
+ * @param directory working directory of the pane's shell
  */
 export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promise<Tmux> {
   const socket = join(nvim.dirs.base, "tmux");
@@ -33,13 +34,13 @@ export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promis
   t.teardown(() => {
     const started = descendants(server);
     tmux("kill-server");
-    killAll(started); // a CLI that starts another process outlives its terminal
+    killAll(started); // a CLI with a child process outlives its terminal
   });
   await enterTmux(nvim, socket, tmux("display-message", "-p", "#{pane_id}"));
   return tmux;
 }
 
-/** Has Neovim take a pane for the one that it runs in. */
+/** Makes Neovim behave as if it ran in a pane. */
 export async function enterTmux(nvim: Nvim, socket: string, pane: string): Promise<void> {
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = ...", `${socket},1,0`, pane);
 }

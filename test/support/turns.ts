@@ -1,112 +1,57 @@
+/** Plays random turns of two agents and a user, and computes their results. */
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import fc from "fast-check";
 import type { Agent } from "../../src/contract/hooks.ts";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "./changes.ts";
 import type { Scope } from "./scope.ts";
 import { sh } from "./shell.ts";
+import { Decisions } from "./turn-decisions.ts";
+import {
+  bytesOf,
+  type Content,
+  type Edits,
+  type File,
+  fileNamed,
+  isSame,
+  MODES,
+  NAMES,
+  type Operation,
+  SLOTS,
+  type State,
+  type Step,
+} from "./turn-steps.ts";
 
-/** Slots between lines that nobody edits: two hunks side by side would be one. */
-const SLOTS = 3;
-/** The last two do not exist at first. */
-const NAMES = ["clean.txt", "dirty.txt", "untracked.txt", "new.txt", "other.txt"];
-const MODES = [0o644, 0o600, 0o755, 0o644, 0o644];
-
-const which = fc.nat(NAMES.length - 1);
-const agent = fc.nat(1);
-const slots = fc.array(fc.option(fc.nat(2), { nil: undefined }), { minLength: SLOTS, maxLength: SLOTS });
-const operation = fc.record({
-  kind: fc.constantFrom("write", "write", "delete", "move", "checkout"),
-  file: which,
-  to: which,
-  slots,
-});
-const oneFile = <K extends string>(...kinds: K[]) =>
-  fc.record({ kind: fc.constantFrom(...kinds), file: which, slots });
-
-/** A step of a history. Steps that are impossible at their time are skipped. */
-export const step = fc.oneof(
-  {
-    weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("edit"), agent, file: which, slots, deletes: fc.nat(4) }),
-  },
-  {
-    weight: 5,
-    arbitrary: fc.record({
-      kind: fc.constant("command"),
-      agent,
-      operations: fc.array(operation, { minLength: 1, maxLength: 3 }),
-      isEarly: fc.boolean(),
-    }),
-  },
-  { weight: 8, arbitrary: fc.record({ kind: fc.constant("finish"), agent }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constantFrom("cancel", "end turn"), agent }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("accept"), agent, file: which, slots }) },
-  { weight: 8, arbitrary: oneFile("save", "save", "write", "delete", "undo", "undo", "keep") },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom("undo all", "keep all", "commit") }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("restart"), file: which, slots }) },
-);
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-type Operation = typeof operation extends fc.Arbitrary<infer T> ? T : never;
-
-/** Of each slot: undefined stays, else so many new lines. */
-type Edits = readonly (number | undefined)[];
-
-/** A file; null is none. */
-interface Content {
-  readonly slots: readonly string[];
-  readonly mode: number;
-}
-type State = Content | null;
-
-interface File {
-  readonly name: string;
-  /** What undo restores: the user's text, with what the user has kept or accepted. */
-  base: State;
-  now: State;
-  /** What `git checkout` restores. */
-  head: State;
-  /** The bridge may not have noticed the user's last write yet. */
-  isUnnoticed: boolean;
-}
-
-/** What an agent has begun. */
+/** An unfinished operation of an agent. */
 type Work =
   | { kind: "edit"; file: File; tool: object; next: () => State }
   | { kind: "command"; tool: object; late: readonly Operation[]; touched: Set<File> };
 
-function bytesOf({ slots }: Content): Buffer {
-  return Buffer.from(slots.map((slot, i) => `${slot}separator ${i}\n`).join(""), "latin1");
-}
-
-function isSame(a: State, b: State): boolean {
-  return a && b ? a.slots.join("|") === b.slots.join("|") : a === b;
-}
-
-/** Two agents and the user in one directory: does each step on the disk, and knows what must come of it. */
+/** Two agents and the user in one directory. Executes each step on the disk, and computes the expected result. */
 export class Turns {
   host: ChangesHost;
   readonly #files: File[];
   readonly #agents: Agent[];
   readonly #works = new Map<Agent, Work>();
+  readonly #decisions = new Decisions(() => this.host);
   #lines = 0;
-  /** Since a command began. */
+  #instances = 1;
+  #prompts = 0;
+  /** Since the current command began. */
   #isIndexChanged = false;
 
   private constructor(
     readonly scope: Scope,
     readonly isGit: boolean,
-    directory: string | undefined,
   ) {
-    this.host = new ChangesHost(scope, directory);
+    this.host = new ChangesHost(scope);
     const cwd = this.host.directory;
     this.#agents = ["gemini", "qwen"].map((cli) => ({ cli, session: cli, cwd }));
-    this.#files = NAMES.map((name) => ({ name, base: null, now: null, head: null, isUnnoticed: false }));
+    this.#files = NAMES.map(fileNamed);
   }
 
   static async start(scope: Scope, isGit: boolean): Promise<Turns> {
-    const turns = new Turns(scope, isGit, undefined);
+    const turns = new Turns(scope, isGit);
     for (const [i, file] of turns.#files.slice(0, 3).entries()) {
       turns.#userWrites(file, { slots: ["", "", ""].map(() => turns.#line("u")), mode: MODES[i] ?? 0 });
       if (isGit && i < 2) file.head = file.now;
@@ -123,7 +68,7 @@ export class Turns {
     return `${author}${++this.#lines} \xc3\xa9\n`;
   }
 
-  /** @returns other text in these slots; of a file that is missing, a new one */
+  /** @returns new text in these slots; a new file if there is none */
   #edited(state: State, slots: Edits, author: "a" | "u"): Content {
     const old = state ?? { slots: Array<string>(SLOTS).fill(""), mode: 0o644 };
     const lines = (count: number) => Array.from({ length: count }, () => this.#line(author)).join("");
@@ -145,12 +90,13 @@ export class Turns {
       if (isNew) chmodSync(path, next.mode);
     }
     file.now = next;
+    file.isCommitted = false;
   }
 
   #userWrites(file: File, next: State): void {
     const before = file.now;
     this.#put(file, next);
-    // A file that the user creates or deletes has nothing of an agent's any more.
+    // A file that the user creates or deletes contains no changes of an agent.
     if (!before || !next || !file.base) file.base = !before || !next ? next : file.base;
     else
       file.base = {
@@ -165,7 +111,7 @@ export class Turns {
     return [...this.#works.values()].some((work) => work.kind === "edit" && work.file === file);
   }
 
-  /** A running command has changed the file already: whatever the user does there now belongs to both. */
+  /** Whether a running command has already changed the file. Later edits of the user then belong to both. */
   #isTouched(file: File): boolean {
     return [...this.#works.values()].some((work) => work.kind === "command" && work.touched.has(file));
   }
@@ -174,7 +120,7 @@ export class Turns {
     return [...this.#works.values()].some(({ kind }) => kind === "command");
   }
 
-  /** Slots in which an agent's change is not kept stay as they are: the user's edit there would be a conflict. */
+  /** Keeps slots with undecided changes of an agent: the user's edit there would be a conflict. */
   #clean(file: File, slots: Edits): Edits {
     return slots.map((count, i) => (file.base?.slots[i] === file.now?.slots[i] ? count : undefined));
   }
@@ -231,16 +177,41 @@ export class Turns {
       case "commit":
         if (this.isGit && !this.#areCommandsRunning) {
           sh(this.host, "git add -A .; git commit -qm more --allow-empty");
-          for (const one of this.#files) one.head = one.now;
+          for (const one of this.#files) Object.assign(one, { head: one.now, isCommitted: true });
+          await this.#refresh();
         }
+        break;
+      case "refresh":
+        await this.#refresh();
         break;
       case "restart":
         if (file && "slots" in step) await this.#restart(file, step.slots);
+        break;
+      case "quit":
+        if (file && "slots" in step) await this.#quit(file, step.slots);
+        break;
+      case "prompt":
+        if (agent && !work)
+          await this.host.tell({ kind: "turn_started", prompt: `${++this.#prompts}` }, agent);
+        break;
+      case "undo lines":
+      case "keep lines":
+      case "undo turn":
+      case "keep turn":
+        if (file && "hunk" in step && this.#isFree(file))
+          await this.#decisions.decidePart(
+            file,
+            this.#files.filter((one) => this.#isFree(one)),
+            step,
+          );
+        break;
+      case "revert":
+        if (!this.#areCommandsRunning) await this.#decisions.revert((one) => this.#isAwaited(one));
     }
     await this.#check(step.kind);
   }
 
-  /** Finishes everything and undoes it. */
+  /** Finishes all operations and undoes the changes. */
   async end(): Promise<void> {
     for (const [agent, work] of [...this.#works]) await this.#finish(agent, work);
     for (const agent of this.#agents) await this.#endTurn(agent);
@@ -268,14 +239,23 @@ export class Turns {
     if (isEarly) for (const operation of operations) this.#operate(operation, touched);
   }
 
+  /** An agent has written the file. @param before undefined if it was different */
+  #agentWrites(file: File, before: State | undefined): void {
+    file.isCommitted = false;
+    // With the same text, the host may have noticed a write, or not.
+    file.agentWrites = before !== undefined && isSame(before, file.now) ? Number.NaN : file.agentWrites + 1;
+  }
+
   #operate({ kind, file: number, to, slots }: Operation, touched: Set<File>): void {
     const [file, target] = [this.#files[number], this.#files[to]];
     if (!file || !target || [file, target].some((one) => this.#isAwaited(one) || this.#isTouched(one)))
       return;
+    const before = file.now;
     if (kind === "move" && file.now && file !== target) {
       renameSync(this.host.path(file.name), this.host.path(target.name));
       [target.now, file.now] = [file.now, null];
       touched.add(target);
+      this.#agentWrites(target, undefined);
     } else if (kind === "checkout" && this.isGit && file.head) {
       this.#isIndexChanged = true;
       sh(this.host, `git checkout -q HEAD -- ${file.name}`);
@@ -283,11 +263,14 @@ export class Turns {
     } else if (kind === "delete" || kind === "write")
       this.#put(file, kind === "delete" ? null : this.#edited(file.now, slots, "a"));
     touched.add(file);
+    this.#agentWrites(file, before);
   }
 
   async #finish(agent: Agent, work: Work): Promise<void> {
-    if (work.kind === "edit") this.#put(work.file, work.next());
-    else for (const operation of work.late) this.#operate(operation, new Set());
+    if (work.kind === "edit") {
+      this.#put(work.file, work.next());
+      this.#agentWrites(work.file, undefined);
+    } else for (const operation of work.late) this.#operate(operation, new Set());
     await this.host.tell({ kind: "tool_ended", tool: work.tool, failed: false }, agent);
     this.#works.delete(agent);
   }
@@ -307,7 +290,7 @@ export class Turns {
     await this.host.tell({ kind: "tool_ended", tool, failed: false }, agent);
   }
 
-  /** A file that the user deletes and creates again at once looks like one that the user has saved. */
+  /** Whether the user may just have deleted the file. Creating it again at once looks like a save. */
   #isJustDeleted(file: File): boolean {
     return file.isUnnoticed && !file.now;
   }
@@ -324,16 +307,18 @@ export class Turns {
     const isFree = (file: File) => !this.#isAwaited(file);
     const paths = files.map(({ name }) => ({ path: this.host.path(name) }));
     const listed = new Set(this.host.shown.keys());
+    const remember = this.#decisions.begin("undo", files, this.#areKnown(files));
     await this.host.changes.handlers.changes_undo({ files: paths, unsaved: [] });
-    // What a running command has done is listed only if the file was listed before.
+    // Changes by a running command are listed only if the file was already listed.
     for (const file of files.filter(isFree)) {
       if (this.#isTouched(file) && !listed.has(this.host.path(file.name))) continue;
       if (!isSame(file.base, file.now)) file.now = file.base; // changes of the mode alone are not listed
       for (const work of this.#works.values()) if (work.kind === "command") work.touched.delete(file);
     }
+    remember();
     const refused = files.filter((file) => !isFree(file) && listed.has(this.host.path(file.name)));
     const messages = this.host.messages().splice(before);
-    this.host.told.splice(0, this.host.told.length, ...this.host.told.filter(([name]) => name !== "message"));
+    this.host.clearMessages();
     for (const { name } of refused)
       assert.match(messages.join(), new RegExp(`${name} is being changed by`), "a refusal has a reason");
     if (refused.length === 0 && files.every(isFree)) assert.deepEqual(messages, []);
@@ -341,30 +326,65 @@ export class Turns {
 
   async #keep(files: readonly File[]): Promise<void> {
     const paths = files.map(({ name }) => ({ path: this.host.path(name) }));
+    const remember = this.#decisions.begin("keep", files, this.#areKnown(files));
     await this.host.changes.handlers.changes_keep({ files: paths, unsaved: [] });
     for (const file of files) file.base = file.now;
+    remember();
+  }
+
+  /** The host knows what these files are, so that a decision on them has one result. */
+  #areKnown(files: readonly File[]): boolean {
+    return !files.some((file) => file.isUnnoticed || this.#isTouched(file));
+  }
+
+  #isFree(file: File): boolean {
+    return !file.isUnnoticed && !this.#isAwaited(file) && !this.#isTouched(file);
+  }
+
+  /** The user returns to Neovim: changes that they have committed may count as kept, and no others. */
+  async #refresh(): Promise<void> {
+    const listed = new Set(this.host.shown.keys());
+    await this.host.changes.handlers.changes_refresh({});
+    await this.host.settle();
+    for (const file of this.#files) {
+      const path = this.host.path(file.name);
+      if (!file.isCommitted || !listed.has(path) || this.host.shown.has(path)) continue;
+      file.base = file.now;
+    }
+  }
+
+  /** Neovim ends, and with it the agents' tools. The user writes a file before they start it again. */
+  async #quit(file: File, slots: Edits): Promise<void> {
+    if (this.#areCommandsRunning) return;
+    await this.host.settle();
+    await this.host.changes.close();
+    this.#works.clear();
+    this.#decisions.clear();
+    if (file.now && !this.#isJustDeleted(file))
+      this.#userWrites(file, this.#edited(file.now, this.#clean(file, slots), "u"));
+    const instance = String(++this.#instances);
+    this.host = new ChangesHost(this.scope, this.host.directory, [], undefined, instance);
+    await this.host.settle();
+    for (const one of this.#files) one.isUnnoticed = false;
   }
 
   async #restart(file: File, slots: Edits): Promise<void> {
-    // The comparison of a command that changed the index would be incomplete, and reported as such.
+    // If a command changed the index, its comparison is incomplete and reported as such.
     if (this.#isIndexChanged && this.#areCommandsRunning) return;
-    await this.#settle(); // the process of a host ends, and with it what it was doing
+    await this.host.settle(); // the host must not be interrupted in its work
     await this.host.changes.close();
     const written: string[] = [];
     if (!this.#isAwaited(file) && !this.#isJustDeleted(file)) {
       this.#userWrites(file, this.#edited(file.now, file.now ? this.#clean(file, slots) : slots, "u"));
       written.push(this.host.path(file.name));
     }
-    this.host = new ChangesHost(this.scope, this.host.directory, [], { duration: 100, written });
-  }
-
-  /** Waits until everything before is done, as it is done in turn. */
-  #settle(): Promise<void> {
-    return this.host.tell({ kind: "permission_asked", tool: { kind: "other", name: "none" } });
+    this.#decisions.clear();
+    const absence = { duration: 100, written };
+    this.host = new ChangesHost(this.scope, this.host.directory, [], absence, String(this.#instances));
   }
 
   async #check(what: string): Promise<void> {
-    await this.#settle();
+    await this.host.settle();
     for (const file of this.#files) {
       const { name, base, now, isUnnoticed } = file;
       const path = this.host.path(name);

@@ -1,11 +1,12 @@
+/** Waits for conditions. */
 import { setTimeout as delay } from "node:timers/promises";
 
 /**
- * Polls `fn` until it returns something truthy, and returns that. An error thrown by `fn` counts as "not yet".
- * It waits 10 ms between two calls, and longer when it has waited long: to ask costs those who are to answer, too.
- * @param what what is awaited, for the error message
+ * Polls `fn` until it returns a truthy value. @returns that value. An error thrown by `fn` counts as "not
+ * yet". Waits 10 ms between two calls, and longer after a while, because polling costs time.
+ * @param what name of the condition, for the error message
  * @param timeout milliseconds, also for a single call of `fn` that does not return
- * @throws Error that names `what` and the last error or value
+ * @throws Error with `what` and the last error or value
  */
 export async function waitFor<T>(
   fn: () => T | Promise<T>,

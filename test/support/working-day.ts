@@ -1,4 +1,7 @@
-/** A simulated user at work in a real Neovim with a real host, and CLIs that propose, write and go meanwhile. */
+/**
+ * Simulates a user in a real Neovim with a real host, and CLIs that propose changes, write files and
+ * disconnect.
+ */
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
@@ -17,7 +20,7 @@ const FILES = {
   "notes.txt": Array.from({ length: 60 }, (_, line) => `note ${line}\n`).join(""),
 };
 
-/** What a user does without deleting text. Each begins in Normal mode. */
+/** Actions of the user that delete no text. Each begins in Normal mode. */
 const KEYS = [
   ":edit a.txt<CR>",
   ":edit #<CR>",
@@ -83,7 +86,7 @@ const KEYS = [
   "\\d",
 ];
 
-/** Keys by which the user deletes text on purpose: in the current buffer, or in all files. */
+/** Keys that delete text on purpose: in the current buffer, or in all files. */
 const DELETING = [
   { keys: "u", where: "buffer" },
   { keys: "<C-r>", where: "buffer" },
@@ -98,8 +101,8 @@ const DELETING = [
 ] as const;
 
 /**
- * A picker that opens for a moment, a timer that closes some window, and auto-save. The window is one of the current tab
- * page: Neovim 0.10.4 crashes when the last ordinary window of another one closes under a float.
+ * A picker that opens for a moment, a timer that closes a window of the current tab page, and auto-save.
+ * Neovim 0.10.4 crashes when the last ordinary window of another tab page closes under a float.
  */
 const PLUGINS = [
   `local buf = vim.api.nvim_create_buf(false, true)
@@ -131,7 +134,7 @@ const step = fc.oneof(
 );
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
-/** Days of sixty steps. */
+/** Days of sixty steps each. */
 export const days = fc.array(step, { minLength: 60, maxLength: 60, size: "max" });
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
@@ -144,7 +147,7 @@ const INIT = `
     return vim.api.nvim_buf_is_loaded(buf) and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), '\\n') or ''
   end`;
 
-/** What reviews leave behind when they should not. */
+/** Returns traces of ended reviews that should not remain. */
 const LEFT = `
   local left = {}
   for _, win in ipairs(vim.api.nvim_list_wins()) do
@@ -163,7 +166,7 @@ const LEFT = `
   if mode ~= (vim.bo.buftype == 'terminal' and 'nt' or 'n') then left[#left + 1] = 'mode ' .. mode end
   return left`;
 
-/** Where a word is that was just typed. */
+/** Returns where a word was typed. */
 const WHERE = `
   local buf, name = vim.api.nvim_get_current_buf(), vim.api.nvim_buf_get_name(0)
   local diff, is_kept = vim.b.gemini_diff, vim.startswith(name, 'gemini://kept/')
@@ -179,11 +182,11 @@ const Place = z.preprocess((place) => (Array.isArray(place) ? {} : place), Where
 
 interface Word {
   file: string;
-  /** Typed into a proposal for the file, not into the file itself. */
+  /** Whether the word was typed into a proposal, not into the file itself. */
   proposed: boolean;
 }
 
-/** A CLI that proposes changes, with the files of its reviews that have not ended. */
+/** A CLI that proposes changes, with the files of its pending reviews. */
 class Cli {
   readonly pending = new Set<string>();
 
@@ -194,12 +197,12 @@ class Cli {
   }
 }
 
-/** One day in one Neovim. */
+/** One simulated day in one Neovim. */
 export class WorkingDay {
   readonly #nvim: Nvim;
   readonly #clis: Cli[] = [];
   readonly #words = new Map<string, Word>();
-  /** Texts that left Neovim: accepted, or told to the CLI that closed the review. */
+  /** Texts that left Neovim: accepted texts, and texts sent to a CLI that closed the review. */
   readonly #told: string[] = [];
   #count = 0;
   #globals: Record<string, unknown> = {};
@@ -215,7 +218,7 @@ export class WorkingDay {
     return day;
   }
 
-  /** Takes the steps, then ends all reviews and looks for everything that a user would miss. */
+  /** Takes the steps, then ends all reviews and checks for everything that a user would miss. */
   async live(all: readonly Step[]): Promise<void> {
     for (const [index, one] of all.entries()) {
       await this.#step(one);
@@ -226,7 +229,7 @@ export class WorkingDay {
     await this.#nvim.close();
   }
 
-  /** A question that an earlier key has led to stays open until the user's next step, whatever comes meanwhile. */
+  /** A prompt that an earlier key has opened stays open until the user's next step. */
   async #step(one: Step): Promise<void> {
     const blocked = (await this.#nvim.nvim.mode).blocking;
     if (blocked && ["keys", "delete", "type"].includes(one.kind)) await this.#answer();
@@ -236,7 +239,7 @@ export class WorkingDay {
     await going;
   }
 
-  /** Leaves a question and the like. */
+  /** Closes an open prompt. */
   async #answer(): Promise<void> {
     for (let tries = 0; tries < 5 && (await this.#nvim.nvim.mode).blocking; tries++)
       await this.#nvim.input("<C-c>");
@@ -301,7 +304,7 @@ export class WorkingDay {
     const after = await read();
     for (const [word, { proposed }] of this.#words) {
       if (!before.includes(word) || after.includes(word)) continue;
-      // A proposal that closes is decided or pending; its words are told, kept or given up with it.
+      // A closing proposal is decided or pending: its words are delivered, kept or discarded with it.
       const isGivenUp = where === "files" ? !proposed : !isProposal || !/^:(q|bdelete)/.test(keys);
       if (isGivenUp) this.#words.delete(word);
     }
@@ -315,7 +318,7 @@ export class WorkingDay {
     return z.record(z.string(), z.unknown()).parse((await this.#layout())["globals"]);
   }
 
-  /** A review that comes and goes while no other is there leaves everything as it was. */
+  /** Opens and closes a review while there is no other. Everything must be as before. */
   async #glance(index: number): Promise<void> {
     await this.#settle();
     const isFree =
@@ -340,7 +343,7 @@ export class WorkingDay {
     if (answer.isError) throw new Error(JSON.stringify(answer.content));
   }
 
-  /** The user answers in the CLI: yes, which writes the file, or no. */
+  /** The user answers in the CLI: "yes", which writes the file, or "no". */
   async #close(index: number, writes: boolean): Promise<void> {
     await this.#settle();
     const { client, pending } = this.#cli(index);
@@ -353,7 +356,7 @@ export class WorkingDay {
     if (writes) this.#write(path, content);
   }
 
-  /** A CLI writes what the user has agreed to. */
+  /** Writes the text that the user has accepted. */
   #write(path: string, content: string): void {
     for (const [word, { file, proposed }] of this.#words)
       if (file === path && !proposed && !content.includes(word)) this.#words.delete(word);
@@ -393,7 +396,7 @@ export class WorkingDay {
     return cli;
   }
 
-  /** Waits until what the user has decided has arrived, and has the CLIs write what is accepted. */
+  /** Waits until all decisions have arrived, and makes the CLIs write the accepted texts. */
   async #settle(): Promise<void> {
     await this.#nvim.lua("vim.wait(20)");
     for (const { client } of this.#clis) await client.mcp.ping();
@@ -418,11 +421,11 @@ export class WorkingDay {
 
   async #checkMessages(): Promise<void> {
     if ((await this.#nvim.nvim.mode).blocking) return;
-    // A session finds modified buffers (E37), and the name of a proposal that is still there (E95).
+    // A session is affected by modified buffers (E37), and by the name of a proposal that still exists (E95).
     const inSession =
       /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\n|E(37|95):.*\n?)+/g;
     const messages = (await this.#nvim.messages()).replace(inSession, "");
-    if (/stack traceback|E5108|got in the way|Error executing|Error in |Error detected/.test(messages))
+    if (/stack traceback|E5108|caused an error|Error executing|Error in |Error detected/.test(messages))
       throw new Error(messages);
   }
 
@@ -444,7 +447,7 @@ export class WorkingDay {
         throw new Error(`${word} was typed into ${proposed ? "a proposal for " : ""}${file} and is lost`);
   }
 
-  /** All texts in buffers and files, and those that the plugin has kept. */
+  /** Returns all texts in buffers and files, and those that the plugin has saved. */
   async #reachable(): Promise<string> {
     const buffers = Texts.parse(
       await this.#nvim.lua("return vim.tbl_map(_G.text, vim.api.nvim_list_bufs())"),

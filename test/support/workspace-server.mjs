@@ -1,5 +1,5 @@
-// A language server for tests that knows of files that nobody has opened: it publishes what is wrong with published.js,
-// and tells the rest when it is asked for the workspace.
+// A language server for tests that reports on unopened files: it publishes diagnostics of published.js, and
+// returns others when asked for those of the workspace.
 // usage: node workspace-server.mjs whole|parts|silent|failing|lying|many
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";

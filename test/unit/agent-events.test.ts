@@ -24,7 +24,11 @@ function meaning(name: string, fields: object, cli = "gemini") {
 const edit = (filePath: string, name = "write_file") => ({ kind: "edit", name, filePath });
 
 t.test("Gemini CLI's hooks become events", async (t) => {
-  t.same(meaning("BeforeAgent", { prompt: "go" }), { kind: "turn_started", prompt: "go" });
+  t.same(meaning("BeforeAgent", { prompt: "go" }), {
+    kind: "turn_started",
+    prompt: "go",
+    hook: "BeforeAgent",
+  });
   t.same(meaning("AfterAgent", { prompt: "go", prompt_response: "done" }), { kind: "turn_ended" });
   t.same(meaning("SessionEnd", { reason: "exit" }), { kind: "session_ended" });
   const write = { tool_name: "write_file", tool_input: { file_path: "src/a.ts", content: "b\n" } };
@@ -94,8 +98,13 @@ t.test("Qwen Code's hooks become events", async (t) => {
   t.same(qwen("UserPromptSubmit", { prompt: "go, and more", submitted_prompt: "go" }), {
     kind: "turn_started",
     prompt: "go",
+    hook: "UserPromptSubmit",
   });
-  t.same(qwen("UserPromptSubmit", { prompt: "go" }), { kind: "turn_started", prompt: "go" });
+  t.same(qwen("UserPromptSubmit", { prompt: "go" }), {
+    kind: "turn_started",
+    prompt: "go",
+    hook: "UserPromptSubmit",
+  });
   t.equal(qwen("UserPromptSubmit", { prompt: "" }), undefined, "the answer of a tool is no prompt");
   const use = {
     tool_name: "edit",

@@ -1,10 +1,10 @@
 /** The delivery of a prompt, in a terminal that changes at the worst moments. */
 import t from "tap";
-import { type Cli, createCli } from "../../src/prompt/cli.ts";
-import { deliver } from "../../src/prompt/delivery.ts";
-import { createEnable } from "../../src/prompt/enable.ts";
+import { type Cli, createCli } from "../../src/prompt/screen-state.ts";
 import { DRAWINGS } from "../../src/prompt/screens.ts";
 import { createBuffers, type Terminal } from "../../src/prompt/terminal.ts";
+import { createEnable } from "../../src/prompt/type-ide-enable.ts";
+import { deliver } from "../../src/prompt/wait-and-type.ts";
 import { waitFor } from "../support/wait.ts";
 
 const EMPTY = [" >   Type your message or @path/to/file"];

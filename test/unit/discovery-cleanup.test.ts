@@ -12,10 +12,10 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { cleanUpDiscovery } from "../../src/discovery/cleanup.ts";
-import { createDiscovery } from "../../src/discovery/discovery.ts";
+import { createDiscovery } from "../../src/discovery/keep-file.ts";
+import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
-import { here } from "../../src/system/here.ts";
+import { here } from "../../src/system/platform.ts";
 import { isAlive } from "../support/processes.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";

@@ -14,7 +14,7 @@ import {
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
-import { createDiscovery } from "../../src/discovery/discovery.ts";
+import { createDiscovery } from "../../src/discovery/keep-file.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { DiscoveryError } from "../../src/discovery/directory.ts";
 import { createDiscoveryFile } from "../../src/discovery/file.ts";
+import { DiscoveryError } from "../../src/discovery/private-directory.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { parseMountInfo } from "../../src/system/linux.ts";
 import { mountsNow } from "../../src/system/mounts.ts";
-import { createQueue, NoAnswer } from "../../src/system/queue.ts";
+import { createQueue, NoAnswer } from "../../src/system/network-queue.ts";
 import { waitFor } from "../support/wait.ts";
 
 function folder(t: Test): string {

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import t from "tap";
 import { checkAccount } from "../../src/doctor/account.ts";
-import { section } from "../../src/doctor/section.ts";
+import { section } from "../../src/doctor/findings.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { readSettings } from "../../src/profiles/settings.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";

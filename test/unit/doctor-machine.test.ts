@@ -1,6 +1,6 @@
 /** The doctor on machines within machines: what they say of themselves, as data. */
 import t from "tap";
-import { checkMachine, type Machine } from "../../src/doctor/machine.ts";
+import { checkMachine, type Machine } from "../../src/doctor/containers-and-wsl.ts";
 
 const DEBIAN = "6.1.0-31-amd64";
 const WSL2 = "5.15.167.4-microsoft-standard-WSL2";
@@ -22,9 +22,9 @@ t.test("a container is explained", async (t) => {
   const [what, ...directions] = told({ mark: "/.dockerenv" });
   t.equal(what, "info: A container: /.dockerenv is there");
   t.match(directions, [
-    /^info: works: Neovim and the CLI in it, by :Gemini/,
-    /^info: works: the CLI in it, Neovim outside, .* :help gemini-bridge-containers/,
-    /^info: does not work: Neovim in it, the CLI outside/,
+    /^info: works: Neovim and the CLI in the container; start the CLI with :Gemini/,
+    /^info: works with some setup: the CLI in the container, Neovim outside; .*:help gemini-bridge-containers/,
+    /^info: does not work: Neovim in the container, the CLI outside/,
   ]);
   const env = { REMOTE_CONTAINERS: "true", WSL_DISTRO_NAME: "Ubuntu" };
   const dev = told({ mark: "/run/.containerenv", env, release: WSL2 });
@@ -41,15 +41,18 @@ t.test("WSL is explained", async (t) => {
   ] as const) {
     const lines = told(machine);
     t.equal(lines[0], name);
-    t.match(lines[1], /works: Neovim and the CLI in it, as on every Linux/);
-    t.match(lines[2], /works: Neovim in it, the CLI in a container, .* :help gemini-bridge-containers/);
+    t.match(lines[1], /works: Neovim and the CLI in WSL, as on every Linux/);
+    t.match(
+      lines[2],
+      /works with some setup: Neovim in WSL, the CLI in a container; .*:help gemini-bridge-containers/,
+    );
     t.match(lines[3], /does not work: one of them on Windows/);
     t.equal(lines.length, 4);
   }
   const shim = "/mnt/c/Users/Ada/AppData/Roaming/npm/gemini";
   t.equal(
     told({ release: WSL2, program: shim }).at(-1),
-    `warn: ${shim} is a program of Windows -> npm install -g @google/gemini-cli, in WSL`,
+    `warn: ${shim} is a Windows program -> npm install -g @google/gemini-cli, in WSL`,
   );
   t.equal(told({ release: WSL2, program: "/usr/local/bin/gemini" }).length, 4);
 });

@@ -1,9 +1,9 @@
 /** The approval mode that the doctor reports, from settings, command line and screen. */
 import { join } from "node:path";
 import t from "tap";
+import { checkMode, modeOnScreen } from "../../src/doctor/approval-mode.ts";
 import type { Gate } from "../../src/doctor/contract.ts";
-import { checkMode, modeOnScreen } from "../../src/doctor/mode.ts";
-import { section } from "../../src/doctor/section.ts";
+import { section } from "../../src/doctor/findings.ts";
 import { profilesOf } from "../../src/profiles/profiles.ts";
 import { readSettings } from "../../src/profiles/settings.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
@@ -41,6 +41,23 @@ const rule = "─".repeat(40);
 for (const [name, found, expected] of [
   ["no word about a mode", {}, ASKS],
   [
+    "Claude Code by default",
+    { cli: "claude" },
+    /mode auto, .* \(its default\) -> start it with :Gemini cli=claude, or with --permission-mode default, or :GeminiGate on$/,
+  ],
+  ["Claude Code, started by :Gemini", { cli: "claude", words: ["--permission-mode", "default"] }, ASKS],
+  ["Claude Code, by its later name", { cli: "claude", words: ["--permission-mode=manual"] }, ASKS],
+  [
+    "Claude Code that asks nobody",
+    { cli: "claude", words: ["--dangerously-skip-permissions"] },
+    /mode bypassPermissions, .* \(its command line\)/,
+  ],
+  [
+    "Claude Code by its settings",
+    { cli: "claude", settings: { permissions: { defaultMode: "acceptEdits" } } },
+    /mode acceptEdits, .* \(.*\.claude\/settings\.json\)/,
+  ],
+  [
     "--yolo",
     { words: ["--yolo"] },
     /^warn: .* mode yolo, .* \(its command line\) -> press Ctrl-Y in it, or :GeminiGate on in Neovim/,
@@ -75,7 +92,7 @@ for (const [name, found, expected] of [
   [
     "YOLO, with a gate that is not obeyed",
     { words: YOLO, gate: { isOn: true, isObeyed: false } },
-    /^warn: .* -> the gate is on, but is not obeyed/,
+    /^warn: .* -> the gate is on, but the CLI does not obey it/,
   ],
   [
     "YOLO, where :GeminiGate would refuse",

@@ -1,13 +1,11 @@
-import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import * as z from "zod";
-import { createLog } from "../../src/base/log.ts";
-import { createKeptFiles, prune } from "../../src/changes/kept-files.ts";
+import { readLines, valuesOf } from "../../src/changes/journal.ts";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
 import { heldMemory } from "../support/memory.ts";
-import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** What the history says, the newest first, without what differs each time. */
@@ -79,13 +77,13 @@ t.test("what is proposed, accepted, edited, rejected and written, by turn", asyn
   t.equal(String(next.read("c.txt")), original, "an accepted one is taken back");
   await takeBack(next, "c.txt");
   await takeBack(next, "secret.key");
-  t.match(next.messages(), [/nothing of it is in .*c\.txt any more/, /has no text of that/]);
+  t.match(next.messages(), [/this change is no longer in .*c\.txt/, /has no text of this entry/]);
   next.write("a.txt", "mine\n3\nmine, too\n");
   await takeBack(next, "a.txt");
   t.equal(String(next.read("a.txt")), "mine\n2\nmine, too\n", "and what has come since stays");
   next.write("a.txt", "3, edited\n");
   await takeBack(next, "a.txt");
-  t.match(next.messages().at(-1), /has been edited there since \(conflict\)/);
+  t.match(next.messages().at(-1), /were edited since \(conflict\)/);
 });
 
 t.test("what was written is taken back while it is a change, and is none afterwards", async (t) => {
@@ -110,7 +108,7 @@ t.test("a review of a file whose bytes are not known is not taken back", async (
     if (ended) await host.tell({ kind: "tool_ended", tool, failed: false });
     await takeBack(host, "long.txt");
     t.equal(String(host.read("long.txt")), "short\n", "it is neither emptied nor removed");
-    t.match(host.messages().at(-1), /the history has no text of that/);
+    t.match(host.messages().at(-1), /the history has no text of this entry/);
   };
   await accept(1, false);
   await accept(2, true);
@@ -147,32 +145,34 @@ t.test("each call of a tool is an entry, and of none is the text held", async (t
   await waitFor(() => heldMemory() - before < 10 * text.length, "of 30 texts not even ten to be held");
 });
 
-t.test("entries are kept for a day and up to a size", async (t) => {
-  const directory = temporary(t);
-  const kept = createKeptFiles(directory, createLog());
-  for (const key of ["a", "b", "c", "d"]) {
-    kept.save(key, { key });
-    await kept.load();
-    const [newest = ""] = readdirSync(directory).filter((name) =>
-      readFileSync(join(directory, name), "utf8").includes(`"${key}"`),
+t.test("other Neovims list an entry for a day", async (t) => {
+  const host = new ChangesHost(t);
+  await host.tell({ kind: "turn_started", prompt: "do it" });
+  await host.edit("a.txt", "one\n");
+  await host.edit("b.txt", "two\n");
+  t.equal((await host.history.list()).length, 2);
+  const file = host.path("state/history/1.jsonl");
+  const age = (hours: number) => {
+    const at = Date.now() - hours * 3_600_000;
+    const lines = readFileSync(file, "utf8").split("\n");
+    const older = lines.map((line) =>
+      line.includes("a.txt") ? line.replace(/"at":\d+/, `"at":${at}`) : line,
     );
-    const hours = { a: 25, b: 3, c: 2, d: 1 }[key] ?? 0;
-    utimesSync(join(directory, newest), new Date(), new Date(Date.now() - hours * 3_600_000));
-  }
-  await prune(directory, 24 * 3_600_000, 25);
-  t.strictSame((await kept.load()).map((value) => JSON.stringify(value)).sort(), [
-    '{"key":"c"}',
-    '{"key":"d"}',
-  ]);
-  kept.save("c", "x");
-  kept.remove("c");
-  t.strictSame(await kept.load(), [{ key: "d" }], "the last word counts");
+    writeFileSync(file, older.join("\n"));
+  };
+  const other = new ChangesHost(t, host.directory, [], undefined, "2");
+  age(23);
+  t.equal((await other.history.list()).length, 2);
+  age(25);
+  t.match(await other.history.list(), [{ path: host.path("b.txt") }]);
 });
 
 t.test("a proposal that waits is on disk by itself, and what became of it stays", async (t) => {
   const host = new ChangesHost(t);
-  const disk = createKeptFiles(host.path("state/history"), createLog());
-  const onDisk = async () => z.array(z.object({ kind: z.string() })).parse(await disk.load());
+  const onDisk = async () => {
+    const lines = await readLines(host.path("state/history/1.jsonl"));
+    return z.array(z.object({ kind: z.string() })).parse(lines.flatMap(valuesOf));
+  };
   await host.propose(1, "a.txt", "one\n");
   await waitFor(async () => (await onDisk())[0]?.kind === "proposed", "the proposal");
   await host.propose(2, "b.txt", "two\n");

@@ -6,10 +6,10 @@ import { Storage } from "@google/gemini-cli-core/dist/src/config/storage.js";
 import { isSubpath } from "@google/gemini-cli-core/dist/src/utils/paths.js";
 import t, { type Test } from "tap";
 import { contains } from "../../src/profiles/announced-editors.ts";
-import { expand } from "../../src/profiles/paths.ts";
+import { expand } from "../../src/profiles/discovery-paths.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
-import { systemOf } from "../../src/system/here.ts";
 import { macos } from "../../src/system/macos.ts";
+import { systemOf } from "../../src/system/platform.ts";
 
 const PLATFORMS = ["linux", "darwin"] as const;
 

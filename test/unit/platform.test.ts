@@ -5,9 +5,9 @@ import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import t from "tap";
-import { here, systemOf } from "../../src/system/here.ts";
 import { linux } from "../../src/system/linux.ts";
 import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/system/macos.ts";
+import { here, systemOf } from "../../src/system/platform.ts";
 import * as unix from "../../src/system/unix.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -15,7 +15,7 @@ import t from "tap";
 import { createLog } from "../../src/base/log.ts";
 import { createAnnouncements } from "../../src/discovery/announcements.ts";
 import { createDiscoveryFile } from "../../src/discovery/file.ts";
-import { directoryOf, isActive } from "../../src/profiles/paths.ts";
+import { directoryOf, isActive } from "../../src/profiles/discovery-paths.ts";
 import { read, startProfiles } from "../support/profiles.ts";
 import { announcement } from "../support/temporary.ts";
 

@@ -34,6 +34,19 @@ ${prompt}
 ────────────────────────
 ${below}`;
 
+/** The end of a screen of Claude Code 2.1.197. */
+const claude = (prompt: string, below = "  ? for shortcuts · ← for agents              ● high · /effort\n") =>
+  `❯ hi
+
+● Hi there.
+
+✻ Brewed for 0s
+
+────────────────────────
+${prompt}
+────────────────────────
+${below}`;
+
 const EMPTY = " >   Type your message or @path/to/file";
 
 /** Screens as these programs draw them, and what is read of them. */
@@ -98,6 +111,18 @@ const screens: [
     "  > run\n  ? Shell touch foo ←\n\n   Allow execution of: 'touch'?\n\n   › 1. Yes, allow once\n     2. No (esc)\n",
     "question",
   ],
+  ["claude", "nothing typed", claude("❯\u00a0"), "empty"],
+  ["claude", "a proposal for a prompt", claude('❯\u00a0Try "fix lint errors"'), "empty"],
+  ["claude", "while it works", claude("❯\u00a0", "  esc to interrupt · ← for agents\n"), "empty"],
+  ["claude", "a text", claude("❯ see\n  this"), "typed", "seethis", 2],
+  ["claude", "a list below", claude("❯ @a", `+ a.txt\n${"* an agent\n".repeat(8)}`), "absent"],
+  ["claude", "a shell's prompt", claude("! ls", "  ! for shell mode\n"), "elsewhere"],
+  [
+    "claude",
+    "a question",
+    "❯ hi\n\n● Hi.\n\n❯ run\n\n● Bash(ls)\n\n────────\n Bash command\n Do you want to proceed?\n ❯ 1. Yes\n   2. No\n\n Esc to cancel\n",
+    "question",
+  ],
 ];
 
 t.test("the screens of CLIs are read", async (t) => {
@@ -112,6 +137,7 @@ t.test("a CLI is recognized by its screen, whatever its program is called", asyn
   t.equal(recognized(gemini(EMPTY)), DRAWINGS.gemini);
   t.equal(recognized(QUESTION), DRAWINGS.gemini);
   t.equal(recognized(qwen(">   Nachricht eingeben")), DRAWINGS.qwen);
+  t.equal(recognized(claude("❯ ")), DRAWINGS.claude);
   t.equal(recognized("$ cat\n> quoted\n"), undefined);
   t.equal(recognized("ready\n"), undefined);
 });

@@ -7,7 +7,7 @@ import t from "tap";
 import { z } from "zod";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { readSettings, setting } from "../../src/profiles/settings.ts";
-import { insecurity } from "../../src/system/secure.ts";
+import { insecurity } from "../../src/system/root-only-file.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
 const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
@@ -55,9 +55,9 @@ t.test("an unusable settings file is reported with a reason", async (t) => {
   const broken: [() => void, RegExp][] = [
     [() => writeFiles(directory, { "settings.json": "{ oops" }), /^is not a JSON object$/],
     [() => writeFiles(directory, { "settings.json": "[]" }), /^is not a JSON object$/],
-    [() => execFileSync("mkfifo", [join(directory, "settings.json")]), /^is no regular file$/],
-    [() => mkdirSync(join(directory, "settings.json")), /^is no regular file$/],
-    [() => symlinkSync("/dev/zero", join(directory, "settings.json")), /^is no regular file$/],
+    [() => execFileSync("mkfifo", [join(directory, "settings.json")]), /^is not a regular file$/],
+    [() => mkdirSync(join(directory, "settings.json")), /^is not a regular file$/],
+    [() => symlinkSync("/dev/zero", join(directory, "settings.json")), /^is not a regular file$/],
     [() => writeFiles(directory, { "settings.json": " ".repeat(1_000_001) }), /^is longer than \d+ bytes$/],
   ];
   for (const [make, problem] of broken) {

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { QuestionName } from "../../src/contract/questions.ts";
-import { createAsking } from "../../src/model/ask.ts";
+import { createAsking } from "../../src/model/neovim-questions.ts";
 import type { Scene } from "../../src/model/tool.ts";
 import { applyEdits } from "../../src/model/workspace-edit.ts";
 

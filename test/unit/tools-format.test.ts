@@ -1,7 +1,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { beginning, count, cutOff, oneLine, tally } from "../../src/model/format.ts";
-import { decode, encode, findSymbol, hoverText, placesOf, symbolsOf } from "../../src/model/lsp.ts";
+import { hoverText, placesOf, symbolsOf } from "../../src/model/lsp-answers.ts";
+import { decode, encode, findSymbol } from "../../src/model/symbol-position.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
 t.test("lists read well", async (t) => {

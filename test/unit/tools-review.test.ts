@@ -1,6 +1,6 @@
 import t from "tap";
 import { Refusal } from "../../src/base/refusal.ts";
-import type { Ask } from "../../src/model/ask.ts";
+import type { Ask } from "../../src/model/neovim-questions.ts";
 import { reviewEdits } from "../../src/model/review-edits.ts";
 
 const ask = (async () => ({ texts: [{ path: "/w/a.js", content: "a" }] })) as unknown as Ask;

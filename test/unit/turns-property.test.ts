@@ -3,7 +3,8 @@ import fc from "fast-check";
 import t from "tap";
 import { deadline, fuzz } from "../support/fuzz.ts";
 import type { Scope } from "../support/scope.ts";
-import { step, Turns } from "../support/turns.ts";
+import { step } from "../support/turn-steps.ts";
+import { Turns } from "../support/turns.ts";
 
 for (const isGit of [true, false])
   t.test(
@@ -12,7 +13,7 @@ for (const isGit of [true, false])
     async (t) => {
       const isOver = deadline(9_000);
       await fc.assert(
-        fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 24 }), async (steps) => {
+        fc.asyncProperty(fc.array(step, { minLength: 8, maxLength: 32 }), async (steps) => {
           if (isOver()) return;
           const teardowns: (() => unknown)[] = [];
           const scope: Scope = { teardown: (dispose) => void teardowns.push(dispose) };
@@ -24,7 +25,7 @@ for (const isGit of [true, false])
             for (const dispose of teardowns.reverse()) await dispose();
           }
         }),
-        fuzz(t, "turns", 40),
+        fuzz(t, "turns", 150),
       );
     },
   );

@@ -15,7 +15,7 @@ const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
   const base = { agent: of, at: 0 };
   switch (kind) {
     case "turn_started":
-      return { ...base, kind, prompt: "go" };
+      return { ...base, kind, prompt: "go", hook: "BeforeAgent" };
     case "tool_ended":
       return { ...base, kind, tool: EDIT, failed: false };
     case "tool_starting":

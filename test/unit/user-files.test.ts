@@ -14,17 +14,17 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { createDrafts, draftOf } from "../../src/system/drafts.ts";
-import { ABSENT, see } from "../../src/system/sighting.ts";
+import { ABSENT, see } from "../../src/system/file-state.ts";
+import { createTemporaryFiles, temporaryPathFor } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
 import { temporary } from "../support/temporary.ts";
 
 function start(t: Test) {
   const directory = temporary(t);
-  const drafts = createDrafts(join(directory, "drafts"));
+  const temporaryFiles = createTemporaryFiles(join(directory, "drafts"));
   mkdirSync(join(directory, "work"));
   const path = (name: string) => join(directory, "work", name);
-  return { path, drafts, notes: join(directory, "drafts"), files: createUserFiles(drafts) };
+  return { path, temporaryFiles, notes: join(directory, "drafts"), files: createUserFiles(temporaryFiles) };
 }
 
 /** Sets an attribute that has nothing to do with permissions, where the file system knows such. */
@@ -91,7 +91,7 @@ t.test("what is not as expected stays as it is", async (t) => {
   writeFileSync(path("a.txt"), "one\n");
   const seen = await see(path("a.txt"));
   writeFileSync(path("a.txt"), "theirs\n");
-  const refused = { message: /was changed by somebody else: nothing was written/ };
+  const refused = { message: /was changed by another program or user: nothing was written/ };
   for (const text of ["two\n", undefined])
     await t.rejects(files.replace(path("a.txt"), seen, { text }), refused);
   await t.rejects(files.replace(path("a.txt"), ABSENT, { text: "two\n" }), refused);
@@ -113,8 +113,8 @@ t.test("a disk that is full takes nothing away", async (t) => {
   linkSync(path("a.txt"), path("two-names.txt"));
   const script = `
     import { createUserFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/user-files.ts"))};
-    import { see } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/sighting.ts"))};
-    const files = createUserFiles({ begin() {}, end() {}, async removeLeft() {} });
+    import { see } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/file-state.ts"))};
+    const files = createUserFiles({ begin() {}, end() {}, async removeLeftovers() {} });
     for (const path of process.argv.slice(1))
       await files.replace(path, await see(path), { text: "new\\n".repeat(50_000) })
         .then(() => console.log("written"), ({ message }) => console.log(message));`;
@@ -138,15 +138,15 @@ t.test("a disk that is full takes nothing away", async (t) => {
 });
 
 t.test("what a crash has left beside a file is removed by a later host, and nothing else", async (t) => {
-  const { path, notes, drafts } = start(t);
+  const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
-  const [left, mine] = [draftOf(path("a.txt")), draftOf(path("b.txt"))];
+  const [left, mine] = [temporaryPathFor(path("a.txt")), temporaryPathFor(path("b.txt"))];
   for (const draft of [left, mine, path("precious.txt")]) writeFileSync(draft, "half\n");
   mkdirSync(notes);
   writeFileSync(join(notes, `${gone}.1`), left);
   writeFileSync(join(notes, `${gone}.2`), path("precious.txt"));
-  drafts.begin(mine);
-  await drafts.removeLeft();
+  temporaryFiles.begin(mine);
+  await temporaryFiles.removeLeftovers();
   t.notOk(existsSync(left));
   t.ok(existsSync(path("precious.txt")), "not what has another name");
   t.ok(existsSync(mine), "nor that of a host that lives");

@@ -1,4 +1,4 @@
---- The Lua side of src/contract: its classes that Lua names, and what is checked at run time. Written by `make doc`.
+--- The Lua side of src/contract: the classes that Lua uses, and the checks at run time. Written by `make doc`.
 -- luacheck: no max line length
 -- stylua: ignore start
 
@@ -49,6 +49,7 @@
 ---@field gate gemini_bridge.events.gate
 ---@field connect boolean
 ---@field reconnect boolean
+---@field tellAgent boolean
 ---@field clis gemini_bridge.BootCli[]
 ---@field port? integer
 ---@field tokens? table<string, string>
@@ -79,7 +80,7 @@
 
 ---@class gemini_bridge.BootCli
 ---@field name string
----@field like "gemini"|"qwen"|"llxprt"
+---@field like "gemini"|"qwen"|"llxprt"|"claude"
 ---@field cmd string[]
 ---@field label? string
 ---@field directory? string
@@ -102,6 +103,8 @@
 ---@field shared? gemini_bridge.Shared Set while a CLI is connected.
 ---@field calls? integer Number of tool calls by models.
 ---@field asking? { name: string, version: string }[] The clients whose models can call tools.
+---@field changes? { files: integer, hunks: integer } Number of files with unreviewed changes, and of their hunks.
+---@field told? { cli: string, text: string, at: number } What an agent was told last about the user's decisions.
 ---@field editors? gemini_bridge.Editors Set after the user has opened the status view.
 ---@field error? string The reason for a failed start.
 
@@ -111,7 +114,8 @@
 ---@field added integer Number of lines.
 ---@field removed integer Number of lines.
 ---@field hunks gemini_bridge.ChangeHunk[]
----@field cli string Profile of the CLI that changed the file last.
+---@field decided integer Number of hunks that the user has kept or undone since the file changed first.
+---@field cli string Profile of the CLI of the newest turn with undecided hunks in the file.
 ---@field turn number Start of that turn (Unix milliseconds).
 ---@field prompt string Prompt of that turn, if known.
 ---@field fixed? string Reason why the change cannot be undone, if any.
@@ -122,6 +126,7 @@
 ---@field count integer Number of current lines; 0 for a removal.
 ---@field removed integer Number of earlier lines.
 ---@field conflict boolean Whether the user has edited the hunk since, so that it cannot be undone.
+---@field turn number Start of the turn that edited the hunk last (Unix milliseconds).
 
 ---@class gemini_bridge.HistoryEntry
 ---@field id string
@@ -140,6 +145,7 @@
 ---@field set table<string, string>
 ---@field unset string[]
 ---@field clis table<string, string>
+---@field arguments table<string, string[]>
 
 ---@class gemini_bridge.calls.decision_settled
 ---@field id integer
@@ -165,12 +171,13 @@
 
 ---@class gemini_bridge.calls.diff_close
 ---@field id integer
----@field reason "cancelled"|"cli"|"disconnected"|"stopped"|"written"
+---@field reason "answered"|"cancelled"|"cli"|"disconnected"|"stopped"|"written"
 
 ---@class gemini_bridge.calls.change_show
 ---@field path string
 ---@field change? gemini_bridge.Change
 ---@field edited boolean
+---@field decision? "kept"|"undone"
 
 ---@class gemini_bridge.calls.change_lines
 ---@field path string
@@ -179,6 +186,11 @@
 ---@class gemini_bridge.calls.deleted_text
 ---@field path string
 ---@field lines string[]
+
+---@class gemini_bridge.calls.change_before
+---@field path string
+---@field lines string[]
+---@field problem? string
 
 ---@class gemini_bridge.calls.turn_changes
 ---@field cli string
@@ -313,7 +325,7 @@ return {
   CALLS = {
     attach = { pid = "number" },
     status = { state = "string", workspace = "table", clients = "table" },
-    set_environment = { set = "table", unset = "table", clis = "table" },
+    set_environment = { set = "table", unset = "table", clis = "table", arguments = "table" },
     message = { level = "string", text = "string" },
     turn = { kind = "string", cli = "string", session = "string", cwd = "string" },
     context_subscribe = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },
@@ -333,6 +345,7 @@ return {
     change_show = { path = "string", edited = "boolean" },
     change_lines = { path = "string", hunks = "table" },
     deleted_text = { path = "string", lines = "table" },
+    change_before = { path = "string", lines = "table" },
     turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
     history_show = { id = "number", entries = "table" },
     history_diff = { entry = "table", before = "table", after = "table" },

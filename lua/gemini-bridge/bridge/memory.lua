@@ -1,4 +1,4 @@
---- Keeps data for the next host: the memory of the last host, and what has happened since that host ended.
+--- Keeps data for the next host: the memory of the last host, and the files written since it ended.
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
@@ -34,7 +34,7 @@ function M.add_written(path)
   written[path] = true
 end
 
---- Returns what has happened since the last host ended, and forgets it.
+--- Returns the duration since the last host ended and the files written meanwhile, and forgets both.
 ---@return { duration: integer, written: string[] }? absence nil for the first host.
 function M.take_absence()
   local paths = vim.tbl_keys(written)

@@ -1,4 +1,4 @@
---- What agents changed without a review, as the host tells it, until the user keeps or undoes it.
+--- Stores the unreviewed changes that the host reports, until the user keeps or undoes them.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local memory = require("gemini-bridge.bridge.memory")
@@ -10,17 +10,53 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- By path, and in the order in which they came.
+--- By path, and in the order of arrival.
 local by_path = {} ---@type table<string, gemini_bridge.Change>
 local order = {} ---@type string[]
+local hunk_count = 0
 local incomplete = {} ---@type table<string, string> By CLI.
 local group ---@type integer?
-local gone ---@type fun(name: string)?
 
---- Calls a function when a file has no changes any more.
----@param act fun(name: string) With its path.
-function M.on_gone(act)
-  gone = act
+---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
+local listeners = {} ---@type gemini_bridge.ChangeListener[]
+
+--- Calls a function after each update, when windows may be changed.
+---@param act gemini_bridge.ChangeListener Gets the path, the change (nil if decided) and the decision, or nothing if
+---all changes are hidden.
+---@return fun() stop May run twice.
+function M.listen(act)
+  listeners[#listeners + 1] = act
+  return function()
+    listeners = vim.tbl_filter(function(other)
+      return other ~= act
+    end, listeners)
+  end
+end
+
+---@param ... any
+local function tell(...)
+  for _, act in ipairs(vim.list_slice(listeners)) do
+    scheduler.attempt(act, ...)
+  end
+end
+
+--- Redraws status lines, which show the number of changes, once for several updates.
+local is_redrawing = false
+local function redraw_status()
+  if is_redrawing then
+    return
+  end
+  is_redrawing = true
+  scheduler.next(function()
+    is_redrawing = false
+    vim.cmd.redrawstatus({ bang = true })
+  end)
+end
+
+--- Returns the number of undecided files and hunks.
+---@return { files: integer, hunks: integer }
+function M.count()
+  return { files = #order, hunks = hunk_count }
 end
 
 ---@param buf integer
@@ -39,14 +75,14 @@ function M.all()
   end, order)
 end
 
---- The change of the file that a buffer shows, also of one that was deleted.
+--- Returns the change of the file that a buffer shows, also of a deleted file.
 ---@param buf integer
 ---@return gemini_bridge.Change?
 function M.of_buffer(buf)
   return by_path[vim.b[buf].gemini_deleted or ""] or change_of(buf)
 end
 
---- The change of a file that the user names.
+--- Returns the change of a file named by the user.
 ---@param typed string
 ---@return gemini_bridge.Change?
 function M.find(typed)
@@ -56,7 +92,7 @@ function M.find(typed)
     end)
 end
 
---- The host wants to know what the user writes, for as long as anything is changed or about to be.
+--- Starts or stops reporting the user's writes to the host.
 ---@param params { active: boolean }
 function M.follow(params)
   if group then
@@ -78,11 +114,18 @@ function M.follow(params)
       end
     end,
   })
-  -- To read a file again takes its marks away; with another name it is another file.
+  -- Files may have been staged or committed in another program.
+  vim.api.nvim_create_autocmd("FocusGained", {
+    group = group,
+    callback = function()
+      channel.notify("changes_refresh", vim.empty_dict())
+    end,
+  })
+  -- Reading a file again removes its marks. A new name makes the buffer another file.
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
-      -- |:saveas| leaves the name to a buffer that is not loaded.
+      -- |:saveas| leaves the old name to an unloaded buffer.
       if vim.api.nvim_buf_is_loaded(args.buf) then
         signs.place(args.buf, change_of(args.buf))
       end
@@ -90,7 +133,7 @@ function M.follow(params)
   })
 end
 
---- Takes what is changed in a file by now.
+--- Handles a new or updated change of a file.
 ---@param params gemini_bridge.calls.change_show
 function M.show(params)
   local name, change = params.path, params.change
@@ -101,15 +144,16 @@ function M.show(params)
       return other ~= name
     end, order)
   end
+  local before = by_path[name]
+  hunk_count = hunk_count + (change and #change.hunks or 0) - (before and #before.hunks or 0)
   by_path[name] = change
+  redraw_status()
   scheduler.now(function()
     local buf = path.buffer(name)
     if buf then
       signs.place(buf, by_path[name])
     end
-    if gone and not by_path[name] then
-      gone(name)
-    end
+    tell(name, by_path[name], params.decision)
     if not change or change.status ~= "deleted" then
       deleted.forget(name)
     end
@@ -119,7 +163,7 @@ function M.show(params)
   end
 end
 
---- Tells the user how much a turn has changed, and why that may not be everything.
+--- Tells the user the number of changes in a turn, and why changes may be missing.
 ---@param params gemini_bridge.calls.turn_changes
 function M.turn_ended(params)
   incomplete[params.cli] = params.incomplete
@@ -139,13 +183,13 @@ function M.turn_ended(params)
   end
 end
 
---- Sentences that say why changes may be missing, for the last turn of each CLI.
+--- Returns sentences that say why changes may be missing, for the last turn of each CLI.
 ---@return string[]
 function M.incomplete()
   return vim.tbl_values(incomplete)
 end
 
---- The files of loaded buffers, and the open directories.
+--- Returns the files of loaded buffers, and the open directories.
 ---@return { paths: string[], directories: string[] }
 function M.open_files()
   local paths = {}
@@ -158,11 +202,13 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes, because the bridge has stopped or a new host sends them again. The user's writes are still
---- recorded: the command of an agent may be running, and the next host compares the files after it.
+--- Hides all changes, because the bridge has stopped or a new host sends them again. The user's writes are
+--- still recorded: the next host needs them to compare the files after a running command.
 function M.clear()
-  by_path, order, incomplete = {}, {}, {}
+  by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()
+  redraw_status()
+  scheduler.now(tell)
 end
 
 return M

@@ -1,4 +1,5 @@
---- Shows the old text of a file that a CLI has deleted, read-only. The file's own name would open an empty buffer.
+--- Shows the earlier text of a deleted file in a read-only buffer. The file's own name would open an empty
+--- buffer.
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -7,7 +8,7 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Buffers by the path of the deleted file. Each is read when a window shows it.
+--- Buffers by path of the deleted file. Each is filled when a window shows it.
 local buffers = {} ---@type table<string, integer>
 
 ---@param change gemini_bridge.Change
@@ -24,14 +25,14 @@ local function create(change)
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
       channel.notify("deleted_text_asked", { path = change.path })
       local remedy = change.fixed and "It cannot be undone: " .. change.fixed
-        or ":GeminiUndo brings it back, :GeminiKeep agrees."
+        or ":GeminiUndo restores it, :GeminiKeep agrees."
       notify(("%s deleted %s. %s"):format(change.cli, path.display(change.path, 20), remedy))
     end,
   })
   return buf
 end
 
---- The buffer for a deleted file.
+--- Returns the buffer for a deleted file.
 ---@param change gemini_bridge.Change
 ---@return integer buf
 function M.buffer(change)
@@ -43,7 +44,7 @@ function M.buffer(change)
   return known
 end
 
---- Takes the old text from the host.
+--- Handles the host's answer with the earlier text.
 ---@param params gemini_bridge.calls.deleted_text
 function M.show(params)
   local buf = buffers[params.path]
@@ -54,7 +55,7 @@ function M.show(params)
   end
 end
 
---- The user has decided, or the file is back. Then its windows show the file again, else the old text until it is left.
+--- Shows the file again in its windows if it exists. Otherwise the buffer stays until no window shows it.
 ---@param file string
 function M.forget(file)
   local buf = buffers[file]

@@ -1,4 +1,5 @@
---- Marks of changes in buffers. Each hunk is one mark over its lines, which moves with them while the user types.
+--- Marks changes in buffers. Each hunk has one extmark over its lines, which moves with them while the user
+--- types.
 local path = require("gemini-bridge.disk.path")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
@@ -11,12 +12,12 @@ local diff = vim.text and vim.text.diff or vim.diff
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
 local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
 
---- The id of the hunk, by buffer and mark.
+--- Hunks by buffer and id of the mark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
---- No mark has the id of an earlier one: undo would move it to where that one was.
+--- Ids of marks are never reused, because undo would move a mark to the place of the earlier one.
 local last_mark = 0
 
---- For highlights that a colour scheme may define itself.
+--- Default links of the highlight groups.
 local GROUPS = { Add = "Added", Change = "Changed", Delete = "Removed", Conflict = "WarningMsg" }
 
 for name, link in pairs(GROUPS) do
@@ -36,9 +37,9 @@ local function appearance(hunk)
   return "┃", "GeminiChangesChange"
 end
 
---- Where lines of the file on disk are in a buffer that holds unsaved changes.
+--- Returns a function that maps lines of the file on disk to lines of a buffer with unsaved changes.
 ---@param buf integer
----@return fun(line: integer): integer # 1-based both.
+---@return fun(line: integer): integer # Both 1-based.
 local function lines_of_disk(buf)
   local on_disk = vim.bo[buf].modified and path.bytes(vim.api.nvim_buf_get_name(buf))
   if not on_disk then
@@ -53,7 +54,7 @@ local function lines_of_disk(buf)
     local shift = 0
     for _, edit in ipairs(edits) do
       local from, count, to, now = unpack(edit)
-      -- An insertion is named by the line above it.
+      -- The line of an insertion is the one above it.
       if line < (count == 0 and from + 1 or from) then
         break
       elseif line < from + count then
@@ -65,8 +66,8 @@ local function lines_of_disk(buf)
   end
 end
 
---- Shows a change, or none, in place of what is shown.
----@param buf integer Its file is read again after each write of an agent's, unless it has unsaved changes.
+--- Replaces the marks of a buffer.
+---@param buf integer Reloaded after each write of an agent, unless it has unsaved changes.
 ---@param change? gemini_bridge.Change
 function M.place(buf, change)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -88,7 +89,7 @@ function M.place(buf, change)
       id = last_mark,
       end_row = end_row,
       end_col = #vim.api.nvim_buf_get_lines(buf, end_row, end_row + 1, true)[1],
-      end_right_gravity = true, -- what is inserted above an empty line moves its end, too
+      end_right_gravity = true, -- the end also moves with lines inserted above an empty line
       sign_text = sign,
       sign_hl_group = highlight,
     })
@@ -101,7 +102,7 @@ end
 ---@field last integer
 ---@field hunk gemini_bridge.ChangeHunk
 
---- The hunks of a buffer where they are by now, from top to bottom.
+--- Returns the hunks of a buffer at their current places, from top to bottom.
 ---@param buf integer
 ---@return gemini_bridge.PlacedHunk[]
 function M.list(buf)
@@ -118,9 +119,9 @@ function M.list(buf)
     :totable()
 end
 
---- Scrolls to what is above the first line, which Neovim does not show by itself.
+--- Scrolls to virtual lines above the first line. Neovim hides them there.
 ---@param buf integer
----@param count integer Virtual lines there.
+---@param count integer Number of virtual lines.
 local function reveal_top(buf, count)
   for _, win in ipairs(vim.fn.win_findbuf(buf)) do
     local view = window.view(win)
@@ -131,7 +132,7 @@ local function reveal_top(buf, count)
   end
 end
 
---- Shows what stood there before, as virtual lines.
+--- Shows the old lines of hunks as virtual lines.
 ---@param buf integer
 ---@param lines table<integer, string[]> By id of the hunk.
 function M.show_old(buf, lines)
@@ -156,7 +157,7 @@ function M.show_old(buf, lines)
   end
 end
 
---- Hides them.
+--- Hides the old lines of a buffer.
 ---@param buf integer
 ---@return boolean were_shown
 function M.hide_old(buf)
@@ -165,7 +166,7 @@ function M.hide_old(buf)
   return #marks > 0
 end
 
---- Takes all marks away.
+--- Removes all marks.
 function M.clear()
   for buf in pairs(placed) do
     if vim.api.nvim_buf_is_valid(buf) then

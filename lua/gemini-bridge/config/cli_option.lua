@@ -11,6 +11,7 @@ local M = {}
 ---@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } Settings files, and the name of their folder.
+---@field gate? string How a hook makes the CLI ask before an edit. Without this, the CLI cannot be gated.
 ---@field byProcess? table<string, string> Variables that the CLI needs if it has no shell as parent.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
@@ -50,7 +51,7 @@ local FIELDS = {
     function(value)
       return M.find(value) ~= nil
     end,
-    "gemini, qwen or llxprt",
+    "gemini, qwen, llxprt or claude",
   },
   cmd = { checks.is_command, "a program and its arguments, as a list" },
   args = { checks.strings, "a list of arguments" },
@@ -88,7 +89,7 @@ local function problem(name, cli)
   elseif not name:find("^[%w_-]+$") then
     return "is not a valid name: use letters, digits, - and _"
   elseif not M.find(name) and cli.like == nil then
-    return ".like is missing: set it to gemini, qwen or llxprt"
+    return ".like is missing: set it to gemini, qwen, llxprt or claude"
   elseif M.find(name) and (cli.like or name) ~= name then
     return ".like cannot be changed for a known CLI"
   end

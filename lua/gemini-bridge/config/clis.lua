@@ -12,6 +12,7 @@ local M = {}
 ---@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
 ---@field home string The folder of the CLI's own files, with `${NAME:-default}` and `~` not expanded.
 ---@field folder string Name of that folder, such as `.gemini`.
+---@field gate? string See |gemini_bridge.Profile|.
 ---@field byProcess? table<string, string> See |gemini_bridge.Profile|.
 ---@field directory? string
 ---@field settings? string
@@ -57,6 +58,7 @@ function M.all()
         label = is_known and base.label or name,
         cmd = is_known and base.cmd or { name },
         args = base.args,
+        gate = base.gate,
         byProcess = base.byProcess,
         home = home,
         folder = folder,

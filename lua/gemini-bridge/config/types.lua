@@ -16,6 +16,7 @@
 ---@field diff? gemini_bridge.Config.diff
 ---@field gate? boolean|any Make every connected Gemini CLI ask before each edit, in every approval mode, like :GeminiGate. A table sets this for single CLIs by name. Experimental.
 ---@field notify? gemini_bridge.Config.notify
+---@field changes? gemini_bridge.Config.changes
 ---@field terminal? gemini_bridge.Config.terminal
 ---@field prompts? any Your own prompts, which become slash commands in the CLI. See gemini-bridge-prompts. Experimental.
 ---@field tools? gemini_bridge.Config.tools
@@ -40,6 +41,27 @@
 
 ---@class gemini_bridge.Config.notify
 ---@field desktop? boolean Show a desktop notification through the terminal (OSC 9) when an agent waits for you or has finished, while Neovim is not focused.
+
+---@class gemini_bridge.Config.changes
+---@field tell_agent? boolean Tell the agent with its next prompt, once, which of its changes you have undone. See gemini-bridge-tell-agent. Experimental.
+---@field generated? string[] Patterns, as in a `.gitignore`, of generated files, which are folded on the page of :GeminiChanges. Experimental.
+---@field keys? gemini_bridge.Config.changes.keys
+
+---@class gemini_bridge.Config.changes.keys
+---@field next? string|false Go to the next undecided hunk, in any file. Experimental.
+---@field prev? string|false Go to the previous undecided hunk. Experimental.
+---@field next_file? string|false Go to the next file. Experimental.
+---@field prev_file? string|false Go to the previous file. Experimental.
+---@field keep? string|false Keep the hunk or the selected lines. Experimental.
+---@field undo? string|false Undo the hunk or the selected lines. Experimental.
+---@field keep_file? string|false Keep the file. Experimental.
+---@field undo_file? string|false Undo the file. Experimental.
+---@field revert? string|false Revert the last decision. Experimental.
+---@field compare? string|false Show the earlier text beside the file. Experimental.
+---@field note? string|false Write a note on the line. Experimental.
+---@field switch? string|false Go from the tree to the file, and back. Experimental.
+---@field close? string|false Close the page. Experimental.
+---@field help? string|false Show these keys. Experimental.
 
 ---@class gemini_bridge.Config.diff.keys
 ---@field accept? string|false Accept, like :GeminiAccept.

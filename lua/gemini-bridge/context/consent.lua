@@ -1,4 +1,4 @@
---- Holds what the user allows CLIs to know. The host applies these settings.
+--- Holds what CLIs may know: sharing paused or not, excluded files, trust. The host applies these settings.
 local config = require("gemini-bridge.config")
 
 local M = {}
@@ -37,7 +37,7 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- Returns what connected CLIs are told now, and what is withheld from them.
+--- Returns the data that connected CLIs receive now, and the file that is withheld.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

@@ -1,5 +1,5 @@
 --- Reads the selected part of a buffer: exactly the highlighted characters, without a final line break.
-local block = require("gemini-bridge.context.block")
+local block_selection = require("gemini-bridge.context.block_selection")
 
 local M = {}
 
@@ -80,7 +80,7 @@ local function between(kind, p, q, to_end)
     exclusive = exclusive,
   }
   if kind == "\22" then
-    region.left, region.right = block.columns(p, q, exclusive, to_end or false)
+    region.left, region.right = block_selection.columns(p, q, exclusive, to_end or false)
   end
   return region
 end
@@ -156,7 +156,7 @@ function M.read(region, units)
   end
   units = units + EXTRA_UNITS
   if region.kind == "\22" then
-    return block.read(region, units)
+    return block_selection.read(region, units)
   end
   local stop = cut_off(region, units)
   local lines = vim.fn.getregion(region.first, stop or region.last, {
@@ -205,12 +205,24 @@ local function finish(region)
   return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
 end
 
+--- Returns where a region begins, and where the text behind it begins. Whole lines and blocks end with their last line.
+---@param region gemini_bridge.Region
+---@return gemini_bridge.Range
+function M.extent(region)
+  local row = region.first[2] - 1
+  if region.kind ~= "v" then
+    return { row = row, col = 0, end_row = region.last[2], end_col = 0 }
+  end
+  local end_row, end_col = finish(region)
+  return { row = row, col = region.first[3] - 1, end_row = end_row, end_col = end_col }
+end
+
 --- Returns the ranges of the text: one, or one for each row of a block.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)
   if region.kind == "\22" then
-    return block.ranges(region)
+    return block_selection.ranges(region)
   end
   local row, end_row = region.first[2] - 1, region.last[2] - 1
   local end_col = vim.fn.col({ end_row + 1, "$" }) - 1

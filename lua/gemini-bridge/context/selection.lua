@@ -1,8 +1,8 @@
 --- Chooses the selection for the context: the highlighted one, else the one left behind when the user switched to a
 --- terminal, else the pinned one.
-local highlighted = require("gemini-bridge.context.highlighted")
-local left_behind = require("gemini-bridge.context.left_behind")
-local pin = require("gemini-bridge.context.pin")
+local visual_selection = require("gemini-bridge.context.visual_selection")
+local kept_selection = require("gemini-bridge.context.kept_selection")
+local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
 
 local M = {}
@@ -16,17 +16,17 @@ local function on_change()
 end
 
 local function on_start(args)
-  left_behind.forget()
-  highlighted.started(args.match:match(":(.)"))
+  kept_selection.forget()
+  visual_selection.started(args.match:match(":(.)"))
 end
 
 local function on_end(args)
   if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) then
     return
   end
-  local selected = highlighted.ended()
+  local selected = visual_selection.ended()
   if selected then
-    left_behind.hold(selected, on_change)
+    kept_selection.hold(selected, on_change)
   end
 end
 
@@ -46,12 +46,12 @@ function M.track(on_other)
   -- Ignore nested command lines, such as the one for an expression.
   on("CmdlineEnter", "*", function()
     if vim.v.event.cmdlevel == 1 then
-      highlighted.command_line_opened()
+      visual_selection.command_line_opened()
     end
   end)
   on("CmdlineLeave", "*", function()
     if vim.v.event.cmdlevel == 1 then
-      highlighted.command_line_closed()
+      visual_selection.command_line_closed()
     end
   end)
 end
@@ -62,37 +62,39 @@ function M.untrack()
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
-  highlighted.forget()
-  left_behind.forget()
+  visual_selection.forget()
+  kept_selection.forget()
 end
 
 --- Keeps the last selection for a command with its range that switches to a terminal. The selection may have been made
 --- before tracking started.
 function M.take_along()
-  local selected = not left_behind.ending() and vim.bo.buftype == "" and region.ended(false)
+  local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
-    left_behind.hold(selected, on_change)
+    kept_selection.hold(selected, on_change)
   end
 end
 
 ---@return gemini_bridge.Region?
 local function current()
-  return highlighted.region() or highlighted.in_command_line() and left_behind.ending() or nil
+  return visual_selection.region() or visual_selection.in_command_line() and kept_selection.ending() or nil
 end
 
---- Returns the selected text of a buffer, or the beginning of a long one.
+--- Returns the selected text of a buffer, or the beginning of a long one, and its place.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string?
+---@return gemini_bridge.Range?
 function M.text(buf, limit)
   local now = current()
   -- The text may have changed since the command line opened, for example by a timer.
   if now and now.buf == buf and now.tick == vim.api.nvim_buf_get_changedtick(buf) then
-    return region.read(now, limit)
-  elseif left_behind.is_in(buf) then
-    return left_behind.text(limit)
+    return region.read(now, limit), region.extent(now)
+  elseif kept_selection.is_in(buf) then
+    return kept_selection.text(limit), kept_selection.extent()
   end
-  return pin.text(buf, limit)
+  local text = pinned_selection.text(buf, limit)
+  return text, text and pinned_selection.extent()
 end
 
 --- Pins lines of the current buffer. If they are the lines of the selection that the command was typed in, pins exactly
@@ -101,7 +103,7 @@ end
 function M.pin(lines)
   local cursor = vim.api.nvim_win_get_cursor(0)[1]
   local selected = not lines and current() or region.lines(unpack(lines or { cursor, cursor }))
-  local before = left_behind.ending()
+  local before = kept_selection.ending()
   if
     before
     and before.buf == selected.buf
@@ -110,14 +112,14 @@ function M.pin(lines)
   then
     selected = before
   end
-  pin.set(selected, on_change)
+  pinned_selection.set(selected, on_change)
   changed()
 end
 
 --- Drops the pinned selection and the one left behind.
 function M.unpin()
-  pin.clear()
-  left_behind.forget()
+  pinned_selection.clear()
+  kept_selection.forget()
   changed()
 end
 

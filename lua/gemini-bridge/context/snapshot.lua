@@ -3,7 +3,7 @@
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
-local highlighted = require("gemini-bridge.context.highlighted")
+local visual_selection = require("gemini-bridge.context.visual_selection")
 local selection = require("gemini-bridge.context.selection")
 
 local M = {}
@@ -70,7 +70,7 @@ local function cursor_of(active)
     win = vim.fn.win_findbuf(active.buf)[1]
   end
   if win then
-    return highlighted.cursor(win)
+    return visual_selection.cursor(win)
   end
   return vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"') or { 1, 0 }
 end
@@ -84,24 +84,35 @@ local function utf16_length(text)
   return units
 end
 
+--- Converts a position to a 1-based line and character in UTF-16 units.
+---@param buf integer
+---@param row integer 0-based.
+---@param col integer In bytes.
+local function position(buf, row, col)
+  local ok, before = pcall(vim.api.nvim_buf_get_text, buf, row, 0, row, col, {})
+  return { line = row + 1, character = ok and before[1] and utf16_length(before[1]) + 1 or 1 }
+end
+
 ---@param active gemini_bridge.ActiveFile
 ---@param limit integer UTF-16 units.
 local function active_part(active, limit)
   local cursor = cursor_of(active)
   -- A remembered position may be beyond the end of the text.
   local line = math.max(1, math.min(cursor[1], vim.api.nvim_buf_line_count(active.buf)))
-  local ok, before = pcall(vim.api.nvim_buf_get_text, active.buf, line - 1, 0, line - 1, cursor[2], {})
-  return {
+  local text, range = selection.text(active.buf, limit)
+  return vim.tbl_extend("error", position(active.buf, line - 1, cursor[2]), {
     bufnr = active.buf,
-    line = line,
-    character = ok and before[1] and utf16_length(before[1]) + 1 or 1,
-    selection = selection.text(active.buf, limit),
-  }
+    selection = text,
+    selected = range and {
+      start = position(active.buf, range.row, range.col),
+      ["end"] = position(active.buf, range.end_row, range.end_col),
+    },
+  })
 end
 
 --- Returns cursor and selection in the active file. Does not affect the next snapshot.
 ---@param limit integer Minimum number of UTF-16 units to read from a longer selection.
----@return { bufnr: integer, line: integer, character: integer, selection?: string }? # 1-based.
+---@return { bufnr: integer, line: integer, character: integer, selection?: string, selected?: table }? # 1-based.
 function M.active(limit)
   local active = active_file.get()
   return active and active_part(active, limit)

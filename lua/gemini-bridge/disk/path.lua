@@ -1,7 +1,7 @@
---- File names are data: nothing here expands, escapes or matches patterns.
+--- Works with paths as plain data: never expands, escapes or matches patterns.
 local M = {}
 
---- The path without symbolic links; what does not exist yet is taken as it is spelled.
+--- Resolves symbolic links. The part of a path that does not exist is kept unchanged.
 ---@param path string Absolute.
 ---@return string
 function M.real(path)
@@ -22,7 +22,7 @@ function M.real(path)
   return rest == "" and "/" or rest
 end
 
---- Whether what the user typed names a file.
+--- Whether a path typed by the user names a file.
 ---@param typed string Absolute, or relative to the current directory.
 ---@param path string Absolute.
 ---@return boolean
@@ -40,7 +40,7 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
---- Whether a path can be told to others. Where it is not UTF-8, the bytes that Node or a CLI make of it may be those of
+--- Whether a path can be sent to others. Node and CLIs would turn bytes that are not UTF-8 into the name of
 --- another file.
 ---@param path string
 ---@return boolean
@@ -48,7 +48,7 @@ function M.is_utf8(path)
   if not path:find("[\128-\255]") then
     return true
   end
-  -- The well-formed sequences of RFC 3629: no overlong ones, no surrogates, nothing above U+10FFFF.
+  -- Matches the valid sequences of RFC 3629: none that are overlong, no surrogates, none above U+10FFFF.
   local tail = "[\128-\191]"
   local rest = path
   for _, sequence in ipairs({
@@ -65,11 +65,11 @@ function M.is_utf8(path)
   return not rest:find("[\128-\255]")
 end
 
---- The loaded buffer of a file, however its name is spelled.
+--- Returns the loaded buffer of a file. The names may differ by symbolic links.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.buffer(path)
-  --- The buffers whose names `is_same` finds to be the file's.
+  --- Searches the loaded buffers for a name.
   local function find(is_same)
     return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
       return vim.api.nvim_buf_is_loaded(buf)
@@ -81,15 +81,15 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- The disk is asked last, as every name costs a question.
+    -- Last, because each comparison of resolved names reads the disk.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)
 end
 
---- Identifies what is on disk at a path: another write gives another version.
+--- Returns a value that changes with each write to a file.
 ---@param path string Absolute.
----@return string # Empty when there is no file.
+---@return string # Empty if there is no file.
 function M.version(path)
   local stat = vim.uv.fs_stat(path)
   return stat
@@ -100,11 +100,11 @@ function M.version(path)
     or ""
 end
 
---- The bytes on disk.
+--- Returns the bytes on disk.
 ---@param path string
----@return string? bytes nil when there is no such file or it cannot be read.
+---@return string? bytes nil if the file does not exist or cannot be read.
 function M.bytes(path)
-  -- A FIFO would be waited for, with the whole editor.
+  -- Without this flag, opening a FIFO would block the whole editor.
   local flags = bit.bor(vim.uv.constants.O_RDONLY, vim.uv.constants.O_NONBLOCK)
   local fd = vim.uv.fs_open(path, flags, 0)
   if not fd then
@@ -116,7 +116,7 @@ function M.bytes(path)
   return bytes
 end
 
---- The path from the current directory, if it is below; else the path itself.
+--- Returns the path relative to the current directory if it is below, else the path itself.
 ---@param path string Absolute.
 ---@return string
 function M.relative(path)
@@ -124,9 +124,9 @@ function M.relative(path)
   return vim.startswith(path, cwd) and path:sub(#cwd + 1) or path
 end
 
---- The path as the user sees it: relative to the current directory, unprintable characters spelled out.
+--- Returns a path for messages: relative to the current directory, with unprintable characters escaped.
 ---@param path string
----@param width? integer At most this many screen cells; the end, which tells most, stays: whole folders, if possible.
+---@param width? integer Maximum width in screen cells. Cuts at the start, at a folder if possible.
 ---@return string
 function M.display(path, width)
   local shown = vim.fn.strtrans(M.relative(path))
@@ -152,7 +152,7 @@ function M.display(path, width)
   return shown
 end
 
---- The path as a part of a bar, see |gemini_bridge.BarPart|.
+--- Returns the path as a part of a winbar, see |gemini_bridge.BarPart|.
 ---@param path string
 ---@return gemini_bridge.BarPart
 function M.part(path)

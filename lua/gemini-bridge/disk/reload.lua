@@ -1,6 +1,6 @@
---- Buffers follow what agents write: no question is asked, and one undo brings the old text back. The files are those
---- that the host names and those that the model asks for; all others are left to Neovim.
-local apply = require("gemini-bridge.disk.apply")
+--- Reloads buffers after agents have written their files, without asking. One undo restores the old text.
+--- Only handles files that the host reports or the model reads; Neovim handles all others.
+local apply = require("gemini-bridge.disk.apply_differences")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -8,21 +8,21 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- How long after an accept the CLI's write may come (ms).
-local GRACE_MS = 10000
---- A file that is written all the time is not read more often than this in a row.
+--- Maximum time between accepting a proposal and the CLI's write.
+local WRITE_TIMEOUT_MS = 10000
+--- Maximum number of reads in a row, for a file that is written all the time.
 local MAX_READS = 3
 
---- The options that Neovim detects when it reads a file.
+--- Options that Neovim detects when it reads a file.
 local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
---- The unsaved changes of these buffers were given up.
+--- Buffers whose unsaved changes the user has discarded.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
---- The version of the file on disk that a buffer was brought to last, or that the user has written from it.
+--- Version of the file on disk that each buffer was last reloaded from or written to.
 ---@type table<integer, string>
 local versions = {}
---- Buffers that hold another text than their file, which the user knows.
+--- Buffers that differ from their file, after the user was told.
 ---@type table<integer, true>
 local told = {}
 
@@ -51,7 +51,7 @@ local function is_readable(name)
   return stat ~= nil and stat.type == "file" and vim.uv.fs_access(name, "R") == true
 end
 
---- Whether autocommands handle one of these events for a file.
+--- Whether an autocommand handles one of these events for a file.
 ---@param events string[]
 ---@param name string
 ---@param buf? integer
@@ -64,14 +64,14 @@ local function has_autocommand(events, name, buf)
   end)
 end
 
---- Whether an autocommand reads the file in Neovim's place.
+--- Whether an autocommand reads the file instead of Neovim.
 ---@param name string
 ---@return boolean
 function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Whether autocommands read or write the file in Neovim's place, or would not run.
+--- Whether autocommands replace Neovim's reading or writing of the file, or are switched off for it.
 ---@param buf integer
 ---@return boolean
 local function is_special(buf)
@@ -84,13 +84,13 @@ local function is_special(buf)
     or has_autocommand({ "BufReadCmd", "BufWriteCmd" }, vim.api.nvim_buf_get_name(buf), buf)
 end
 
---- Reads a file into an empty buffer as into one that is opened for it.
+--- Reads a file into an empty buffer, with the options that Neovim detects.
 ---@param buf integer
 ---@param name string
 local function read(buf, name)
   vim.api.nvim_buf_call(buf, function()
     vim.bo.undolevels, vim.bo.modifiable = -1, true
-    -- |execute()|, unlike |:execute|, takes a name with a line break.
+    -- |execute()| accepts a name with a line break, |:execute| does not.
     vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
     vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
   end)
@@ -100,8 +100,8 @@ local function end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
---- Has Neovim take the buffer for the file as it is on disk, or it would ask before the next |:write|. An autocommand
---- that writes in its place writes nothing.
+--- Makes Neovim treat the buffer as written, so that the next |:write| does not ask. The temporary
+--- autocommand replaces the write itself.
 ---@param buf integer
 local function take_for_written(buf)
   local autocmd = vim.api.nvim_create_autocmd("BufWriteCmd", {
@@ -114,16 +114,16 @@ local function take_for_written(buf)
   pcall(vim.api.nvim_del_autocmd, autocmd)
 end
 
---- Changes what differs from the file.
+--- Applies the differences between buffer and file.
 ---@param buf integer
----@param text integer A buffer that holds what the file holds.
+---@param text integer Buffer with the text of the file.
 ---@return boolean changed
 local function follow(buf, text)
   local options, new = vim.bo[buf], vim.bo[text]
   local modifiable, readonly = options.modifiable, options.readonly
   local is_other = options.modified
   options.modifiable, options.readonly = true, false
-  options.modified = true -- or undo would bring back the old text as one that is on disk
+  options.modified = true -- otherwise undo would mark the old text as saved
   end_undo_step()
   is_other = apply(buf, text) or is_other
   end_undo_step()
@@ -137,7 +137,7 @@ local function follow(buf, text)
   return is_other
 end
 
---- Has the buffer hold what the file holds.
+--- Makes a buffer equal to its file.
 ---@param buf integer
 ---@param name string
 local function take(buf, name)
@@ -161,7 +161,7 @@ local function take(buf, name)
   end
 end
 
---- Reads a buffer's file again, unless the buffer holds unsaved changes.
+--- Reloads a buffer from its file, unless it has unsaved changes.
 ---@param buf integer
 local function reload(buf)
   local name = vim.api.nvim_buf_get_name(buf)
@@ -176,7 +176,7 @@ local function reload(buf)
   end
 end
 
---- Follows what is written in a file by now. Only when it is safe.
+--- Reloads a buffer if its file has changed. Call only while changes are allowed.
 ---@param buf integer
 function M.now(buf)
   if vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == "" then
@@ -184,9 +184,9 @@ function M.now(buf)
   end
 end
 
---- The host has written to the file what a buffer held.
+--- Marks a buffer as written after the host has written its text to the file.
 ---@param buf integer
----@param tick integer The changedtick of that text: what the user has typed since stays unsaved.
+---@param tick integer 'changedtick' of that text. Later edits stay unsaved.
 function M.saved(buf, tick)
   versions[buf] = path.version(vim.api.nvim_buf_get_name(buf))
   local is_typed = vim.api.nvim_buf_get_changedtick(buf) ~= tick
@@ -196,10 +196,11 @@ function M.saved(buf, tick)
   vim.bo[buf].modified = is_typed
 end
 
---- An agent has written a file, or may have.
+--- Handles the host's report that an agent may have written a file.
 ---@param params { path: string } Absolute.
 function M.written(params)
-  -- Under text lock Neovim refuses it; while `:s///c` asks, the answer would put the old line over the new text.
+  -- Waits, because text lock refuses changes, and the answer to `:s///c` would overwrite the new text with an
+  -- old line.
   scheduler.now(function()
     local buf = path.buffer(params.path)
     if not buf then
@@ -208,16 +209,16 @@ function M.written(params)
     M.now(buf)
     if vim.bo[buf].modified and versions[buf] ~= path.version(params.path) and not told[buf] then
       told[buf] = true
-      local text = "%s has changed on disk, too: :e! takes the file, :w! your text."
+      local text = "%s has also changed on disk: :e! loads the file, :w! keeps your text."
       notify(text:format(path.display(params.path, 24)), "warn")
     end
   end)
 end
 
---- The user accepted over unsaved changes: the CLI's write replaces them, unless the user types on.
+--- Lets the CLI's write replace the unsaved changes of a buffer, unless the user edits the buffer again.
 ---@param buf integer
 function M.give_up_changes(buf)
-  forced[buf] = { tick = vim.api.nvim_buf_get_changedtick(buf), until_ms = vim.uv.now() + GRACE_MS }
+  forced[buf] = { tick = vim.api.nvim_buf_get_changedtick(buf), until_ms = vim.uv.now() + WRITE_TIMEOUT_MS }
 end
 
 return M

@@ -1,23 +1,23 @@
---- Loads files where nobody can be asked about a swap file that exists: the user is told of one instead (E325).
+--- Loads files without asking about an existing swap file. Tells the user about it instead (E325).
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- Loads the buffer of a file without a swap file.
+--- Loads the buffer of a file without creating a swap file.
 ---@param buf integer
 function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
 end
 
---- Gives a loaded buffer a swap file, if the user wants one. When the name is taken, another Neovim has the file open,
---- or a crashed one has left changes.
+--- Creates the swap file of a loaded buffer, if 'swapfile' is set. If the name is taken, another Neovim has
+--- the file open, or a crashed one has left changes.
 ---@param buf integer
 function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))
   local name = vim.fn.swapname(buf)
   if name ~= "" and not vim.endswith(name, ".swp") then
-    local text = "%s has a swap file already: open in another Neovim, or see |:recover|."
+    local text = "%s has a swap file: it is open in another Neovim, or see :help recover."
     notify(text:format(path.display(vim.api.nvim_buf_get_name(buf), 24)), "warn")
   end
 end

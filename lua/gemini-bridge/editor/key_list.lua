@@ -1,9 +1,9 @@
---- Shows in a float what keys do in a buffer. The float closes with the next move.
+--- Shows the keys of a buffer in a float, which closes when the cursor moves.
 local M = {}
 
 local open ---@type integer? The float's window.
 
---- The key that the user presses for the left side of a map, such as "\a" for "<LocalLeader>a".
+--- Returns the keys that the user presses for the left side of a mapping, such as "\a" for "<LocalLeader>a".
 ---@param lhs string
 ---@return string
 function M.name(lhs)
@@ -18,7 +18,7 @@ local function close()
 end
 
 --- Shows the float, or closes it if it is open.
----@param rows [string, string][] Keys as the user presses them, and what they do.
+---@param rows [string, string][] Keys, and their effect.
 function M.show(rows)
   if open then
     return close()

@@ -1,12 +1,12 @@
---- Runs everything that touches windows, buffers or text, at a moment at which Neovim allows it. Neovim refuses it
---- under text lock (an `<expr>` mapping waits for a key) and in the command-line window. While `:s///c` asks, Neovim
---- continues with lines that it has read before.
+--- Runs all changes of windows, buffers and text when Neovim allows them. Neovim refuses them under text lock
+--- (as in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks,
+--- Neovim would overwrite them with lines that it has read before.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- Terminal mode has no SafeState: interval at which waiting steps are tried there.
-local POLL_MS = 50
+--- Polling interval in Terminal mode, which fires no SafeState event.
+local POLL_INTERVAL_MS = 50
 
 ---@type fun()[]
 local waiting = {}
@@ -18,12 +18,12 @@ function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
     return false
   end
-  -- Neovim does not report text lock, but checks it before the window, and no window has this number.
+  -- Neovim does not report text lock, but nvim_win_close() checks it before it checks the window number.
   local _, refused = pcall(vim.api.nvim_win_close, -1, false)
   return not tostring(refused):find("E565", 1, true)
 end
 
---- Returns the sentence of an error, without its position in the code.
+--- Returns the message of an error without its position in the code.
 ---@param problem any
 ---@return string
 function M.reason(problem)
@@ -31,14 +31,15 @@ function M.reason(problem)
   return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
 end
 
---- Runs a step after which others must follow even if it fails, as in an autocommand of the user's.
+--- Runs a step and reports its error, so that the caller can continue. Autocommands of the user may raise
+--- errors.
 ---@param step fun(...): any
 ---@param ... any
 ---@return boolean ok
 function M.attempt(step, ...)
   local ok, problem = pcall(step, ...)
   if not ok then
-    notify("An autocommand or an option got in the way: " .. M.reason(problem), "warn")
+    notify("An autocommand or an option caused an error: " .. M.reason(problem), "warn")
   end
   return ok
 end
@@ -69,7 +70,8 @@ local function listen()
   end
   listener = vim.api.nvim_create_autocmd("SafeState", {
     callback = function()
-      -- What is scheduled here fires SafeState again: in the command-line window, Neovim would never sleep.
+      -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be idle
+      -- in the command-line window.
       if M.is_safe() then
         vim.schedule(run_waiting)
       end
@@ -77,8 +79,8 @@ local function listen()
   })
   timer = assert(vim.uv.new_timer())
   timer:start(
-    POLL_MS,
-    POLL_MS,
+    POLL_INTERVAL_MS,
+    POLL_INTERVAL_MS,
     vim.schedule_wrap(function()
       if vim.startswith(vim.api.nvim_get_mode().mode, "t") then
         run_waiting()
@@ -87,7 +89,7 @@ local function listen()
   )
 end
 
---- Runs a step at once if Neovim allows it, else as soon as it does. Steps run in the order in which they came.
+--- Runs a step at once if Neovim allows changes, otherwise as soon as it does. Keeps the order of the steps.
 ---@param step fun()
 function M.now(step)
   if #waiting == 0 and M.is_safe() then
@@ -98,8 +100,8 @@ function M.now(step)
   listen()
 end
 
---- Runs a step like |now()|, but after the current command, callback or request, which is answered first. It still
---- runs before the next message of a host and the next key of the user.
+--- Runs a step like |now()|, but after the current command, callback or request. It runs before the next
+--- message of the host and the next key of the user.
 ---@param step fun()
 function M.next(step)
   vim.schedule(function()
@@ -109,7 +111,7 @@ end
 
 --- Runs a step like |now()|, but after a delay.
 ---@param delay_ms integer
----@param step fun()
+---@return fun() cancel May run twice, and after the step.
 ---@return fun() cancel May run twice, also afterwards.
 function M.after(delay_ms, step)
   local is_cancelled = false

@@ -1,4 +1,4 @@
---- Tells what the user does with a key or a command from what plugins, timers and scripts do.
+--- Tells actions of the user (keys and commands) from actions of plugins, timers and scripts.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -6,7 +6,8 @@ local M = {}
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
 local group_name = "gemini-bridge.user-action"
 
---- Commands that run others in many places. Closing a window is then no statement about what the window shows.
+--- Commands that run other commands in many places. A window closed by them is not a decision about its
+--- buffer.
 local BULK = {
   argdo = true,
   bufdo = true,
@@ -19,13 +20,13 @@ local BULK = {
   tabdo = true,
   windo = true,
 }
---- Commands that delete buffers: bulk with a range, a count or names.
+--- Commands that delete buffers. With a range, a count or names they count as bulk commands.
 local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 
 local watchers = 0
---- A key of the user is being carried out.
+--- Whether a key or command of the user is being executed.
 local is_acting = false
---- The command line that is being carried out is a bulk command.
+--- Whether the current command line is a bulk command.
 local is_bulk = false
 
 ---@param line string
@@ -44,7 +45,8 @@ local function deletes_in_bulk(line)
     or false
 end
 
---- Set until the event loop runs again, and so neither in timers nor in scheduled callbacks.
+--- Marks an action of the user, until the next run of the event loop: timers and scheduled callbacks do not
+--- count.
 local function acts()
   if is_acting then
     return
@@ -55,13 +57,13 @@ local function acts()
   end)
 end
 
---- Whether the user's own key or command is being carried out, and nothing else: no function, script or autocommand.
+--- Whether a key or command of the user is running, and no function, script or autocommand within it.
 ---@return boolean
 function M.is_own()
   return is_acting and not is_bulk and not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
---- Listens to keys and commands until all who asked for it have stopped.
+--- Starts to watch keys and commands. Several callers can watch at the same time.
 ---@return fun() stop May run twice.
 function M.watch()
   watchers = watchers + 1
@@ -79,7 +81,7 @@ function M.watch()
         is_bulk = not vim.v.event.abort and deletes_in_bulk(vim.fn.getcmdline())
       end,
     })
-    -- `:q` asks for it by name, also where it was not typed: `nvim --remote-send` and RPC have no keys.
+    -- `:q` always counts, because `nvim --remote-send` and RPC clients type no keys.
     vim.api.nvim_create_autocmd("QuitPre", { group = group, callback = acts })
   end
   local stopped = false

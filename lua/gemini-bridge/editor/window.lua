@@ -1,9 +1,10 @@
---- Windows and buffers by handle: no focus moves, and what an autocommand of the user's does wrong stops nothing.
+--- Changes windows and buffers by handle, without moving the focus. Errors in the user's autocommands have no
+--- effect.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Options that a window split off from a terminal or a list should not inherit.
+--- Options that a window should not inherit when it is split off from a terminal or a list.
 local PLAIN = {
   "number",
   "relativenumber",
@@ -19,11 +20,11 @@ local PLAIN = {
   "winfixheight",
 }
 
---- Windows that are being closed here, which is no wish of the user's.
+--- Windows that the plugin is closing, not the user.
 ---@type table<integer, true>
 local closing = {}
 
---- Sets options for this window alone; `:set` would set their global values, too.
+--- Sets options only for this window; `:set` would also change their global values.
 ---@param win integer
 ---@param options table<string, any>
 function M.set(win, options)
@@ -32,7 +33,7 @@ function M.set(win, options)
   end
 end
 
---- Makes a window, split off from whatever it was, an ordinary one.
+--- Resets the options of a window that was split off from a terminal or a list.
 ---@param win integer
 function M.make_plain(win)
   for _, name in ipairs(PLAIN) do
@@ -40,7 +41,7 @@ function M.make_plain(win)
   end
 end
 
---- Shows a buffer. To the user nothing is entered or left, and the alternate file stays.
+--- Shows a buffer in a window. Fires no autocommands and keeps the alternate file.
 ---@param win integer
 ---@param buf integer
 function M.show(win, buf)
@@ -63,7 +64,8 @@ function M.set_view(win, view)
   end)
 end
 
---- Goes back to the current directory: with 'autochdir' other tab pages take it along when windows open and close.
+--- Restores the current directory: with 'autochdir', opening and closing windows in other tab pages changes
+--- it.
 ---@param directory string
 function M.stay_in(directory)
   if vim.fn.getcwd() ~= directory then
@@ -71,7 +73,8 @@ function M.stay_in(directory)
   end
 end
 
---- Closes the floats of another tab page whose last ordinary window is about to close. Neovim 0.10 crashes otherwise.
+--- Closes the floats of another tab page before its last ordinary window closes. Neovim 0.10 would crash
+--- otherwise.
 ---@param win integer
 local function close_floats_above(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
@@ -88,7 +91,7 @@ local function close_floats_above(win)
   end
 end
 
---- Closes a window, also if an autocommand fails.
+--- Closes a window, even if an autocommand fails.
 ---@param win integer
 function M.close(win)
   close_floats_above(win)
@@ -100,14 +103,15 @@ function M.close(win)
   closing[win] = nil
 end
 
---- Whether a window closes because the plugin closes it.
+--- Whether the plugin is closing a window.
 ---@param win integer
 ---@return boolean
 function M.is_closing(win)
   return closing[win] == true
 end
 
---- Language servers are told of the last changes first: Neovim 0.10 reads them when the text is gone (E315).
+--- Detaches the language servers of a buffer first: Neovim 0.10 reads the text for them after deleting it
+--- (E315).
 ---@param buf integer
 local function detach_servers(buf)
   for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients({ bufnr = buf }) or {}) do
@@ -115,7 +119,7 @@ local function detach_servers(buf)
   end
 end
 
---- Deletes a buffer, also when an autocommand fails at that. May run twice.
+--- Deletes a buffer, even if an autocommand fails. May run twice.
 ---@param buf integer
 function M.delete_buffer(buf)
   detach_servers(buf)
@@ -127,11 +131,12 @@ function M.delete_buffer(buf)
   end
 end
 
---- Calls what creates something. When an autocommand fails at that, what is there nevertheless is removed.
----@param list fun(): integer[] Handles of all there are.
+--- Calls a function that creates a window or buffer. If an autocommand fails, removes the handle that was
+--- created nevertheless.
+---@param list fun(): integer[] Returns all handles.
 ---@param remove fun(handle: integer)
 ---@param create fun(...): integer
----@param ... any What it is called with.
+---@param ... any Arguments of `create`.
 ---@return integer? handle, any problem
 local function try(list, remove, create, ...)
   local before = list()
@@ -147,7 +152,7 @@ local function try(list, remove, create, ...)
   return nil, result
 end
 
---- Creates a buffer, also when an autocommand fails at that.
+--- Creates a buffer, even if an autocommand fails.
 ---@param listed boolean
 ---@param scratch boolean
 ---@return integer buf
@@ -160,9 +165,9 @@ function M.create_buffer(listed, scratch)
   return assert(tonumber(vim.api.nvim_exec2(quietly, { output = true }).output))
 end
 
---- Names a buffer, also when an autocommand fails at that. Raises when another buffer has the name.
+--- Names a buffer, even if an autocommand fails. Raises an error if another buffer has the name.
 ---@param buf integer
----@param name string As Neovim gives it back: an absolute path or a URL.
+---@param name string As Neovim returns it: an absolute path or a URL.
 function M.set_name(buf, name)
   pcall(vim.api.nvim_buf_set_name, buf, name)
   if vim.api.nvim_buf_get_name(buf) ~= name then
@@ -171,7 +176,7 @@ function M.set_name(buf, name)
   end
 end
 
---- The window that a new one is split off from: Neovim 0.10 cannot split a float.
+--- Returns the window that new windows are split off from. Neovim 0.10 cannot split a float.
 ---@return integer
 function M.base()
   local function is_ordinary(win)
@@ -182,7 +187,7 @@ function M.base()
   return vim.iter(windows):find(is_ordinary) --[[@as integer]]
 end
 
---- Opens a window beside another. When an autocommand fails at that, without any. Raises when there is no room.
+--- Opens a window beside another one, without autocommands if one fails. Raises an error if there is no room.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config
 ---@return integer win
@@ -195,8 +200,8 @@ function M.open(buf, config)
   return win
 end
 
---- Puts a buffer into a tab page of its own, behind the current one. It is opened from within another window, a float
---- that lives no longer than this: from there focus and mode, Visual mode too, stay as they are.
+--- Opens a buffer in a new tab page behind the current one. Uses a temporary float, so that focus and mode
+--- (also Visual mode) stay.
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)

@@ -1,4 +1,4 @@
---- The link of the extension in a CLI: reads its state, and has the CLI create or remove it.
+--- Links the extension in a CLI by the CLI's own command, removes the link, and reads its state.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
@@ -6,19 +6,27 @@ local notify = require("gemini-bridge.notify")
 local M = {}
 
 local NAME = "gemini-bridge"
---- A CLI needs seconds to start.
-local TIMEOUT_MS = 60000
+--- Timeout for the CLI's command: a CLI needs seconds to start.
+local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- With folder trust on, linking trusts the current directory. It must be this folder and no other.
+--- Current directory for linking. If folder trust is on, linking trusts the current directory, which must be
+--- this one only.
 local folder = root .. "/extension"
 
---- How each kind of CLI is told to link without asking.
+--- Arguments and input that make each kind of CLI link without asking.
 ---@type table<string, { consent: string[], stdin?: string }>
 local KINDS = {
   gemini = { consent = { "--consent" } },
   qwen = { consent = {}, stdin = "y\n" },
 }
+
+--- Whether a CLI has extensions.
+---@param cli gemini_bridge.Cli
+---@return boolean
+function M.is_possible(cli)
+  return KINDS[cli.like] ~= nil
+end
 
 ---@param name string
 ---@return gemini_bridge.Cli? cli
@@ -35,7 +43,7 @@ local function cli_named(name)
   return cli
 end
 
---- Expands `${NAME:-default}` and `~` at the start of a path, as src/profiles/paths.ts does.
+--- Expands `${NAME:-default}` and `~` at the start of a path, as src/profiles/discovery-paths.ts does.
 ---@param path string
 ---@return string
 local function expand(path)
@@ -48,7 +56,7 @@ local function expand(path)
   return vim.startswith(path, "~") and value("HOME", vim.uv.os_homedir()) .. path:sub(2) or path
 end
 
---- The folder in which a CLI keeps an extension, and its record of where the extension came from.
+--- Returns the folder in which a CLI stores an extension, and the CLI's record of the extension's origin.
 ---@param cli gemini_bridge.Cli
 ---@return string store
 ---@return string record
@@ -69,7 +77,8 @@ local function read_json(path)
   return ok and type(content) == "table" and content or nil
 end
 
---- Whether a CLI has the extension. "gone": it has a link to a folder that no longer holds the extension.
+--- Returns whether a CLI has the extension. "gone": it has a link to a folder that no longer contains the
+--- extension.
 ---@param cli gemini_bridge.Cli
 ---@return "installed"|"gone"|"none"
 function M.state(cli)
@@ -82,7 +91,7 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
---- Runs the CLI's own command for extensions.
+--- Runs an extension command of the CLI.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@param done fun(ok: boolean, output: string)
@@ -92,7 +101,7 @@ local function run(cli, args, done)
     env = config.get().terminal.env,
     stdin = KINDS[cli.like].stdin,
     text = true,
-    timeout = TIMEOUT_MS,
+    timeout = LINK_TIMEOUT_MS,
   }
   local ok, problem = pcall(
     vim.system,
@@ -101,7 +110,7 @@ local function run(cli, args, done)
     vim.schedule_wrap(function(result)
       local output = vim.trim((result.stdout or "") .. "\n" .. (result.stderr or ""))
       if result.code == 124 then
-        output = vim.trim(output .. ("\nno answer within %d s"):format(TIMEOUT_MS / 1000))
+        output = vim.trim(output .. ("\nno answer within %d s"):format(LINK_TIMEOUT_MS / 1000))
       end
       done(result.code == 0, output)
     end)
@@ -111,22 +120,24 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone. The CLI does not do that, and warns about the link at each start.
+--- Removes a link whose folder is gone. The CLI warns about such a link at each start, but does not remove
+--- it.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
   local store, record = paths(cli)
-  -- A folder that holds more than the record of a link stays.
+  -- Keeps a folder that contains anything besides the record of the link.
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 
---- Has the CLI link the extension, instead of an earlier link of it.
+--- Makes the CLI link the extension, and replaces an earlier link.
 ---@param cli gemini_bridge.Cli
 ---@param done fun(problem?: string) Called with the output of the CLI if the extension is not linked.
 function M.create(cli, done)
   local function create()
     run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
-      -- The record decides: without an entry in the user database Gemini CLI reports an error although it links.
+      -- Checks the record instead of the exit code: without an entry in the user database, Gemini CLI links
+      -- but reports an error.
       done(M.state(cli) ~= "installed" and output or nil)
     end)
   end
@@ -134,12 +145,12 @@ function M.create(cli, done)
   if M.state(cli) == "none" then
     return create()
   end
-  -- A CLI links nothing twice.
+  -- Removes the earlier link first, because a CLI does not link an extension twice.
   run(cli, { "uninstall", NAME }, create)
 end
 
 --- `:GeminiExtension install`: links the extension and tells the user the outcome.
----@param name string Of the CLI.
+---@param name string Name of the CLI.
 function M.install(name)
   local cli, problem = cli_named(name)
   if not cli then
@@ -156,7 +167,7 @@ function M.install(name)
 end
 
 --- `:GeminiExtension remove`: removes the link and tells the user the outcome.
----@param name string Of the CLI.
+---@param name string Name of the CLI.
 function M.remove(name)
   local cli, problem = cli_named(name)
   if not cli then

@@ -1,7 +1,7 @@
---- Offers the extension before a CLI starts that would have no hooks without it.
+--- Offers to install the extension before a CLI starts that would have no hooks without it.
 ---
---- Lua decides this, because the question must be on the screen before `:Gemini` returns. If it appeared later, keys
---- that the user has typed meanwhile would answer it.
+--- Lua decides this, because the question must be open before `:Gemini` returns. Otherwise keys that the user
+--- has already typed would answer it.
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
@@ -11,11 +11,11 @@ local M = {}
 
 local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 
---- CLIs for which the user said "Not now" in this Neovim.
+--- CLIs for which the user has answered "Not now" in this Neovim.
 ---@type table<string, true>
 local postponed = {}
 
---- The file with the names of the CLIs for which the user said "Never", one per line.
+--- Returns the file with the CLIs for which the user has answered "Never", one name per line.
 ---@return string
 local function never_file()
   return vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge", "no-extension")
@@ -38,8 +38,8 @@ local function write_never(names)
   end
 end
 
---- Forgets an earlier "Never".
----@param name string Of the CLI.
+--- Forgets an earlier answer "Never".
+---@param name string Name of the CLI.
 function M.revert(name)
   postponed[name] = nil
   local names = never()
@@ -51,8 +51,8 @@ function M.revert(name)
   end
 end
 
---- Whether a CLI gets hooks and tools only from the extension. Gemini CLI since 0.60 ignores a file of system defaults
---- that others than root may change, and where its descendants look for one is unknown.
+--- Whether a CLI gets hooks and tools only by the extension. Gemini CLI since 0.60 ignores system defaults in
+--- files that users other than root may change, and it is unknown where derived CLIs look for this file.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)
@@ -98,15 +98,15 @@ local function ask(cli, go)
     go()
   end
   local options = { prompt = question, kind = "gemini-bridge" }
-  -- CTRL-C in Neovim's own question raises an error.
+  -- CTRL-C in the built-in selection raises an error.
   if not pcall(vim.ui.select, { INSTALL, NOT_NOW, NEVER }, options, answer) then
     answer(nil)
   end
 end
 
---- Goes on when the extension of a CLI is linked or not wanted. May ask the user first: see the option `extension`.
+--- Continues when the extension is linked or declined. May ask the user first, see the option `extension`.
 ---@param cli gemini_bridge.Cli
----@param program string The program that will run.
+---@param program string Program that will run.
 ---@param go fun() Called once.
 function M.before_start(cli, program, go)
   local option = config.get().extension

@@ -45,6 +45,7 @@ function M.make()
     hookScript = root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     reconnect = options.terminal.reconnect,
+    tellAgent = options.changes.tell_agent,
     port = address.port,
     tokens = address.tokens,
     lastDiffId = require("gemini-bridge.review.reviews").last_id(),

@@ -9,6 +9,10 @@ local before = {}
 ---@type table<string, string>
 local clis = {}
 
+--- Arguments for CLIs of `:Gemini`, by name of the CLI.
+---@type table<string, string[]>
+local arguments = {}
+
 ---@param name string
 local function remember(name)
   if before[name] == nil then
@@ -19,7 +23,7 @@ end
 --- Sets variables while the bridge runs.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
-  clis = params.clis
+  clis, arguments = params.clis, params.arguments
   for name, value in pairs(params.set) do
     remember(name)
     vim.env[name] = value
@@ -34,6 +38,13 @@ end
 ---@return table<string, string>
 function M.of_clis()
   return clis
+end
+
+--- Returns the arguments that `:Gemini` adds for a CLI while the bridge runs.
+---@param cli string
+---@return string[]
+function M.arguments(cli)
+  return arguments[cli] or {}
 end
 
 --- Returns the variables and their values while the bridge runs. "" stands for an unset variable.
@@ -51,7 +62,7 @@ function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil
   end
-  before, clis = {}, {}
+  before, clis, arguments = {}, {}, {}
 end
 
 return M

@@ -73,7 +73,7 @@ end
 local function clean_up()
   remove_discovery_files()
   require("gemini-bridge.host.environment").restore()
-  require("gemini-bridge.context.subscription").unsubscribe()
+  require("gemini-bridge.context.snapshot_debounce").unsubscribe()
   abandon_prompts()
 end
 
@@ -85,7 +85,7 @@ local function stopped(problem)
   require("gemini-bridge.bridge.memory").forget_reviews()
   abandon_prompts()
   require("gemini-bridge.context.workspace").unwatch()
-  require("gemini-bridge.context.subscription").untrack()
+  require("gemini-bridge.context.snapshot_debounce").untrack()
   require("gemini-bridge.changes.changes").clear()
   require("gemini-bridge.model.published_diagnostics").untrack()
   -- Do not load the module only to close it.
@@ -189,7 +189,7 @@ function M.start()
   if not host then
     return
   end
-  require("gemini-bridge.context.subscription").track()
+  require("gemini-bridge.context.snapshot_debounce").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
     -- A host that hangs would leave its files behind.
@@ -247,9 +247,10 @@ function M.attached(params)
       on_end(this, "the standard Node host has ended")
     end)
   end
-  require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.subscription").refresh)
-  require("gemini-bridge.context.subscription").track()
+  require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.snapshot_debounce").refresh)
+  require("gemini-bridge.context.snapshot_debounce").track()
   require("gemini-bridge.model.published_diagnostics").track()
+  require("gemini-bridge.notes.notes").load()
   require("gemini-bridge.changes.changes").clear() -- the host sends all changes again
   return require("gemini-bridge.host.boot").make()
 end
@@ -262,7 +263,7 @@ function M.on_status(new)
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
     if is_new then
-      require("gemini-bridge.review.kept").restore()
+      require("gemini-bridge.review.saved_texts").restore()
     end
     return
   end

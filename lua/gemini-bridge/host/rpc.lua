@@ -1,14 +1,14 @@
 --- Handles the calls of the Node host: the Lua side of src/contract/neovim.ts.
 local changes = require("gemini-bridge.changes.changes")
-local context = require("gemini-bridge.context.subscription")
+local snapshot_debounce = require("gemini-bridge.context.snapshot_debounce")
 local contract = require("gemini-bridge.bridge.contract")
 local decision = require("gemini-bridge.review.decision")
 local environment = require("gemini-bridge.host.environment")
 local lifecycle = require("gemini-bridge.host.lifecycle")
-local look = require("gemini-bridge.changes.look")
+local navigation = require("gemini-bridge.changes.navigation")
 local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
-local past = require("gemini-bridge.changes.past")
+local history_list = require("gemini-bridge.changes.history_list")
 local reload = require("gemini-bridge.disk.reload")
 local reviews = require("gemini-bridge.review.reviews")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -20,7 +20,7 @@ local M = {}
 ---@param module string
 ---@param name string Name of the function.
 ---@return fun(params: table): any
-local function room(module, name)
+local function lazy(module, name)
   return function(params)
     return require("gemini-bridge." .. module)[name](params)
   end
@@ -36,14 +36,14 @@ local calls = {
     notify(params.text, params.level)
   end,
   turn = turns.changed,
-  context_subscribe = context.subscribe,
-  context_unsubscribe = context.unsubscribe,
+  context_subscribe = snapshot_debounce.subscribe,
+  context_unsubscribe = snapshot_debounce.unsubscribe,
   remember = memory.remember,
   decision_settled = decision.settled,
   decision_read = reviews.read_accepted,
-  consent = room("model", "consent"),
-  ask = room("model", "ask"),
-  model_watch = room("model", "watch"),
+  consent = lazy("model", "consent"),
+  ask = lazy("model", "ask"),
+  model_watch = lazy("model", "watch"),
   diff_open = reviews.open,
   diff_read = reviews.read,
   diff_update = reviews.update,
@@ -51,19 +51,20 @@ local calls = {
   file_changed = reload.written,
   changes_follow = changes.follow,
   change_show = changes.show,
-  change_lines = look.show_old,
-  deleted_text = room("changes.deleted", "show"),
+  change_lines = navigation.show_old,
+  change_before = lazy("changes.page.compare", "answered"),
+  deleted_text = lazy("changes.deleted", "show"),
   turn_changes = changes.turn_ended,
-  history_show = past.answered,
-  history_diff = past.show,
+  history_show = history_list.answered,
+  history_diff = history_list.show,
   files_open = changes.open_files,
-  prompt_places = room("prompt.outbox", "places"),
-  prompt_found = room("prompt.outbox", "found"),
-  prompt_open = room("prompt.outbox", "open"),
-  prompt_waits = room("prompt.outbox", "waits"),
-  prompt_done = room("prompt.outbox", "done"),
-  screen_watch = room("prompt.screen", "watch"),
-  screen_type = room("prompt.screen", "type"),
+  prompt_places = lazy("prompt.outbox", "places"),
+  prompt_found = lazy("prompt.outbox", "found"),
+  prompt_open = lazy("prompt.outbox", "open"),
+  prompt_waits = lazy("prompt.outbox", "waits"),
+  prompt_done = lazy("prompt.outbox", "done"),
+  screen_watch = lazy("prompt.screen", "watch"),
+  screen_type = lazy("prompt.screen", "type"),
 }
 
 --- Removes nulls, which stand for undefined values in Node. In Lua, `vim.NIL` is true.

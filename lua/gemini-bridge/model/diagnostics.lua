@@ -2,7 +2,7 @@
 --- because there may be a hundred thousand.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
-local slices = require("gemini-bridge.model.slices")
+local work_slices = require("gemini-bridge.model.work_slices")
 local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics")
 
 local M = {}
@@ -97,7 +97,7 @@ end
 local function pieces_of(params, done)
   local pieces, order = {}, 0
   local elsewhere = params.unopened[1] and workspace_diagnostics.lists() or {}
-  slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
+  work_slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
     order = order + 1
     local buf = not elsewhere[path] and disk.buffer(path) or nil
     for _, list in pairs(elsewhere[path] or buf and published.lists(buf) or {}) do
@@ -124,7 +124,7 @@ function M.list(params, answer)
     answer({ items = items, counts = counts, files = vim.tbl_count(files) })
   end
   pieces_of(params, function(failure, pieces)
-    slices.each(failure and {} or pieces, function(piece)
+    work_slices.each(failure and {} or pieces, function(piece)
       for i = piece.from, math.min(piece.from + SLICE_LENGTH - 1, #piece.list) do
         local one = piece.list[i]
         local severity = counts[one.severity] and one.severity or 1
@@ -142,7 +142,7 @@ function M.list(params, answer)
       end
     end, function(problem)
       local shown = vim.iter(first):flatten():take(params.limit):totable()
-      slices.each(shown, function(each)
+      work_slices.each(shown, function(each)
         items[#items + 1] = describe(each)
       end, function(late)
         finish(failure or problem or late)

@@ -11,8 +11,8 @@ local M = {}
 local MAX_FILE_SIZE = 1024 * 1024
 --- Time for configurations to start or attach a server for a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
---- A hidden buffer is unloaded this long after the last question about it (milliseconds).
-local KEEP_MS = 60000
+--- Time after the last question about a hidden buffer until it is unloaded.
+local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used one is unloaded first.
 local MAX_HIDDEN = 100
 --- Longer quickfix lists are not searched, and count as lists with the buffer (entries).
@@ -79,7 +79,7 @@ local function keep(buf)
   local timer = hidden[buf].timer
   timer:stop()
   timer:start(
-    KEEP_MS,
+    UNLOAD_DELAY_MS,
     0,
     vim.schedule_wrap(function()
       scheduler.now(function()
@@ -172,7 +172,7 @@ local function await(buf, params, is_new, answer)
   end)
 end
 
---- Returns the loaded buffer of a file, after reading what a CLI may have written a moment ago.
+--- Returns the loaded buffer of a file, and reloads it first if a CLI has just written the file.
 ---@param path string Absolute.
 ---@return integer? buf
 function M.current(path)

@@ -1,10 +1,10 @@
 --- Applies edits of language servers to buffers, each in one undo step. The host writes the files.
-local apply = require("gemini-bridge.disk.apply")
+local apply = require("gemini-bridge.disk.apply_differences")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local slices = require("gemini-bridge.model.slices")
+local work_slices = require("gemini-bridge.model.work_slices")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
@@ -242,7 +242,7 @@ end
 ---@param params { paths: string[] }
 ---@param answer gemini_bridge.Answer
 function M.tell_written(params, answer)
-  slices.each(params.paths, function(path)
+  work_slices.each(params.paths, function(path)
     local buf = disk.buffer(path)
     if buf then
       pcall(vim.api.nvim_exec_autocmds, "BufWritePost", { buffer = buf, modeline = false })

@@ -6,7 +6,7 @@ local edits = require("gemini-bridge.model.edits")
 local diagnostics = require("gemini-bridge.model.diagnostics")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local language_servers = require("gemini-bridge.model.language_servers")
-local settle = require("gemini-bridge.model.settle")
+local fresh_diagnostics = require("gemini-bridge.model.fresh_diagnostics")
 local show = require("gemini-bridge.model.show")
 local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics")
 local open_files = require("gemini-bridge.model.open_files")
@@ -25,7 +25,7 @@ end
 local function list_changes(_, answer)
   local changes = vim.tbl_map(function(change)
     return { path = change.path, status = change.status, added = change.added, removed = change.removed }
-  end, require("gemini-bridge.changes.look").list())
+  end, require("gemini-bridge.changes.navigation").list())
   answer({ changes = changes })
 end
 
@@ -40,7 +40,7 @@ local questions = {
   document = documents.ask,
   servers = list_servers,
   request = language_servers.request,
-  settle = settle.ask,
+  settle = fresh_diagnostics.ask,
   quickfix = show.quickfix,
   changes = list_changes,
   open_file = show.open_file,
@@ -52,7 +52,7 @@ local questions = {
   tell_written = edits.tell_written,
 }
 
---- What the user shares with the model.
+--- Returns the user's sharing settings for the model.
 ---@return { paused: boolean, exclude: string[], directories: string[] }
 function M.consent()
   local consent = require("gemini-bridge.context.consent").settings()

@@ -1,7 +1,7 @@
 --- Shows files and quickfix lists to the user, without moving the focus, and reads the quickfix list.
 local documents = require("gemini-bridge.model.documents")
 local disk = require("gemini-bridge.disk.path")
-local place = require("gemini-bridge.review.window.place")
+local choose_window = require("gemini-bridge.review.window.choose_window")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local swapfile = require("gemini-bridge.disk.swapfile")
 local window = require("gemini-bridge.editor.window")
@@ -31,14 +31,14 @@ end
 ---@param buf integer
 ---@return integer win
 local function window_for(buf)
-  local win = place.borrow(vim.api.nvim_get_current_tabpage(), buf)
+  local win = choose_window.borrow(vim.api.nvim_get_current_tabpage(), buf)
   if win then
     if vim.api.nvim_win_get_buf(win) ~= buf then
       window.show(win, buf)
     end
     return win
   end
-  local base = place.base(vim.api.nvim_get_current_tabpage())
+  local base = choose_window.base(vim.api.nvim_get_current_tabpage())
   win = window.open(buf, { win = base.win, split = base.split })
   if not base.ordinary then
     window.make_plain(win)

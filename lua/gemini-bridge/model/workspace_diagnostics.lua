@@ -3,7 +3,7 @@
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
-local slices = require("gemini-bridge.model.slices")
+local work_slices = require("gemini-bridge.model.work_slices")
 
 local M = {}
 
@@ -83,7 +83,7 @@ end
 ---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
 local function sort(reports, done)
   local files, kept, dropped = {}, 0, 0
-  slices.each(reports, function(report)
+  work_slices.each(reports, function(report)
     local path = type(report) == "table" and report.kind ~= "unchanged" and path_of(report.uri)
     local items = path and vim.islist(report.items) and report.items or {}
     local room = math.min(#items, MAX_DIAGNOSTICS - kept)

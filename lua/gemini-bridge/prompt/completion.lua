@@ -4,7 +4,7 @@ local M = {}
 --- Maximum number of offered matches, and of searched files.
 local MAX_MATCHES, MAX_FILES = 200, 50000
 --- Timeout for listing the files of a project.
-local TIMEOUT_MS = 2000
+local LIST_TIMEOUT_MS = 2000
 
 --- Lists files below a directory, relative to it: the files that git tracks or does not ignore. Without git, lists the
 --- entries of the folder in `lead`.
@@ -17,7 +17,7 @@ local function files(directory, lead)
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }
   local ok, process = pcall(vim.system, git, { env = env })
-  local result = ok and process:wait(TIMEOUT_MS)
+  local result = ok and process:wait(LIST_TIMEOUT_MS)
   if result and result.code == 0 then
     return vim.list_slice(vim.split(result.stdout, "\0", { trimempty = true }), 1, MAX_FILES)
   end

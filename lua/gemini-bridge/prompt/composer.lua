@@ -1,7 +1,7 @@
 --- Implements `:GeminiPrompt`, a buffer for a prompt: `:w` sends the text, `:q` keeps it as a draft.
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
-local origin = require("gemini-bridge.editor.origin")
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -12,11 +12,7 @@ local HEIGHT_LINES = 10
 local MAX_PREVIEW_LENGTH = 70
 
 ---@type gemini_bridge.WriteWords
-local WORDS = {
-  stays = "This stays the prompt: :w sends it, :w {file} writes a copy.",
-  key = "This key does not send the prompt: use :w.",
-  whole = "A prompt is sent as a whole: :w, without lines.",
-}
+local WORDS = { text = "prompt", verb = "send", done = "sent" }
 
 ---@param buf integer
 ---@return string? # nil if the buffer is empty.
@@ -54,7 +50,7 @@ local function create()
   options.filetype = "markdown"
   options.omnifunc = "v:lua.require'gemini-bridge.prompt.completion'.omnifunc"
   local group = vim.api.nvim_create_augroup("gemini-bridge.prompt", {})
-  local stop = require("gemini-bridge.review.write").watch(buf, group, function()
+  local stop = require("gemini-bridge.review.typed_write").watch(buf, group, function()
     send(buf)
     return true
   end, WORDS)
@@ -90,7 +86,7 @@ end
 --- Goes to the window of the prompt, or opens it at the bottom.
 ---@return integer buf
 local function show()
-  origin.end_visual()
+  focus.end_visual()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   if buf > 0 and not vim.api.nvim_buf_is_loaded(buf) then
     window.delete_buffer(buf)
@@ -103,7 +99,7 @@ local function show()
     win = window.open(buf, { split = "below", win = -1, height = HEIGHT_LINES })
     window.make_plain(win)
   end
-  origin.go(win)
+  focus.go(win)
   return buf
 end
 

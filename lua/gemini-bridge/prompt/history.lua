@@ -1,4 +1,6 @@
 --- Keeps the last prompts in a file that only the user can read.
+local private_file = require("gemini-bridge.disk.private_file")
+
 local M = {}
 
 --- Maximum number and total size of prompts. The newest one is always kept.
@@ -19,18 +21,9 @@ local function is_prompt(value)
   return type(value) == "table" and type(value.text) == "string" and type(value.time) == "number"
 end
 
---- Writes a draft and renames it, so that another Neovim never reads an incomplete file.
 ---@param prompts gemini_bridge.PastPrompt[]
 local function write(prompts)
-  vim.fn.mkdir(vim.fs.dirname(path()), "p")
-  local aside = ("%s.%d"):format(path(), vim.fn.getpid())
-  vim.uv.fs_unlink(aside)
-  local file, problem = vim.uv.fs_open(aside, "wx", tonumber("600", 8))
-  if file then
-    vim.uv.fs_write(file, vim.json.encode(prompts))
-    vim.uv.fs_close(file)
-    problem = select(2, vim.uv.fs_rename(aside, path()))
-  end
+  local problem = private_file.write(path(), vim.json.encode(prompts))
   if problem then
     require("gemini-bridge.notify")("The prompt could not be saved for :GeminiPrompt!: " .. problem, "warn")
   end
@@ -39,10 +32,8 @@ end
 --- Returns the last prompts, newest first.
 ---@return gemini_bridge.PastPrompt[]
 function M.list()
-  local ok, prompts = pcall(function()
-    return vim.json.decode(table.concat(vim.fn.readfile(path()), "\n"))
-  end)
-  if not ok or type(prompts) ~= "table" or not vim.islist(prompts) then
+  local prompts = private_file.read_json(path())
+  if type(prompts) ~= "table" or not vim.islist(prompts) then
     return {}
   end
   return vim.tbl_filter(is_prompt, prompts)

@@ -77,7 +77,7 @@ vim.api.nvim_create_autocmd("User", {
 
 ---@class gemini_bridge.SendOptions
 ---@field text? string The text of the prompt.
----@field source? "here"|"diagnostics"|"quickfix"|"output"|"nothing" What to refer to. "here": the file, the entries of
+---@field source? "here"|"diagnostics"|"quickfix"|"output"|"notes"|"nothing" "here": the file, the entries of
 ---an explorer or a quickfix window, or the text of a buffer without a file. "output": the last output of a terminal.
 ---@field files? string[] Files to refer to instead, relative to the current directory.
 ---@field lines? [integer, integer] First and last line of the current buffer, 1-based.
@@ -170,7 +170,7 @@ function M.found(params)
   return { text = text_of(prompt), focus = focus }
 end
 
---- Opens a terminal for a prompt, unless there is one by now.
+--- Opens a terminal for a prompt, unless a terminal was opened meanwhile.
 ---@param params gemini_bridge.calls.prompt_open
 function M.open(params)
   scheduler.now(function()
@@ -202,6 +202,18 @@ function M.waits(params)
   end
 end
 
+--- Deletes the notes that a prompt has delivered.
+---@param prompt gemini_bridge.Prompt
+local function forget_notes(prompt)
+  local ids = {}
+  for _, item in ipairs(prompt.items) do
+    ids[#ids + 1] = item.note_id
+  end
+  if #ids > 0 then
+    require("gemini-bridge.notes.notes").remove(ids)
+  end
+end
+
 ---@param params gemini_bridge.calls.prompt_done
 function M.done(params)
   local prompt = find(params.id)
@@ -211,6 +223,7 @@ function M.done(params)
     return keep(prompt, params.problem)
   end
   remove(prompt)
+  forget_notes(prompt)
   if params.problem then
     notify(params.problem, "warn")
   end

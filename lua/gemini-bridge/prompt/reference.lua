@@ -8,6 +8,8 @@ local M = {}
 ---@field first? integer First line, 1-based.
 ---@field last? integer Last line, 1-based.
 ---@field note? string A note about these lines.
+---@field quote? string[] The lines, in front of the note.
+---@field note_id? string The note of the user's that this is.
 
 --- Escapes a path for the CLI with backslashes: the special characters of `escapePath` (Gemini CLI 0.61.0), a comma,
 --- which ends a reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.
@@ -52,6 +54,23 @@ local function in_words(ranges)
   return (several and "lines " or "line ") .. table.concat(ranges, ", ")
 end
 
+--- Maximum number of quoted lines of a note.
+local MAX_QUOTED_LINES = 20
+
+--- Quotes lines. Escapes `@`, because Gemini CLI would insert the file with the name that follows.
+---@param lines string[]
+---@return string
+local function quoted(lines)
+  local shown = vim.tbl_map(function(line)
+    -- A terminal treats a tab as a key.
+    return "> " .. line:gsub("\t", "    "):gsub("@", "\\@")
+  end, vim.list_slice(lines, 1, MAX_QUOTED_LINES))
+  if #lines > MAX_QUOTED_LINES then
+    shown[#shown + 1] = ("> (%d more lines)"):format(#lines - MAX_QUOTED_LINES)
+  end
+  return table.concat(shown, "\n")
+end
+
 ---@param group gemini_bridge.Item[] All items of one file.
 ---@param cwd string
 ---@return string text
@@ -66,7 +85,9 @@ local function describe(group, cwd)
     local range = lines_of(item)
     ranges[#ranges + 1] = range
     if item.note then
-      notes[#notes + 1] = (range and in_words({ range }) .. ": " or "") .. item.note
+      local where = range and in_words({ range }) .. ":" or ""
+      local text = item.quote and "\n" .. quoted(item.quote) .. "\n" or " "
+      notes[#notes + 1] = vim.trim(where .. text .. item.note)
     end
   end
   if #notes > 0 then

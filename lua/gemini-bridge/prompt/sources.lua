@@ -152,6 +152,38 @@ function sources.quickfix()
   return items
 end
 
+--- Returns lines of a file as they are in its buffer or, without one, on disk.
+---@param path string
+---@param first integer
+---@param last integer
+---@return string[]
+local function lines_of(path, first, last)
+  local buf = disk.buffer(path)
+  if buf then
+    return vim.api.nvim_buf_get_lines(buf, first - 1, last, false)
+  end
+  local text = disk.bytes(path) or ""
+  return vim.list_slice(vim.split(text, "\r?\n"), first, last)
+end
+
+--- Returns the notes of the user on lines of files.
+function sources.notes()
+  local items = vim.tbl_map(function(note)
+    return {
+      path = note.path,
+      first = note.first,
+      last = note.last,
+      note = note.text,
+      quote = lines_of(note.path, note.first, note.last),
+      note_id = note.id,
+    }
+  end, require("gemini-bridge.notes.notes").list())
+  if #items == 0 then
+    return nil, "There are no notes. Add one with <Plug>(gemini-note)."
+  end
+  return items
+end
+
 function sources.nothing()
   return {}
 end

@@ -8,7 +8,7 @@ local status = require("gemini-bridge.bridge.status")
 local M = {}
 
 --- Timeout for the doctor, which runs other programs with their own timeouts.
-local TIMEOUT_MS = 30000
+local DOCTOR_TIMEOUT_MS = 30000
 
 --- Number of lines at the end of a terminal that contain its prompt.
 local SCREEN_LINES = 60
@@ -57,7 +57,7 @@ end
 local function gates()
   local list = {}
   for _, cli in ipairs(require("gemini-bridge.config.clis").all()) do
-    if cli.like == "gemini" then
+    if cli.gate then
       local reach = gate.reach(cli.name)
       local is_obeyed = #reach.others == 0
       list[#list + 1] = {
@@ -128,7 +128,7 @@ local function failure(output)
   build.node_version(config.get().node, function(_, reason)
     answered, problem = true, reason
   end)
-  vim.wait(TIMEOUT_MS, function()
+  vim.wait(DOCTOR_TIMEOUT_MS, function()
     return answered
   end, 5)
   if problem then
@@ -152,7 +152,7 @@ local function run(...)
     return nil, tostring(process)
   end
   -- Ignore the output of a killed doctor.
-  local result = process:wait(TIMEOUT_MS) or { code = 124, signal = 9 }
+  local result = process:wait(DOCTOR_TIMEOUT_MS) or { code = 124, signal = 9 }
   if result.code > 1 or result.signal ~= 0 then
     return nil, result.stderr or ""
   end

@@ -32,7 +32,7 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- Tells which Neovim a CLI in another terminal connects to, if several are open in this directory.
+--- Returns which Neovim a CLI in another terminal connects to, if several are open in this directory.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)
@@ -71,7 +71,7 @@ end
 
 ---@return string[]
 local function pinned()
-  local pin = require("gemini-bridge.context.pin").lines()
+  local pin = require("gemini-bridge.context.pinned_selection").lines()
   if not pin then
     return {}
   end
@@ -94,7 +94,7 @@ local function clients(now)
       return ('%s, shows "Disconnected": type /ide enable there'):format(name)
     end
     local activity = client.activity ~= "idle" and ", " .. DOES[client.activity] or ""
-    local hooks = client.hooks and "" or ", no hook heard yet"
+    local hooks = client.hooks and "" or ", no hook received yet"
     return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), hooks)
   end, now.clients)
 end
@@ -137,6 +137,14 @@ local function tools(now)
   return lines
 end
 
+--- Returns what an agent was told last about the user's decisions.
+---@param now gemini_bridge.HostStatus
+---@return string[]
+local function told(now)
+  local last = now.told
+  return last and { ("%s, %s ago: %s"):format(last.cli, age(last.at), vim.fn.strtrans(last.text)) } or {}
+end
+
 ---@param now gemini_bridge.HostStatus
 ---@return string
 local function state(now)
@@ -163,6 +171,7 @@ function M.lines()
     { "Pinned", pinned() },
     { "Clients", connected or running and { "none yet: run :Gemini, or gemini in a shell" } or {} },
     { "Tools", tools(now) },
+    { "Told", told(now) },
     { "Reviews", reviews() },
     { "Gate", require("gemini-bridge.turns.gate").lines() },
     { "Terminals", terminals() },

@@ -1,4 +1,5 @@
 --- Returns a short text about the bridge for status lines.
+local changes = require("gemini-bridge.changes.changes")
 local reviews = require("gemini-bridge.review.reviews")
 local status = require("gemini-bridge.bridge.status")
 
@@ -59,6 +60,20 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
+--- Adds the number of changed files. They replace a text that says no more than that the bridge runs.
+---@param text string
+---@param now gemini_bridge.HostStatus
+---@return string
+local function with_changes(text, now)
+  local count = changes.count().files
+  if count == 0 then
+    return text
+  end
+  local words = ("%d %s"):format(count, count == 1 and "change" or "changes")
+  local is_quiet = text == "Gemini: connected" or #now.clients == 0 and text == "Gemini: waiting"
+  return is_quiet and "Gemini: " .. words or text .. ", " .. words
+end
+
 ---@return string # Empty while the bridge is stopped.
 function M.text()
   follow_events()
@@ -72,12 +87,13 @@ function M.text()
     text = ("Gemini: %d %s"):format(#diffs, #diffs == 1 and "review" or "reviews")
     names = #now.clients > 1 and askers(diffs) or {}
   end
+  text = with_changes(text, now)
   text = #names > 0 and ("%s (%s)"):format(text, table.concat(names, ", ")) or text
   local shared = require("gemini-bridge.context.consent").shared()
   local gate = require("gemini-bridge.turns.gate").text()
   text = text .. (gate ~= "" and ", " .. gate or "")
   text = text .. (shared.paused and ", paused" or shared.excluded and ", file not shared" or "")
-  return text .. (require("gemini-bridge.context.pin").is_shown() and ", selection pinned" or "")
+  return text .. (require("gemini-bridge.context.pinned_selection").is_shown() and ", selection pinned" or "")
 end
 
 return M

@@ -1,14 +1,14 @@
---- Ends a review, once: the host is told in the tick of the decision, the windows close as soon as Neovim allows it.
+--- Ends reviews: tells the host in the tick of the decision, and closes the windows when Neovim allows it.
 local channel = require("gemini-bridge.bridge.channel")
-local kept = require("gemini-bridge.review.kept")
+local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local screen = require("gemini-bridge.review.screen")
-local series = require("gemini-bridge.review.series")
-local stale = require("gemini-bridge.review.stale")
+local next_review = require("gemini-bridge.review.next_review")
+local staleness = require("gemini-bridge.review.staleness")
 local status = require("gemini-bridge.bridge.status")
 local window = require("gemini-bridge.editor.window")
 
@@ -21,7 +21,7 @@ local function emit(what, review)
   status.emit("GeminiDiff" .. what, data)
 end
 
---- Announces a review to scripts: once, and before its outcome.
+--- Fires GeminiDiffOpened once, and before the event of the outcome.
 ---@param review gemini_bridge.Review
 function M.announce(review)
   if not review.was_announced then
@@ -30,20 +30,20 @@ function M.announce(review)
   end
 end
 
---- Keeps edits of the user's that nobody else has.
+--- Saves the user's edits, except a text that the CLI or the host has received.
 ---@param review gemini_bridge.Review
----@param told? string The text that the CLI or the host was given at the end.
-local function keep_edits(review, told)
+---@param delivered? string Text that the CLI or the host has received at the end.
+local function keep_edits(review, delivered)
   for _, edits in ipairs(records.edits(review)) do
-    if edits ~= told then
-      local command = kept.keep(review.filePath, edits)
+    if edits ~= delivered then
+      local command = saved_texts.keep(review.filePath, edits)
       local name = path.display(review.filePath, 24)
       notify(("The review of %s has ended. Your edits are kept: %s"):format(name, command), "warn")
     end
   end
 end
 
---- Whether the user is typing into a proposal.
+--- Whether the user is in Insert or Replace mode in the proposal.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
@@ -51,12 +51,12 @@ local function is_typing(review)
     and vim.api.nvim_get_mode().mode:find("^[iR]") ~= nil
 end
 
---- Takes a review that has ended off the screen, frees what it used, and goes on to the next.
+--- Closes the windows of an ended review, frees its buffers and listeners, and goes on to the next review.
 ---@param review gemini_bridge.Review
----@param told? string The text that the CLI or the host was given at the end.
-local function dismiss(review, told)
+---@param delivered? string Text that the CLI or the host has received at the end.
+local function dismiss(review, delivered)
   if review.state == "closed" then
-    scheduler.attempt(keep_edits, review, told)
+    scheduler.attempt(keep_edits, review, delivered)
   end
   for _, stop in ipairs(review.stops) do
     scheduler.attempt(stop)
@@ -67,11 +67,11 @@ local function dismiss(review, told)
     scheduler.attempt(window.delete_buffer, buffers.proposal)
     scheduler.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
   end
-  -- Not in this tick: Normal mode begins at its end.
+  -- In the next tick, because Normal mode begins at the end of this one.
   scheduler.next(function()
     screen.show_waiting()
     if was_inside and review.decision then
-      series.continue(review)
+      next_review.continue(review)
     end
   end)
 end
@@ -79,11 +79,11 @@ end
 --- Ends a review.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param run fun(step: fun()) Of the scheduler: when windows and buffers may go.
+---@param run fun(step: fun()) `scheduler.now` or `scheduler.next`: closes the windows and buffers.
 ---@param decision? gemini_bridge.Decision
----@param told? string The text that the CLI or the host is given.
----@return boolean first False if it had ended before.
-local function finish(review, outcome, run, decision, told)
+---@param delivered? string Text that the CLI or the host receives.
+---@return boolean first False if the review had ended before.
+local function finish(review, outcome, run, decision, delivered)
   if not records.finish(review, decision) then
     return false
   end
@@ -97,10 +97,11 @@ local function finish(review, outcome, run, decision, told)
   M.announce(review)
   emit(outcome, review)
   local function step()
-    dismiss(review, told)
+    dismiss(review, delivered)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- The next keys are meant for this text: in another window they would be commands.
+    -- The user is typing into the proposal. If the window closed now, the next keys would be commands in
+    -- another one.
     vim.api.nvim_create_autocmd("InsertLeave", {
       buffer = review.buffers.proposal,
       once = true,
@@ -114,14 +115,14 @@ local function finish(review, outcome, run, decision, told)
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- Keys typed ahead would change a text that is no longer read.
+    -- The text was already read: keys that were typed ahead would change it unnoticed.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
   return true
 end
 
---- Returns why the user must look again before accepting.
+--- Returns the reason why the user must look again before accepting.
 ---@param review gemini_bridge.Review
 ---@return string? problem
 local function obstacle(review)
@@ -129,18 +130,18 @@ local function obstacle(review)
   local open = path.buffer(review.filePath)
   if open and vim.bo[open].modified then
     return ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(name)
-  elseif stale.has_changed(review) then
+  elseif staleness.has_changed(review) then
     return ("%s has changed since it was proposed: compare again, or :GeminiAccept!"):format(name)
   elseif review.is_replaced then
-    review.is_replaced = false -- the message tells the user to look
-    return ("%s has another proposed text now: look at it, then accept again."):format(name)
+    review.is_replaced = false -- the message is shown once
+    return ("The proposal for %s was replaced: check it, then accept again."):format(name)
   end
 end
 
---- Accepts what the proposal holds now.
+--- Accepts the current text of the proposal.
 ---@param review gemini_bridge.Review
----@param run fun(step: fun()) scheduler.now, or scheduler.next while a command uses the buffer.
----@param force? boolean Accepts a stale proposal, and gives up unsaved changes of the file.
+---@param run fun(step: fun()) `scheduler.now`, or `scheduler.next` while a command still uses the buffer.
+---@param force? boolean Accepts a stale proposal, and discards unsaved changes of the file.
 ---@return boolean accepted
 function M.accept(review, run, force)
   local content = records.content(review)
@@ -158,7 +159,7 @@ function M.accept(review, run, force)
   if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  -- The decision is about the file as it is now: a later version must not be overwritten.
+  -- The decision applies to the current version of the file: the host must not overwrite a later one.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", run, { "diff_accepted", payload })
 end
@@ -173,28 +174,28 @@ end
 
 --- Ends a review without a decision.
 ---@param review gemini_bridge.Review
----@param told? string The text that the CLI or the host is given. Other edits are kept.
+---@param delivered? string Text that the CLI or the host receives. Other edits are saved.
 ---@return boolean first
-function M.close(review, told)
-  return finish(review, "Closed", scheduler.now, nil, told)
+function M.close(review, delivered)
+  return finish(review, "Closed", scheduler.now, nil, delivered)
 end
 
---- Tells the user that a decision has not arrived, and keeps the accepted text.
+--- Tells the user that a decision was not delivered, and saves the accepted text.
 ---@param review gemini_bridge.Review
 ---@param problem? string Reason why the accepted text was not written, without a full stop.
 local function report_lost(review, problem)
   local shown, content = path.display(review.filePath, 20), review.decision[2].content
   if not content then
-    return notify(("%s is gone; it missed that you rejected %s"):format(review.label, shown), "warn")
+    return notify(("%s is gone and did not receive your rejection of %s"):format(review.label, shown), "warn")
   end
   scheduler.now(function()
-    local command = kept.keep(review.filePath, content)
+    local command = saved_texts.keep(review.filePath, content)
     local reason = problem or ("%s is gone"):format(review.label)
     notify(("%s. The %s that you accepted is kept: %s"):format(reason, shown, command), "warn")
   end)
 end
 
---- The host has delivered a decision, or never will.
+--- Handles the host's report that a decision was delivered or cannot be.
 ---@param params gemini_bridge.calls.decision_settled
 function M.settled(params)
   local review = records.settle(params.id)
@@ -203,7 +204,7 @@ function M.settled(params)
   end
 end
 
---- Gives up all decisions, because the bridge has stopped.
+--- Drops all undelivered decisions because the bridge has stopped.
 function M.abandon()
   for _, review in ipairs(records.decided()) do
     records.settle(review.id)

@@ -1,10 +1,10 @@
---- A review in one window: what goes away is shown as virtual lines above what comes in its place. The text stays the
---- proposal's own, to be edited as any other.
+--- Shows a review in one window: removed lines appear as virtual lines above the new ones. The text is the
+--- proposal, and the user can edit it.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- A longer removal is cut: virtual lines cannot be scrolled through.
+--- Maximum number of removed lines shown per hunk: virtual lines cannot be scrolled.
 local MAX_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
@@ -40,12 +40,12 @@ local function mark(buffers, hunk)
       end_row = row + hunk.count,
       hl_group = hunk.original_count > 0 and "DiffChange" or "DiffAdd",
       hl_eol = true,
-      strict = false, -- an end behind the last line
+      strict = false, -- allows an end behind the last line
     })
   end
 end
 
---- Shows the hunks of a review within its proposal.
+--- Shows the hunks of a review in its proposal.
 ---@param review gemini_bridge.Review
 function M.update(review)
   local buffers, view = review.buffers, review.view
@@ -59,8 +59,8 @@ function M.update(review)
   M.reveal_top(review)
 end
 
---- How a hunk is laid out in a window of this height: the lines before it, and as many of the removed lines as leave
---- half of the window to the new ones.
+--- Returns how many context lines and removed lines to show in a window of this height: at least half of the
+--- window is left for the new lines.
 ---@param hunk gemini_bridge.Hunk
 ---@param win integer
 ---@return integer context Lines.
@@ -73,7 +73,7 @@ local function layout(hunk, win)
   return context, math.max(math.min(removed, height - added), 0)
 end
 
---- Scrolls to a hunk, so that its new lines are visible below the lines that it removes.
+--- Scrolls to a hunk so that its new lines are visible below the removed ones.
 ---@param view gemini_bridge.View
 ---@param hunk gemini_bridge.Hunk
 local function scroll_to(view, hunk)
@@ -103,7 +103,7 @@ function M.scroll_to_first_hunk(review)
   M.reveal_top(review)
 end
 
---- Scrolls to what is removed above the first line, which Neovim does not show by itself.
+--- Scrolls to the lines removed above the first line. Neovim hides virtual lines there.
 ---@param review gemini_bridge.Review
 function M.reveal_top(review)
   local first, view = review.hunks[1], review.view

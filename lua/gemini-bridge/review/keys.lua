@@ -1,16 +1,17 @@
---- The keys of a proposal's buffer. Each has a <Plug> map, whatever the options say.
+--- Maps the keys of a proposal's buffer. Each action also has a <Plug> mapping, which does not depend on the
+--- options.
 local config = require("gemini-bridge.config")
-local follow = require("gemini-bridge.review.follow")
-local hunks = require("gemini-bridge.review.hunks")
+local hunk_updates = require("gemini-bridge.review.hunk_updates")
+local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local key_list = require("gemini-bridge.editor.key_list")
 local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- In the order in which `g?` lists them.
+--- Actions in the order in which `g?` lists them.
 local NAMES = { "accept", "reject", "keep", "drop", "undo", "next", "prev", "help" }
 
---- Commands of Neovim that `g?` lists, too.
+--- Built-in commands that `g?` lists, too.
 ---@type [string, string][]
 local COMMANDS = {
   { ":w", "Accept the proposal as it stands" },
@@ -19,7 +20,7 @@ local COMMANDS = {
   { "u", "Undo an edit" },
 }
 
----@param actions table<string, { desc: string }> By the name of their key.
+---@param actions table<string, { desc: string }> By the name of the key.
 ---@return [string, string][]
 local function key_rows(actions)
   local options, rows = config.get().diff, {}
@@ -40,14 +41,14 @@ end
 ---@class gemini_bridge.Decide
 ---@field accept fun()
 ---@field reject fun()
----@field write fun() What `:w` does.
+---@field write fun() Does the same as `:w`.
 
 ---@param review gemini_bridge.Review
 ---@param hunk? gemini_bridge.Hunk
 local function go_to(review, hunk)
   if hunk then
     local last = vim.api.nvim_buf_line_count(review.buffers.proposal)
-    vim.api.nvim_win_set_cursor(0, { math.min(hunks.line(hunk), last), 0 })
+    vim.api.nvim_win_set_cursor(0, { math.min(diff_hunks.line(hunk), last), 0 })
   end
 end
 
@@ -55,22 +56,22 @@ end
 ---@param direction 1|-1
 local function step(review, direction)
   for _ = 1, vim.v.count1 do
-    go_to(review, hunks.nearest(review.hunks, vim.fn.line("."), direction))
+    go_to(review, diff_hunks.nearest(review.hunks, vim.fn.line("."), direction))
   end
 end
 
---- Takes back the last step that is still there.
+--- Reverts the last kept or dropped hunk that was not edited since.
 ---@param steps (fun(): boolean)[]
 local function undo(steps)
   local last = table.remove(steps)
   if not last then
-    notify("No hunk was kept or dropped here; u takes back an edit.")
+    notify("No kept or dropped hunk to undo. Use u to undo an edit.")
   elseif not last() then
-    notify("That hunk has been edited since; u goes back step by step.", "warn")
+    notify("That hunk was edited afterwards. Use u to undo step by step.", "warn")
   end
 end
 
---- What each key does; the steps that can be undone are remembered.
+--- Returns the action of each key. The actions remember the steps that can be undone.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 ---@return table<string, { run: fun(), desc: string }>
@@ -78,17 +79,17 @@ local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
-  --- Acts on the hunk at the cursor, then goes on to the next.
+  --- Acts on the hunk at the cursor, then goes to the next.
   ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean
   local function on_hunk(act)
     return function()
-      follow.update(review)
+      hunk_updates.update(review)
       local line = vim.fn.line(".")
-      local hunk = hunks.at(review.hunks, line)
+      local hunk = diff_hunks.at(review.hunks, line)
       if hunk then
         steps[#steps + 1] = act(hunk)
-        follow.update(review)
-        go_to(review, hunks.nearest(review.hunks, line, 1))
+        hunk_updates.update(review)
+        go_to(review, diff_hunks.nearest(review.hunks, line, 1))
       end
     end
   end
@@ -99,20 +100,20 @@ local function actions_of(review, decide)
     keep = {
       desc = "Keep this hunk",
       run = on_hunk(function(hunk)
-        return hunks.keep(proposal, hunk)
+        return diff_hunks.keep(proposal, hunk)
       end),
     },
     drop = {
       desc = "Drop this hunk",
       run = on_hunk(function(hunk)
-        return hunks.drop(review.buffers.original, proposal, hunk)
+        return diff_hunks.drop(review.buffers.original, proposal, hunk)
       end),
     },
     undo = {
       desc = "Undo the last kept or dropped hunk",
       run = function()
         undo(steps)
-        follow.update(review)
+        hunk_updates.update(review)
       end,
     },
     next = {
@@ -130,7 +131,7 @@ local function actions_of(review, decide)
   }
 end
 
---- Maps the keys; they go with the buffer.
+--- Maps the keys in the proposal's buffer.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 function M.map(review, decide)

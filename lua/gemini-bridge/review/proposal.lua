@@ -1,4 +1,4 @@
---- The buffers of a review: the proposal, and a copy of the file when no buffer holds it.
+--- Creates the buffers of a review: the proposal, and a copy of the file if no buffer has it loaded.
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
@@ -6,10 +6,11 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- A larger text has no file type: highlighting may parse all of it at once, which stops Neovim for seconds (bytes).
+--- Maximum size of a text that gets a file type: highlighting may parse a whole text at once and block Neovim
+--- for seconds.
 local MAX_HIGHLIGHTED = 1024 * 1024
 
---- What none of these is subject to.
+--- Features that are disabled in the buffers of a review.
 local OPTIONS = {
   bufhidden = "hide",
   swapfile = false,
@@ -26,7 +27,7 @@ local function set_options(buf, options)
   end
 end
 
---- Deletes a buffer that has the name of a new one: a session that was saved during a review brings such a buffer back.
+--- Deletes a buffer that has this name: a session saved during a review brings such a buffer back.
 ---@param name string
 local function delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -45,7 +46,7 @@ local function create(name, bytes, buftype)
   local buf = window.create_buffer(false, true)
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype = buftype
-  -- Without undo, or the first `u` would empty the buffer.
+  -- Creates no undo entry, because the first `u` would empty the buffer.
   local levels = vim.bo[buf].undolevels
   vim.bo[buf].undolevels = -1
   text.write(buf, bytes)
@@ -65,8 +66,8 @@ local function create_proposal(id, file, bytes)
   return buf
 end
 
---- A copy of the file on disk, as loading the file would bring swap file questions and other plugins into play. Nobody
---- would get what is typed there, so nothing can be.
+--- Creates a copy of the file on disk. Loading the file itself could ask about a swap file and run other
+--- plugins. The copy cannot be edited, because nobody would receive the edits.
 ---@param id integer
 ---@param file string Absolute path.
 ---@return integer buf
@@ -79,11 +80,11 @@ end
 
 ---@class gemini_bridge.ReviewBuffers
 ---@field proposal integer
----@field original integer What it is compared with: the user's own buffer when the file is open, else a copy.
----@field copied boolean Whether it is a copy.
----@field new boolean The file does not exist: there is nothing to compare with.
+---@field original integer Compared with the proposal: the user's buffer of the file if it is open, else a copy.
+---@field copied boolean `original` is a copy of the file.
+---@field new boolean The file does not exist: there is nothing to compare.
 
---- The buffers of a review.
+--- Creates the buffers of a review.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.ReviewBuffers
 function M.buffers(review)
@@ -97,14 +98,15 @@ function M.buffers(review)
   }
 end
 
---- The type of a review's file: that of the user's own buffer, else by the path. A modeline in the proposal has no say.
+--- Returns the file type of a review: that of the user's buffer, else by the path. A modeline in the proposal
+--- is ignored.
 ---@param review gemini_bridge.Review
----@return string # Empty when there is none.
+---@return string # Empty if there is none.
 local function filetype(review)
   local buffers = review.buffers
   local own = buffers.copied and "" or vim.bo[buffers.original].filetype
   if own ~= "" then
-    return own -- a user may have chosen it, and to look for it takes Neovim half a millisecond
+    return own -- the user may have set it; detection would take half a millisecond
   end
   local ok, found = pcall(vim.filetype.match, { filename = review.filePath, buf = buffers.proposal })
   return ok and found or ""
@@ -118,22 +120,23 @@ local function set_filetype(buf, name)
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
   scheduler.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
-  -- Once more: a file type's plugins may think that this is a file.
+  -- Again, because file type plugins may have changed these options.
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end
 
---- Whether the proposal's buffer is as it was created. |:bdelete| unloads it, and forgets its variables and options.
+--- Whether the proposal's buffer still has its text. |:bdelete| unloads the buffer and clears its variables
+--- and options.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@return boolean
-function M.is_whole(buffers)
+function M.is_loaded(buffers)
   local buf = buffers.proposal
   return vim.api.nvim_buf_is_loaded(buf) and vim.b[buf].gemini_diff ~= nil
 end
 
---- Compares with a copy when the user has wiped the file's buffer meanwhile.
+--- Replaces the original by a copy of the file if the user has wiped its buffer.
 ---@param review gemini_bridge.Review
-function M.mend(review)
+function M.replace_wiped_original(review)
   local buffers = review.buffers
   if vim.api.nvim_buf_is_loaded(buffers.original) then
     return
@@ -145,7 +148,7 @@ function M.mend(review)
   set_filetype(buffers.original, vim.bo[buffers.proposal].filetype)
 end
 
---- Gives the buffers of a review the type of their file.
+--- Sets the file type of both buffers.
 ---@param review gemini_bridge.Review
 function M.set_filetypes(review)
   local name = filetype(review)

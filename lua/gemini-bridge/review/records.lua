@@ -1,42 +1,43 @@
---- The table of reviews: one record each, until its outcome has arrived. Only this file changes the state of a record.
-local hunks = require("gemini-bridge.review.hunks")
+--- Stores the reviews, each in one record until its outcome is delivered. Only this file changes the state of
+--- a record.
+local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
 
 --- The first three are pending.
 ---@alias gemini_bridge.ReviewState
----| "waiting" To be shown as soon as a tab page has room.
----| "shown" In windows.
----| "parked" In no window until the user asks for it.
----| "decided" The host still has to deliver the decision.
+---| "waiting" Is shown when a tab page has room.
+---| "shown" Has windows.
+---| "parked" Has no window until the user asks for the review.
+---| "decided" The host has not delivered the decision yet.
 ---| "closed" Ended without a decision.
 
 ---@class gemini_bridge.Review
----@field id integer
+---@field filePath string Path as the CLI writes it.
 ---@field filePath string As the CLI spells it.
 ---@field client string
----@field label string The user's name for the CLI.
+---@field label string Name of the CLI for the user.
 ---@field state gemini_bridge.ReviewState
----@field proposed string The text as it came.
----@field text_id string Id by which the host knows this text.
+---@field proposed string Text as proposed by the CLI.
+---@field text_id string Id of this text in the host.
 ---@field decision? gemini_bridge.Decision
 ---@field position? { number: integer, count: integer } "2 of 5", while several are pending.
 ---@field was_announced? boolean GeminiDiffOpened has been fired.
 ---@field stale boolean The file or its buffer has changed since the proposal came.
 ---@field version? string Version of the file on disk when the review opened.
 ---@field baseline? gemini_bridge.Baseline The user's buffer of the file when the review opened.
----@field is_replaced? boolean The CLI has replaced a text that the user had seen.
----@field replaced string[] Texts with edits of the user's that the CLI has replaced.
----@field make fun() Creates the buffers and everything that listens to them, again if they were deleted.
+---@field is_replaced? boolean The CLI has replaced a text that the user had already seen.
+---@field replaced string[] Texts edited by the user and then replaced by the CLI.
+---@field make fun() Creates the buffers and their listeners; again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
----@field written? table State of the proposal's buffer while it holds the text as it came.
----@field unloaded? string The user's text, while its buffer is unloaded.
----@field view? gemini_bridge.View Its windows.
+---@field written? table State of the proposal's buffer while it holds the unedited text.
+---@field unloaded? string The user's text while its buffer is unloaded.
+---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
----@field counted? integer[] State of both texts when the hunks were counted.
----@field group? integer Autocommands of its buffers.
----@field stops fun()[] Disposal of its buffers' listeners.
+---@field counted? integer[] 'changedtick' of both buffers when the hunks were counted.
+---@field group? integer Autocommands of the buffers.
+---@field stops fun()[] Disposals of the buffers' listeners.
 
 ---@class gemini_bridge.Baseline
 ---@field buf integer
@@ -51,10 +52,10 @@ local M = {}
 
 ---@type table<integer, gemini_bridge.Review>
 local records = {}
---- Those that are pending, oldest first.
+--- Pending reviews, oldest first.
 ---@type gemini_bridge.Review[]
 local pending = {}
---- Number of reviews that have ended since none was pending.
+--- Number of reviews that have ended since the list of pending reviews was last empty.
 local ended = 0
 
 --- Returns the pending reviews, oldest first.
@@ -102,7 +103,7 @@ end
 
 --- Ends a review, with the user's decision or without.
 ---@param review gemini_bridge.Review
----@param decision? gemini_bridge.Decision Kept until the host has settled it, also across a crash of the host.
+---@param decision? gemini_bridge.Decision Kept until the host has delivered it, even if the host crashes.
 ---@return boolean first False if the review had ended before.
 function M.finish(review, decision)
   if not M.is_pending(review) then
@@ -119,7 +120,7 @@ function M.finish(review, decision)
   return true
 end
 
---- Removes a decided review, because its decision has arrived or never will.
+--- Removes a decided review, because its decision was delivered or cannot be.
 ---@param id integer
 ---@return gemini_bridge.Review?
 function M.settle(id)
@@ -142,7 +143,7 @@ function M.decided()
   return decided
 end
 
---- Returns what the proposal holds now, without reading a long text that was not changed.
+--- Returns the current text of the proposal. Does not read the buffer if it was not edited.
 ---@param review gemini_bridge.Review
 ---@return string
 function M.content(review)
@@ -150,11 +151,11 @@ function M.content(review)
   if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
     return review.unloaded or review.proposed
   end
-  hunks.follow_newline(review)
+  diff_hunks.follow_newline(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
 
---- Returns the texts with edits of the user's that only the review holds.
+--- Returns texts edited by the user that only the review holds.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)

@@ -1,28 +1,28 @@
---- Creates a review: its record, its buffers, its keys, and everything that listens to them.
-local closing = require("gemini-bridge.review.closing")
+--- Creates a review: its record, its buffers, its keys and its listeners.
+local close_events = require("gemini-bridge.review.close_events")
 local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
-local follow = require("gemini-bridge.review.follow")
+local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local keys = require("gemini-bridge.review.keys")
-local leave = require("gemini-bridge.review.window.leave")
+local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local screen = require("gemini-bridge.review.screen")
-local series = require("gemini-bridge.review.series")
-local stale = require("gemini-bridge.review.stale")
+local next_review = require("gemini-bridge.review.next_review")
+local staleness = require("gemini-bridge.review.staleness")
 local text = require("gemini-bridge.review.text")
 local user_action = require("gemini-bridge.editor.user_action")
 local view = require("gemini-bridge.review.window.view")
 local window = require("gemini-bridge.editor.window")
 local winbar = require("gemini-bridge.review.window.winbar")
-local write = require("gemini-bridge.review.write")
+local typed_write = require("gemini-bridge.review.typed_write")
 
 local M = {}
 
---- Accepts a proposal with `:w` and the like.
+--- Accepts a proposal because the user typed `:w` or a similar command.
 ---@param review gemini_bridge.Review
 ---@param run fun(step: fun())
 ---@param force boolean
@@ -50,7 +50,7 @@ local function map_keys(review)
   })
 end
 
---- Keeps the windows of a review what they are while the user moves, splits and fills windows.
+--- Keeps the windows of a review consistent while the user moves, splits and refills windows.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function follow_windows(review, on)
@@ -66,22 +66,22 @@ local function follow_windows(review, on)
       and shown.original == vim.api.nvim_get_current_win()
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
-      leave.release_original(shown)
-      -- The proposal stays alone, with its changes marked in it.
+      close_windows.release_original(shown)
+      -- The original is gone: the proposal continues alone, with inline marks.
       shown.inline = true
-      follow.update(review)
+      hunk_updates.update(review)
     end
   end, true)
   on("WinNew", function()
     local shown, win = review.view, vim.api.nvim_get_current_win()
-    -- A split of the file's window is not part of the comparison.
+    -- A split of the original's window is not part of the comparison.
     if
       shown
       and shown.original ~= win
       and vim.api.nvim_get_current_buf() == review.buffers.original
       and not review.buffers.copied
     then
-      leave.make_ordinary(shown.borrowed, win)
+      close_windows.make_ordinary(shown.borrowed, win)
     end
   end, true)
   on("WinResized", function()
@@ -89,7 +89,7 @@ local function follow_windows(review, on)
   end, true)
 end
 
---- Listens to everything that changes or ends a review.
+--- Adds the listeners that change or end a review.
 ---@param review gemini_bridge.Review
 local function listen(review)
   local buf = review.buffers.proposal
@@ -100,23 +100,24 @@ local function listen(review)
       { group = review.group, buffer = not anywhere and buf or nil, callback = callback }
     )
   end
-  closing.listen(review, on)
+  close_events.listen(review, on)
   follow_windows(review, on)
-  follow.text(review, buf)
-  follow.text(review, review.buffers.original)
+  hunk_updates.text(review, buf)
+  hunk_updates.text(review, review.buffers.original)
   review.stops = {
     user_action.watch(),
-    write.watch(buf, review.group, function(force)
+    typed_write.watch(buf, review.group, function(force)
       return accept_by_write(review, scheduler.next, force)
     end),
-    stale.watch(review),
+    staleness.watch(review),
     function()
       vim.api.nvim_del_augroup_by_id(review.group)
     end,
   }
 end
 
---- Completes a review after the request was answered: a file type's plugins and the hunks of a long text take long.
+--- Completes a review after the host got its answer, because file type plugins and the hunks of a long text
+--- are slow.
 ---@param review gemini_bridge.Review
 local function complete(review)
   if not records.is_pending(review) or not vim.api.nvim_buf_is_loaded(review.buffers.proposal) then
@@ -127,13 +128,13 @@ local function complete(review)
     view.align(review.view)
   end
   map_keys(review)
-  follow.update(review)
+  hunk_updates.update(review)
   screen.scroll_to_first_hunk(review)
-  -- Last, so that a script finds all of it, and its own keys and options stay.
+  -- Last, so that a script finds the complete review and can override keys and options.
   decision.announce(review)
 end
 
---- Deletes what is left of the buffers, if there were any.
+--- Deletes the remaining buffers and listeners.
 ---@param review gemini_bridge.Review
 local function unmake(review)
   for _, stop in ipairs(review.stops) do
@@ -162,7 +163,7 @@ local function make(review)
   end)
 end
 
---- Creates a review, which is pending at once. Its buffers and windows follow as soon as Neovim allows it.
+--- Creates a pending review. Its buffers and windows follow when Neovim allows it.
 ---@param params gemini_bridge.calls.diff_open
 ---@return gemini_bridge.Review
 function M.create(params)
@@ -191,11 +192,11 @@ function M.create(params)
     end
   end)
   screen.show_waiting()
-  series.take(review)
+  next_review.take(review)
   return review
 end
 
---- Replaces the proposed text. A user who has seen or edited the earlier text is told; undo brings it back.
+--- Replaces the proposed text. Tells a user who has seen or edited the earlier text, which undo restores.
 ---@param review gemini_bridge.Review
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)
@@ -208,7 +209,7 @@ function M.replace(review, params)
   review.proposed, review.text_id, review.written = params.newContent, params.textId, nil
   if is_seen then
     review.is_replaced = true
-    local undo = is_edited and " Undo brings your text back." or ""
+    local undo = is_edited and " Undo restores your text." or ""
     notify(
       ("%s has proposed another text for %s.%s"):format(review.label, path.display(review.filePath, 24), undo),
       "warn"
@@ -216,13 +217,13 @@ function M.replace(review, params)
   end
   scheduler.now(function()
     if records.is_pending(review) then
-      if not review.buffers or not proposal.is_whole(review.buffers) then
-        review.make() -- also for text of the user's in a buffer that was unloaded
+      if not review.buffers or not proposal.is_loaded(review.buffers) then
+        review.make() -- also if the buffer with the user's text was unloaded
       end
       text.write(review.buffers.proposal, review.proposed)
       review.written = text.state(review.buffers.proposal)
       scheduler.next(function()
-        follow.update(review)
+        hunk_updates.update(review)
       end)
     end
   end)

@@ -1,20 +1,21 @@
---- Reviews of proposed changes: what the host, the commands and the public API ask of them.
+--- Implements the requests of the host, the commands and the Lua API for reviews.
+local advice = require("gemini-bridge.review.advice")
 local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
-local kept = require("gemini-bridge.review.kept")
+local saved_texts = require("gemini-bridge.review.saved_texts")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
 local life = require("gemini-bridge.review.review")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local screen = require("gemini-bridge.review.screen")
-local stale = require("gemini-bridge.review.stale")
+local staleness = require("gemini-bridge.review.staleness")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
 local last_id = 0
 
---- One line, so that it never asks to press ENTER.
+--- Tells the user about a new review, in one line so that Neovim does not ask to press ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #records.pending() - 1
@@ -25,7 +26,7 @@ local function announce(review)
   notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
 end
 
-kept.save_on_exit(function()
+saved_texts.save_on_exit(function()
   local texts = {}
   for _, review in ipairs(records.pending()) do
     for _, edits in ipairs(records.edits(review)) do
@@ -35,7 +36,8 @@ kept.save_on_exit(function()
   return texts
 end)
 
---- Opens a review, or replaces the text of a pending one. Raises an error that says why a review cannot be shown.
+--- Opens a review, or replaces the text of a pending one. Raises an error with the reason if that is
+--- impossible.
 ---@param params gemini_bridge.calls.diff_open
 ---@return { isPending: boolean } # False if the user has decided before the text could be replaced.
 function M.open(params)
@@ -51,25 +53,27 @@ function M.open(params)
     error(("%s is a directory"):format(params.filePath), 0)
   end
   last_id = params.id
-  announce(life.create(params))
+  local review = life.create(params)
+  announce(review)
+  advice.count(review)
   return { isPending = true }
 end
 
---- The review that the host means. Raises when it has ended.
+--- Returns a pending review. Raises an error if it has ended.
 ---@param id integer
 ---@return gemini_bridge.Review
 local function open_review(id)
   return records.get(id) or error("this review is closed already", 0)
 end
 
---- What a proposal holds now. Nothing changes.
+--- Returns the current text of a proposal. Changes nothing.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read(params)
   return { content = records.content(open_review(params.id)) }
 end
 
---- Returns the accepted text of a review whose decision is not settled.
+--- Returns the accepted text of a review whose decision was not delivered yet.
 ---@param params { id: integer }
 ---@return { content: string }
 function M.read_accepted(params)
@@ -79,13 +83,13 @@ function M.read_accepted(params)
   return { content = review.decision[2].content }
 end
 
---- The file on disk is another one, or the review is stale, or is no longer.
+--- Handles the host's report that a review is stale or no longer stale.
 ---@param params gemini_bridge.calls.diff_update
 function M.update(params)
-  stale.update(open_review(params.id), params.stale)
+  staleness.update(open_review(params.id), params.stale)
 end
 
---- Messages of reviews that close without the user.
+--- Messages for reviews that end without the user, by reason.
 local TEXTS = {
   cancelled = "%s has cancelled its edit: the review of %s was closed.",
   disconnected = "%s is gone: the review of %s was closed.",
@@ -93,13 +97,13 @@ local TEXTS = {
 
 --- Closes a review without an outcome.
 ---@param params gemini_bridge.calls.diff_close
----@return { content: string } # What the proposal held.
+---@return { content: string } # Text of the proposal.
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- A CLI that closes the review is given the text. Of one that the CLI has written, the host knows what became of it.
-  local is_told = params.reason == "cli" or params.reason == "written"
-  decision.close(review, is_told and content or nil)
+  -- These CLIs receive the text or have written it: the user's edits are not lost.
+  local is_delivered = params.reason == "cli" or params.reason == "written"
+  decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]
   if text then
     notify(text:format(review.label, path.display(review.filePath, 18)))
@@ -115,10 +119,10 @@ function M.close_all(reason)
   end
 end
 
---- The review whose proposal or file the current window shows as part of it.
+--- Returns the review whose proposal or original is in the current window.
 ---@param reviews gemini_bridge.Review[]
 ---@return gemini_bridge.Review?
-local function here(reviews)
+local function current_review(reviews)
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
   return vim.iter(reviews):find(function(review)
     local buffers = review.buffers
@@ -126,24 +130,22 @@ local function here(reviews)
   end)
 end
 
---- Calls `act` with the review that is meant: the only one, that of the current window, or the user's choice.
+--- Calls `act` with one review: the only one, that of the current window, or the one that the user chooses.
 ---@param file? string
 ---@param act fun(review: gemini_bridge.Review)
 local function with_review(file, act)
   local choices = vim.tbl_filter(function(review)
     return file == nil or path.is_same(file, review.filePath)
   end, records.pending())
-  local meant = #choices == 1 and choices[1] or here(choices)
+  local meant = #choices == 1 and choices[1] or current_review(choices)
   if meant then
     act(meant)
     return
   elseif #choices == 0 then
-    notify(
-      file and ("No proposal for %s is waiting."):format(path.display(file, 32)) or "No proposal is waiting."
-    )
+    notify(file and ("No pending proposal for %s."):format(path.display(file, 32)) or "No pending proposals.")
     return
   end
-  -- CTRL-C in Neovim's own question raises an error.
+  -- CTRL-C in the built-in selection raises an error.
   pcall(vim.ui.select, choices, {
     prompt = "Proposal:",
     kind = "gemini-bridge",
@@ -171,7 +173,7 @@ function M.reject(opts)
   end)
 end
 
---- Goes to a review.
+--- Enters a review.
 ---@param opts gemini_bridge.DecisionOptions
 function M.review(opts)
   with_review(opts.path, screen.enter)
@@ -184,7 +186,7 @@ function M.list()
   end, records.pending())
 end
 
---- The highest id ever used, so that the next host does not use it again.
+--- Returns the highest id used so far, so that the next host does not use it again.
 ---@return integer
 function M.last_id()
   return last_id

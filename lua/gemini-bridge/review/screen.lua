@@ -1,11 +1,11 @@
---- Shows reviews: one in a tab page, the others wait. Takes them off the screen again.
+--- Shows and hides reviews: one per tab page, the others wait.
 local config = require("gemini-bridge.config")
-local follow = require("gemini-bridge.review.follow")
-local hunks = require("gemini-bridge.review.hunks")
+local hunk_updates = require("gemini-bridge.review.hunk_updates")
+local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local inline = require("gemini-bridge.review.inline")
-local leave = require("gemini-bridge.review.window.leave")
+local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
-local origin = require("gemini-bridge.editor.origin")
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
@@ -23,20 +23,21 @@ function M.close(review)
   review.view = nil
   if shown then
     scheduler.attempt(function()
-      was_inside = leave.close(shown)
+      was_inside = close_windows.close(shown)
     end)
   end
   return was_inside
 end
 
---- Takes a pending review off the screen. |:GeminiReview| shows it again.
+--- Hides a pending review. |:GeminiReview| shows it again.
 ---@param review gemini_bridge.Review
 function M.park(review)
   records.move(review, "parked")
   M.close(review)
 end
 
---- Returns the windows of a pending review. They may have closed without an event, as under |:noautocmd|.
+--- Returns the windows of a pending review. Removes them if they were closed without an event, as with
+--- |:noautocmd|.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
 local function windows(review)
@@ -46,7 +47,8 @@ local function windows(review)
   return review.view
 end
 
---- Whether a review is shown in the current tab page. Two pairs of windows would be compared with each other.
+--- Whether the current tab page already shows a review. Neovim would compare all four windows with each
+--- other.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"
@@ -63,7 +65,7 @@ function M.update_winbars()
   end
 end
 
---- Scrolls the windows of a review to its first hunk, if the hunks were counted.
+--- Scrolls the windows of a review to its first hunk, if the hunks are known.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
@@ -76,13 +78,13 @@ end
 --- Opens the windows of a review.
 ---@param review gemini_bridge.Review
 local function show(review)
-  if not review.buffers or not proposal.is_whole(review.buffers) then
+  if not review.buffers or not proposal.is_loaded(review.buffers) then
     review.make()
   end
-  proposal.mend(review)
+  proposal.replace_wiped_original(review)
   local ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
   if not ok then
-    -- The windows may be too small for more of them.
+    -- There may be no room for two more windows in this tab page.
     ok, opened = pcall(view.open, review.buffers, "tab")
   end
   if not ok then
@@ -97,7 +99,7 @@ local function show(review)
   M.scroll_to_first_hunk(review)
 end
 
---- Shows the waiting reviews for which there is room.
+--- Shows the waiting reviews that have room.
 function M.show_waiting()
   scheduler.now(function()
     for _, review in ipairs(records.pending()) do
@@ -110,7 +112,7 @@ function M.show_waiting()
   end)
 end
 
---- Moves the focus to a review, and shows it first if necessary.
+--- Moves the focus to a review, and shows the review first if necessary.
 ---@param review gemini_bridge.Review
 function M.enter(review)
   scheduler.now(function()
@@ -124,15 +126,15 @@ function M.enter(review)
     if not shown or here == shown.proposal then
       return
     end
-    -- The user may have closed the first window, and not the others.
+    -- The user may have closed only the proposal's first window.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
     shown.origin = here
-    origin.go(win)
-    follow.update(review)
+    focus.go(win)
+    hunk_updates.update(review)
     local first = review.hunks[1]
     if first and not shown.visited then
-      vim.api.nvim_win_set_cursor(win, { hunks.line(first), 0 })
+      vim.api.nvim_win_set_cursor(win, { diff_hunks.line(first), 0 })
     end
     shown.visited = true
   end)

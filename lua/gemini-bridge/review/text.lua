@@ -1,7 +1,7 @@
---- Bytes in, the same bytes out: a proposal's text as a buffer, and back.
+--- Converts the text of a proposal to a buffer and back, byte for byte.
 ---
---- A line break is CRLF only when every LF has its CR, so that a file with CRLF and a proposal with LF differ only
---- where their words do; else the CRs stay in the lines.
+--- A text is read as CRLF only if each LF has a CR. A CRLF file and an LF proposal then differ only where their
+--- words differ. In other texts the CRs stay in the lines.
 local M = {}
 
 local BOM = "\239\187\191"
@@ -12,7 +12,7 @@ local BOM = "\239\187\191"
 ---@field endofline boolean
 ---@field bomb boolean
 
---- Like |vim.split()|, which takes twice as long and more for a text of some megabytes.
+--- Splits like |vim.split()|, but in half the time for a text of some megabytes.
 ---@param bytes string
 ---@param newline string
 ---@return string[]
@@ -45,14 +45,14 @@ function M.decode(bytes)
   return { lines = lines, fileformat = dos and "dos" or "unix", endofline = endofline, bomb = bomb }
 end
 
---- Whether the last line has its line break.
+--- Whether the last line ends with a line break.
 ---@param bytes string
 ---@return boolean
 function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Whether a buffer holds nothing at all. One that holds an empty line looks the same.
+--- Whether a buffer is empty. A buffer with one empty line counts as empty, too.
 ---@param buf integer
 ---@return boolean
 function M.is_empty(buf)
@@ -63,7 +63,7 @@ function M.is_empty(buf)
     end)
 end
 
---- Whether the bytes of a buffer are its lines, each with a line feed behind it.
+--- Whether the bytes of a buffer are its lines, each followed by a line feed.
 ---@param buf integer
 ---@return boolean
 function M.is_plain(buf)
@@ -71,7 +71,7 @@ function M.is_plain(buf)
   return options.fileformat == "unix" and options.endofline and not options.bomb
 end
 
---- The bytes that a buffer stands for, whatever 'fixendofline' says.
+--- Returns the bytes that `:w` would write, without the effect of 'fixendofline'.
 ---@param buf integer
 ---@return string
 function M.read(buf)
@@ -85,8 +85,8 @@ function M.read(buf)
   return bom .. table.concat(lines, newline) .. (options.endofline and newline or "")
 end
 
---- Makes a buffer stand for these bytes, also one that is not modifiable. What was there stays one undo away, except in
---- a buffer that was empty.
+--- Sets the text of a buffer, even if it is not modifiable. Undo restores the earlier text, except in an
+--- empty buffer.
 ---@param buf integer
 ---@param bytes string
 function M.write(buf, bytes)
@@ -103,7 +103,7 @@ function M.write(buf, bytes)
   options.modifiable = modifiable
 end
 
---- What the bytes of a buffer depend on: as long as it is the same, so are they.
+--- Returns a value that changes whenever the bytes of the buffer may have changed.
 ---@param buf integer
 ---@return table
 function M.state(buf)

@@ -1,7 +1,7 @@
 --- Opens a CLI's external editor (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. The terminals get an editor program that
 --- opens a window here and waits until the window is closed.
 local notify = require("gemini-bridge.notify")
-local origin = require("gemini-bridge.editor.origin")
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
@@ -104,7 +104,7 @@ local function hide_float(win, hide)
   end
 end
 
---- Time in which a CLI reads the edited text. It overwrites text that is typed before (milliseconds).
+--- Time in which a CLI reads the edited text. It would overwrite text that is typed earlier.
 local READ_TIME_MS = 1000
 
 --- Number of texts that are being edited.
@@ -126,7 +126,7 @@ local function edit(path, channel)
   local win = window.open(buf, beside(terminal))
   window.make_plain(win)
   if was_asked_here then
-    origin.go(win)
+    focus.go(win)
     hide_float(terminal, true)
     vim.api.nvim_create_autocmd("BufEnter", {
       buffer = vim.api.nvim_win_get_buf(terminal),
@@ -136,7 +136,7 @@ local function edit(path, channel)
       end,
     })
   else
-    notify("The CLI asks you to edit a text: :wq when it is done.")
+    notify("The CLI asks you to edit a text. Finish with :wq.")
   end
   open = open + 1
   vim.api.nvim_create_autocmd("BufWipeout", {
@@ -151,7 +151,7 @@ local function edit(path, channel)
       scheduler.next(function()
         hide_float(terminal, false)
         if was_asked_here and is_here and vim.api.nvim_win_is_valid(here) then
-          origin.go(here)
+          focus.go(here)
           if mode == "t" then
             vim.cmd.startinsert()
           end

@@ -3,8 +3,8 @@
 --- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
---- Interval of checking whether the other Neovim still runs (milliseconds).
-local INTERVAL_MS = 100
+--- Polling interval that detects the end of the other Neovim.
+local POLL_INTERVAL_MS = 100
 
 local channel = vim.fn.sockconnect(server:find("^[^/]*:%d+$") and "tcp" or "pipe", server, { rpc = true })
 local number = vim.rpcrequest(channel, "nvim_get_api_info")[1]
@@ -13,4 +13,4 @@ local run = "return require('gemini-bridge.terminal.external_editor').open(...)"
 vim.rpcrequest(channel, "nvim_exec_lua", run, { file, number })
 vim.wait(2 ^ 31 - 1, function()
   return vim.api.nvim_get_chan_info(channel).id == nil
-end, INTERVAL_MS)
+end, POLL_INTERVAL_MS)

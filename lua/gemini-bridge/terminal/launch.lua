@@ -8,6 +8,7 @@ local M = {}
 ---@field name string
 ---@field cli string Name of the CLI.
 ---@field cmd string[]
+---@field count integer Number of words of the program itself.
 ---@field cwd string Absolute.
 ---@field env table<string, string> Variables that lead the CLI to this bridge; empty until the bridge runs.
 
@@ -21,18 +22,22 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
+--- Arguments that replace the default ones, because they choose an approval mode.
+local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
+
 --- Builds the command line of a CLI. Leaves out the default arguments that the user's arguments override.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
----@return string[]
+---@return string[] command
+---@return integer count Number of words of the program itself.
 local function command(cli, args)
   local options = config.get().terminal
   local cmd = vim.deepcopy(options.cmd and cli.name == options.cli and options.cmd or cli.cmd)
   local ours = cli.args or {}
   local is_said = vim.iter(vim.list_extend(vim.list_slice(cmd), args)):any(function(argument)
-    return argument == "--yolo" or argument == "-y" or argument:match("^[^=]*") == ours[1]
+    return vim.list_contains(APPROVING, argument) or argument:match("^[^=]*") == ours[1]
   end)
-  return vim.iter({ cmd, is_said and {} or ours, args }):flatten():totable()
+  return vim.iter({ cmd, is_said and {} or ours, args }):flatten():totable(), #cmd
 end
 
 --- Returns the command line without the user's arguments.
@@ -40,7 +45,7 @@ end
 ---@return string[]
 function M.command(name)
   local cli = clis.get(name or config.get().terminal.cli)
-  return cli and command(cli, {}) or config.get().terminal.cmd or { "gemini" }
+  return cli and (command(cli, {})) or config.get().terminal.cmd or { "gemini" }
 end
 
 --- Returns the message for a missing program. It fits into one line of 80 columns.
@@ -56,7 +61,7 @@ local function missing(program, cli)
   return ("%s cannot be run: check the option %s"):format(program, option or ("clis.%s.cmd"):format(cli.name))
 end
 
---- Returns what to run, from the options and additional arguments.
+--- Returns the program, its arguments, directory and environment, from the options and additional arguments.
 ---@param name string
 ---@param args string[]
 ---@param cli_name? string
@@ -67,7 +72,7 @@ function M.spec(name, args, cli_name)
   if not cli then
     return nil, problem
   end
-  local cmd = command(cli, args)
+  local cmd, count = command(cli, args)
   if vim.fn.executable(cmd[1]) == 0 then
     return nil, missing(cmd[1], cli)
   end
@@ -79,28 +84,47 @@ function M.spec(name, args, cli_name)
     name = name,
     cli = cli.name,
     cmd = cmd,
+    count = count,
     cwd = cwd,
     env = {},
   }
 end
 
---- A shell that stays the parent of the program instead of being replaced by it.
+--- Makes the shell the parent of the program: a shell with a single command would be replaced by it.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
 --- Providers that run the program as a descendant of Neovim, where a CLI can find Neovim's process.
 local OWN_PROVIDERS = { "native", "snacks" }
 
+--- Adds arguments behind the program, where the user's own ones win. Leaves out those that the user has passed, too.
+---@param spec gemini_bridge.TerminalSpec
+---@param arguments string[]
+local function add_arguments(spec, arguments)
+  local own = vim.tbl_map(function(word)
+    return word:match("^[^=]*")
+  end, spec.cmd)
+  local cmd = vim.list_slice(spec.cmd, 1, spec.count)
+  for _, argument in ipairs(arguments) do
+    if not vim.list_contains(own, argument:match("^[^=]*")) then
+      cmd[#cmd + 1] = argument
+    end
+  end
+  spec.cmd = vim.list_extend(cmd, spec.cmd, spec.count + 1)
+end
+
 --- Adds the environment that leads the program to the running bridge.
 ---@param spec gemini_bridge.TerminalSpec
 function M.complete(spec)
-  local env = require("gemini-bridge.host.environment").of_bridge()
+  local environment = require("gemini-bridge.host.environment")
+  local env = environment.of_bridge()
+  add_arguments(spec, environment.arguments(spec.cli))
   local needs = (clis.get(spec.cli) or {}).byProcess
   if needs and vim.list_contains(OWN_PROVIDERS, config.get().terminal.provider) then
     spec.cmd = vim.list_extend(vim.list_slice(SHELL), spec.cmd)
   elseif needs then
     env = vim.tbl_extend("force", env, needs)
   end
-  -- For finding the program and the discovery file.
+  -- The program and its discovery file are found by these.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
   -- ~/.bashrc, whose output the CLI would show.
@@ -109,7 +133,7 @@ function M.complete(spec)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
---- Tells the host, which finds out whether this CLI will connect.
+--- Tells the host about the program. The host finds out whether this CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param program string
 function M.started(spec, program)

@@ -1,4 +1,4 @@
---- Environment variables with which a CLI reaches 127.0.0.1: no proxy, and the variables for containers.
+--- Returns the environment variables with which a CLI reaches 127.0.0.1 in spite of proxies and containers.
 local M = {}
 
 local LOOPBACK = { "127.0.0.1", "localhost" }

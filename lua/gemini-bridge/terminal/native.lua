@@ -1,6 +1,6 @@
 --- Shows a terminal in a Neovim window: a split at the edge of the editor, a float or a tab page.
 local frame = require("gemini-bridge.terminal.layout")
-local origin = require("gemini-bridge.editor.origin")
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local tail = require("gemini-bridge.terminal.follow_output")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -22,7 +22,7 @@ end
 
 --- Restores the state of the window when the user enters it again.
 function View:resume()
-  if origin.is_passing() then
+  if focus.is_moving() then
     return
   end
   local win = vim.api.nvim_get_current_win()
@@ -32,7 +32,7 @@ function View:resume()
     -- Scheduled, because the window may only be passed on the way to another one.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
-      if is_here and not origin.is_passing() then
+      if is_here and not focus.is_moving() then
         vim.cmd.startinsert()
       end
     end)
@@ -67,7 +67,7 @@ end
 ---@param enter boolean Whether to move the focus there.
 function View:show(enter)
   if enter then
-    origin.end_visual()
+    focus.end_visual()
   end
   local win = self:window()
   if win then

@@ -134,7 +134,7 @@ local function take_over()
         pane = view.pane,
         pid = view.pid,
       })
-      notify(("%s was started by an earlier Neovim: type /ide enable in it, and it connects."):format(name))
+      notify(("%s was started by an earlier Neovim. To connect it, type /ide enable in it."):format(name))
     end
   end
 end

@@ -4,7 +4,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 local M = {}
 
 --- Time between SIGTERM and SIGKILL (milliseconds).
-local GRACE_MS = 1000
+local KILL_DELAY_MS = 1000
 
 --- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
 --- group. The group contains the processes that a hangup has orphaned. The script reads the list of processes once: it
@@ -78,12 +78,12 @@ end
 function M.finish(pids, wait)
   send(pids, "sigterm")
   if wait then
-    vim.wait(GRACE_MS, function()
+    vim.wait(KILL_DELAY_MS, function()
       return not vim.iter(pids):any(M.is_alive)
     end, 10)
     send(vim.tbl_filter(M.is_alive, pids), "sigkill")
   else
-    scheduler.after(GRACE_MS, function()
+    scheduler.after(KILL_DELAY_MS, function()
       send(vim.tbl_filter(M.is_alive, pids), "sigkill")
     end)
   end

@@ -44,7 +44,7 @@ vim.api.nvim_create_autocmd("VimLeavePre", {
   end,
 })
 
---- Tells the host, which finds the CLI of each terminal.
+--- Sends the list to the host, which finds the CLI of each terminal.
 local function tell()
   local open = vim.tbl_map(function(terminal)
     return {
@@ -74,7 +74,7 @@ vim.api.nvim_create_autocmd("User", {
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- If its terminal is not known yet, it may be any terminal of this CLI.
+    -- A CLI whose terminal is unknown may run in any terminal of this CLI.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -149,9 +149,9 @@ function M.take_buffer(terminal, buf)
   require("gemini-bridge.terminal.follow_output").attach(buf)
   require("gemini-bridge.terminal.hide_float").watch(buf)
   if terminal.cli == "gemini" then
-    require("gemini-bridge.terminal.refusal").watch(buf)
+    require("gemini-bridge.terminal.refused_login").watch(buf)
   end
-  require("gemini-bridge.terminal.title").watch(buf, function()
+  require("gemini-bridge.terminal.ready_title").watch(buf, function()
     channel.notify("terminal_ready", { terminal = terminal.name })
   end)
   vim.api.nvim_create_autocmd("TermClose", {
@@ -172,7 +172,7 @@ function M.take_pane(terminal, pane, pid)
   terminal.pane, terminal.pid = pane, pid
   tell()
   if terminal.cli == "gemini" then
-    require("gemini-bridge.terminal.refusal").watch_pane(pane)
+    require("gemini-bridge.terminal.refused_login").watch_pane(pane)
   end
 end
 

@@ -6,7 +6,7 @@ local process = require("gemini-bridge.terminal.process_tree")
 local M = {}
 
 --- Timeout of a tmux command (milliseconds).
-local TIMEOUT_MS = 2000
+local TMUX_TIMEOUT_MS = 2000
 --- Pane option with the process id of its Neovim, the terminal's name and the directory.
 local OPTION = "@gemini_bridge"
 
@@ -28,8 +28,11 @@ local SIZES = { right = 0.4, left = 0.4, top = 0.3, bottom = 0.3 }
 ---@return string? output
 ---@return string? problem
 local function tmux(args, stdin)
-  local ok, job =
-    pcall(vim.system, vim.list_extend({ "tmux" }, args), { text = true, stdin = stdin, timeout = TIMEOUT_MS })
+  local ok, job = pcall(
+    vim.system,
+    vim.list_extend({ "tmux" }, args),
+    { text = true, stdin = stdin, timeout = TMUX_TIMEOUT_MS }
+  )
   if not ok then
     return nil, "tmux cannot be run"
   end

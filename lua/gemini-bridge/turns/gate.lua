@@ -58,7 +58,7 @@ end
 ---@return boolean? may_ask Whether it may ask nevertheless, because the first hook of a new CLI may still arrive.
 local function obstacle(client)
   local cli = clis.get(client.cli)
-  if not cli or cli.like ~= "gemini" then
+  if not cli or not cli.gate then
     return "only its own approval mode decides whether it asks"
   elseif client.interrupted then
     return "it is disconnected; type /ide enable in it"
@@ -66,6 +66,9 @@ local function obstacle(client)
     return
   elseif link.state(cli) == "installed" then
     return "it has sent no hook yet; if it started before the extension was installed, start it again", true
+  end
+  if not link.is_possible(cli) then
+    return ("it has sent no hook; start it by :Gemini cli=%s"):format(cli.name)
   end
   local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
   return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name)

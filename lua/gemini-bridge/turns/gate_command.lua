@@ -6,13 +6,13 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Switches the gate on, unless none of the connected CLIs would obey. Tells the user which CLIs ask.
+--- Switches the gate on, unless none of the connected CLIs would obey it. Tells the user which CLIs ask.
 ---@param cli? string
 local function open(cli)
   local reach = gate.reach(cli)
   local list = table.concat(reach.others, "; ")
   if #reach.others > 0 and not reach.is_possible then
-    return notify(("The gate stays off, no connected CLI would ask: %s"):format(list), "error")
+    return notify(("The gate stays off, because no connected CLI would ask: %s"):format(list), "error")
   end
   gate.set(true, cli)
   if status.get().state == "stopped" then
@@ -32,7 +32,7 @@ local function open(cli)
   notify(text)
 end
 
---- Runs the command. Without on or off it toggles.
+--- Runs the command. Without "on" or "off", toggles the gate.
 ---@param args vim.api.keyset.create_user_command.command_args
 function M.run(args)
   local on, cli ---@type boolean?, string?
@@ -51,7 +51,7 @@ function M.run(args)
   end
   if problem then
     return notify(problem, "error")
-  elseif profile and profile.like ~= "gemini" then
+  elseif profile and not profile.gate then
     return notify(("%s cannot be gated: only its own approval mode decides."):format(profile.label), "error")
   end
   if on == nil then
@@ -61,7 +61,7 @@ function M.run(args)
     return open(cli)
   end
   gate.set(false, cli)
-  notify(("The gate is off: %s asks as its own approval mode says."):format(cli or "each CLI"))
+  notify(("The gate is off: the approval mode of %s decides."):format(cli or "each CLI"))
 end
 
 ---@param lead string
@@ -69,7 +69,7 @@ end
 function M.complete(lead)
   local words = { "off", "on" }
   for _, cli in ipairs(clis.all()) do
-    if cli.like == "gemini" then
+    if cli.gate then
       words[#words + 1] = "cli=" .. cli.name
     end
   end

@@ -1,4 +1,4 @@
---- The bridge's state for lualine: `sections = { lualine_x = { "gemini" } }`.
+--- Shows the bridge's state in lualine: `sections = { lualine_x = { "gemini" } }`.
 local Component = require("lualine.component"):extend()
 
 ---@return string

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { beginning } from "../format.ts";
 import { askAboutSymbol } from "../language-servers.ts";
 import { describePlaces } from "../listed-places.ts";
-import { hoverText, placesOf } from "../lsp.ts";
+import { hoverText, placesOf } from "../lsp-answers.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 export const symbolInput = {

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { type Answered, askAboutDocument, askServers } from "../language-servers.ts";
 import { describePlaces, type Found } from "../listed-places.ts";
-import { type CodeSymbol, symbolsOf } from "../lsp.ts";
+import { type CodeSymbol, symbolsOf } from "../lsp-answers.ts";
 import { defineTool } from "../tool.ts";
 
 function label({ kind, name, container }: CodeSymbol): string {

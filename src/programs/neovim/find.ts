@@ -1,8 +1,8 @@
 /** Finds the Neovim that a CLI in this process tree and directory would choose. */
-import "../../interpreted.ts";
+import "../../interpret-schemas.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../profiles/announced-editors.ts";
 import { type Profile, profilesOf } from "../../profiles/profiles.ts";
-import { here } from "../../system/here.ts";
+import { here } from "../../system/platform.ts";
 import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 

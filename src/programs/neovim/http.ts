@@ -1,6 +1,6 @@
 /** Sends requests to the editor's endpoint with `node:http`, because loading `fetch` takes longer than a call. */
 import { Agent, type IncomingMessage, request } from "node:http";
-import type { Message } from "./alone.ts";
+import type { Message } from "./without-editor.ts";
 
 export interface Address {
   readonly port: number;

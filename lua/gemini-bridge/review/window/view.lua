@@ -1,32 +1,32 @@
---- The two windows of a review, opened without moving the focus.
-local compare = require("gemini-bridge.review.window.compare")
-local leave = require("gemini-bridge.review.window.leave")
-local origin = require("gemini-bridge.editor.origin")
-local place = require("gemini-bridge.review.window.place")
-local restore = require("gemini-bridge.review.window.restore")
+--- Opens the windows of a review without moving the focus.
+local diff_options = require("gemini-bridge.review.window.diff_options")
+local close_windows = require("gemini-bridge.review.window.close_windows")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local choose_window = require("gemini-bridge.review.window.choose_window")
+local restore_layout = require("gemini-bridge.review.window.restore_layout")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
 ---@class gemini_bridge.View
 ---@field tab integer
----@field original? integer Window; none where the proposal is shown alone.
+---@field original? integer Window; nil if the proposal is shown alone.
 ---@field proposal integer Window.
----@field inline boolean The proposal is shown alone, with what it removes.
+---@field inline boolean The proposal is shown alone, with the removed lines as virtual lines.
 ---@field buffers gemini_bridge.ReviewBuffers
----@field made integer[] Those of the two windows that did not exist before.
----@field borrowed? gemini_bridge.Borrowed The user's window that shows the original meanwhile.
----@field origin integer Window in which the user was.
----@field visited? boolean The user has been led to it.
----@field arrive? fun() Ends the passage that began when Neovim closed the window that the user was in.
+---@field made integer[] Windows that the review has created.
+---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original during the review.
+---@field origin integer Window that had the focus before.
+---@field visited? boolean The focus was moved to the review.
+---@field end_move? fun() Call when the focus has its final window, after Neovim closed the user's window.
 ---@field before gemini_bridge.Layout
 ---@field shown gemini_bridge.Layout
----@field chosen table<integer, { width?: integer, height?: integer }> Sizes that the user gave their windows meanwhile.
+---@field chosen table<integer, { width?: integer, height?: integer }> Sizes set by the user during the review.
 ---@field stop_sizes fun()
 
 ---@class gemini_bridge.Borrowed
 ---@field win integer
----@field buf integer What it showed.
+---@field buf integer Buffer shown before.
 ---@field options table<string, any>
 ---@field view vim.fn.winsaveview.ret
 
@@ -36,7 +36,7 @@ local function borrow(view, win)
   view.borrowed = {
     win = win,
     buf = vim.api.nvim_win_get_buf(win),
-    options = compare.options(win),
+    options = diff_options.options(win),
     view = view.before.windows[win].view,
   }
   if view.borrowed.buf ~= view.buffers.original then
@@ -51,18 +51,18 @@ end
 ---@return integer win
 local function open_original(view, layout)
   local buf = view.buffers.original
-  if layout == "tab" or place.is_bound(view.tab) then
+  if layout == "tab" or choose_window.is_bound(view.tab) then
     local win
     view.tab, win = window.open_tab(buf)
     window.make_plain(win)
     view.made = { win }
     return win
   end
-  local win = place.borrow(view.tab, buf)
+  local win = choose_window.borrow(view.tab, buf)
   if win then
     return borrow(view, win)
   end
-  local base = place.base(view.tab)
+  local base = choose_window.base(view.tab)
   win = window.open(buf, { win = base.win, split = base.split })
   view.made = { win }
   if not base.ordinary then
@@ -76,21 +76,21 @@ end
 ---@param layout string
 local function open_pair(view, layout)
   view.original = open_original(view, layout)
-  view.proposal = window.open(view.buffers.proposal, place.half(layout, view.original))
+  view.proposal = window.open(view.buffers.proposal, choose_window.half(layout, view.original))
   table.insert(view.made, 1, view.proposal)
-  compare.start(view.original)
-  compare.start(view.proposal)
+  diff_options.start(view.original)
+  diff_options.start(view.proposal)
 end
 
 --- Opens the proposal alone.
 ---@param view gemini_bridge.View
 ---@param layout string
 local function open_alone(view, layout)
-  local base = place.base(view.tab)
+  local base = choose_window.base(view.tab)
   if layout == "tab" then
     view.tab, view.proposal = window.open_tab(view.buffers.proposal)
   else
-    view.proposal = window.open(view.buffers.proposal, place.half(layout, base.win))
+    view.proposal = window.open(view.buffers.proposal, choose_window.half(layout, base.win))
   end
   view.made = { view.proposal }
   if layout == "tab" or not base.ordinary then
@@ -98,7 +98,7 @@ local function open_alone(view, layout)
   end
 end
 
---- Shows a review. Raises, and leaves nothing behind, when there is no room.
+--- Shows a review. If there is no room, raises an error and leaves nothing behind.
 ---@param buffers gemini_bridge.ReviewBuffers
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@return gemini_bridge.View
@@ -107,7 +107,7 @@ function M.open(buffers, layout)
   local view = { ---@type gemini_bridge.View
     tab = tab,
     origin = vim.api.nvim_get_current_win(),
-    before = restore.save(tab),
+    before = restore_layout.save(tab),
     buffers = buffers,
     made = {},
     inline = layout == "inline" and not buffers.new,
@@ -115,28 +115,28 @@ function M.open(buffers, layout)
     stop_sizes = function() end,
   }
   view.shown = view.before
-  local arrive = origin.pass()
+  local end_move = focus.begin_move()
   local open = (buffers.new or layout == "inline") and open_alone or open_pair
   local ok, problem = pcall(open, view, layout)
-  arrive()
+  end_move()
   if not ok then
-    leave.close(view)
+    close_windows.close(view)
     error(problem, 0)
   end
   return view
 end
 
---- Notes how it looks, once all is there that changes a window's size.
+--- Records the layout. Call it after all changes of window sizes.
 ---@param view gemini_bridge.View
 function M.note_layout(view)
-  view.shown = restore.save(view.before.tab)
+  view.shown = restore_layout.save(view.before.tab)
   view.stop_sizes()
-  view.chosen, view.stop_sizes = restore.follow_sizes(view.shown, function(win)
+  view.chosen, view.stop_sizes = restore_layout.follow_sizes(view.shown, function(win)
     return win == view.original or win == view.proposal
   end)
 end
 
---- Scrolls both windows to the same place, except one that the user is in.
+--- Scrolls both windows to the same place, except a window that has the focus.
 ---@param view gemini_bridge.View
 ---@param original integer 1-based line.
 ---@param proposal integer 1-based line.
@@ -151,13 +151,13 @@ function M.scroll_to(view, original, proposal)
     if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
-      -- Of these windows only: in another one the user may have moved since the review was shown.
-      view.shown.windows[win] = view.shown.windows[win] and restore.window(win)
+      -- Updates only this review's windows: the user may have scrolled the others since.
+      view.shown.windows[win] = view.shown.windows[win] and restore_layout.window(win)
     end
   end
 end
 
---- The file's own window follows the proposal's cursor: where the user leaves it counts.
+--- Records the position in the borrowed window, which follows the proposal's cursor.
 ---@param view gemini_bridge.View
 function M.note_borrowed(view)
   local borrowed = view.borrowed
@@ -170,7 +170,7 @@ function M.note_borrowed(view)
   end
 end
 
---- Takes what a file type's plugins have set in the windows back to what a comparison needs.
+--- Sets the options of the comparison again after file type plugins have run.
 ---@param view gemini_bridge.View
 function M.align(view)
   if not view.original then
@@ -178,7 +178,7 @@ function M.align(view)
   end
   for win, buf in pairs({ [view.original] = view.buffers.original, [view.proposal] = view.buffers.proposal }) do
     if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win) == buf then
-      compare.insist(win)
+      diff_options.start_again(win)
     end
   end
 end

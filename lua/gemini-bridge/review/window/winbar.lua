@@ -1,7 +1,7 @@
---- What a review says of itself above its windows.
-local bar = require("gemini-bridge.editor.bar")
+--- Shows the state of a review in the winbars of its windows: hunk counts, position in the queue, warnings.
+local winbar_text = require("gemini-bridge.editor.winbar_text")
 local config = require("gemini-bridge.config")
-local differences = require("gemini-bridge.review.hunks")
+local diff_hunks = require("gemini-bridge.review.diff_hunks")
 local key_list = require("gemini-bridge.editor.key_list")
 local path = require("gemini-bridge.disk.path")
 local window = require("gemini-bridge.editor.window")
@@ -9,7 +9,7 @@ local window = require("gemini-bridge.editor.window")
 local M = {}
 
 ---@param review gemini_bridge.Review
----@return string? # nil before they have been counted.
+---@return string? # nil until the hunks are counted.
 local function hunks(review)
   if review.buffers.new then
     return "new file"
@@ -21,7 +21,7 @@ local function hunks(review)
   end, review.hunks)
   local count = #review.hunks
   local buffers = review.buffers
-  local other = count == 0 and differences.difference(buffers.original, buffers.proposal)
+  local other = count == 0 and diff_hunks.difference(buffers.original, buffers.proposal)
   if other then
     return other
   end
@@ -30,7 +30,7 @@ local function hunks(review)
 end
 
 ---@param review gemini_bridge.Review
----@return string? note What the user should know before accepting.
+---@return string? note Warning for the user before accepting.
 function M.note(review)
   local open = review.buffers.original ---@type integer?
   if review.buffers.copied then
@@ -63,24 +63,24 @@ local function proposal_parts(review)
   return parts
 end
 
---- Shows the state of a review that is on the screen.
+--- Updates the winbars of a shown review.
 ---@param review gemini_bridge.Review
 function M.update(review)
   local view = review.view
   if not view or not config.get().diff.winbar then
     return
   end
-  -- Also above the other side, or its lines would stand one row higher.
+  -- Also in the other window, whose lines would be one row higher otherwise.
   for _, win in ipairs({ view.proposal, view.original }) do
     local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
     local text
     if buf == view.buffers.proposal then
-      text = bar.fit(proposal_parts(review), width)
+      text = winbar_text.fit(proposal_parts(review), width)
     elseif buf == view.buffers.original then
-      text = bar.fit({ path.part(review.filePath) }, width)
+      text = winbar_text.fit({ path.part(review.filePath) }, width)
     end
-    -- A window of one line has no room for it.
+    -- A window with a single line has no room for a winbar.
     pcall(window.set, win, text and { winbar = text } or {})
   end
 end

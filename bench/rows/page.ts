@@ -1,0 +1,118 @@
+/** Measures the review page with many changed files: its first paint, a key, an update, and its memory. */
+import * as z from "zod";
+import type { ShownChange } from "../../src/contract/changes.ts";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { summarize } from "../stats.ts";
+import { type Subject, startBridge, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+
+const FILES = [200, 900];
+const HUNKS = 5;
+const PAINTS = 11;
+const KEYS = 100;
+
+/** Adds the changes as the host does. */
+const ADD = `
+for _, change in ipairs(...) do
+  require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
+end
+`;
+
+/** Returns the memory that Lua uses (KB). */
+const MEMORY = "collectgarbage() collectgarbage() return collectgarbage('count')";
+
+const PAINT = `
+local start = vim.uv.hrtime()
+vim.cmd.GeminiChanges()
+vim.cmd.redraw()
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+const CLOSE = "vim.api.nvim_feedkeys('q', 'xt', false)";
+
+/** Goes to the next hunk, often in the next file. */
+const NEXT = `
+local key = vim.keycode(require('gemini-bridge.config').get().changes.keys.next)
+local start = vim.uv.hrtime()
+vim.api.nvim_feedkeys(key, 'xt', false)
+vim.cmd.redraw()
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+/** Shows that a hunk is decided. */
+const DECIDED = `
+local change = ...
+local start = vim.uv.hrtime()
+require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
+vim.cmd.redraw()
+return (vim.uv.hrtime() - start) / 1e6
+`;
+
+/** A file with hunks in two turns' folders. */
+function changeOf(nvim: Nvim, name: string, decided: number): ShownChange {
+  const hunks = Array.from({ length: HUNKS - decided }, (_, i) => ({
+    id: i + 1,
+    line: i * 20 + 1,
+    count: 2,
+    removed: 1,
+    conflict: false,
+    turn: 1,
+  }));
+  const count = hunks.length;
+  const turn = { cli: "gemini", turn: 1, prompt: "change it all" };
+  return {
+    path: nvim.path(name),
+    status: "modified",
+    added: 2 * count,
+    removed: count,
+    hunks,
+    decided,
+    ...turn,
+  };
+}
+
+export async function pageRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const count of FILES)
+    await within(async (scope) => {
+      const names = Array.from({ length: count }, (_, i) => `folder${i % 20}/f${i}.txt`);
+      const files = Object.fromEntries(names.map((name) => [name, "a line of text\n".repeat(100)]));
+      const { nvim } = await startBridge(scope, subject, { files });
+      const measure = async (code: string, ...args: unknown[]) =>
+        z.number().parse(await nvim.lua(code, ...args));
+      const changes = names.map((name) => changeOf(nvim, name, 0));
+      await nvim.lua(ADD, changes.slice(0, 1)); // loads the modules
+      const before = await measure(MEMORY);
+      await nvim.lua(ADD, changes);
+      const memory = (await measure(MEMORY)) - before;
+      const [paints, keys, updates]: [number[], number[], number[]] = [[], [], []];
+      for (let run = 0; run < PAINTS; run += 1) {
+        paints.push(await measure(PAINT));
+        if (run < PAINTS - 1) await nvim.lua(CLOSE);
+      }
+      for (let run = 0; run < KEYS; run += 1) keys.push(await measure(NEXT));
+      for (const name of names.slice(0, KEYS)) updates.push(await measure(DECIDED, changeOf(nvim, name, 1)));
+      rows.push(
+        {
+          name: `review page of ${count} files: first paint`,
+          unit: "ms",
+          figure: summarize(paints),
+          goal: { most: 50 },
+        },
+        {
+          name: `review page of ${count} files: key to the next hunk`,
+          unit: "ms",
+          figure: summarize(keys),
+          goal: { most: 5 },
+        },
+        {
+          name: `review page of ${count} files: a decision is shown`,
+          unit: "ms",
+          figure: summarize(updates),
+          goal: { most: 5 },
+        },
+        { name: `memory of ${count} changes in the editor`, unit: "KB", figure: summarize([memory]) },
+      );
+    });
+  return rows;
+}

@@ -1,0 +1,168 @@
+/** Measures whole turns of an agent: edits of many files, and shell commands in large folders. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import * as z from "zod";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { waitFor } from "../../test/support/wait.ts";
+import { hookTo, type TellHook } from "../hook.ts";
+import { processorTime, sumBelow } from "../process.ts";
+import { summarize, takeTurns, time } from "../stats.ts";
+import { type Subject, startBridge, within } from "../subject.ts";
+import type { Row } from "../table.ts";
+import { closeDiff } from "./diffs.ts";
+
+/** Numbers of files in a turn, with the limit of the host's processor time (ms). */
+const TURNS = [
+  { files: 40, most: 100 },
+  { files: 900, most: 1_000 },
+];
+
+/** A turn is repeated in a new Neovim, because the host keeps its changes. */
+const RUNS = 5;
+const COMMANDS = 11;
+const TRACKED_FILES = 100_000;
+const UNTRACKED_FILES = 128;
+const UNTRACKED_BYTES = 8_000_000;
+
+const text = (lines: number) => "a line of text\n".repeat(lines);
+
+/** Has an agent edit files in turn: each is read before, written, and read after. */
+async function edit(nvim: Nvim, hook: TellHook, files: number): Promise<void> {
+  for (let i = 0; i < files; i += 1) {
+    const name = `f${i}.txt`;
+    await hook("BeforeTool", name);
+    writeFileSync(nvim.path(name), text(101));
+    await hook("AfterTool", name);
+  }
+}
+
+const COUNT = "return #require('gemini-bridge').changes()";
+
+async function turn(subject: Subject, files: number) {
+  const names = Array.from({ length: files }, (_, i) => [`f${i}.txt`, text(100)] as const);
+  return within(async (scope) => {
+    const { nvim, clients } = await startBridge(scope, subject, {
+      files: { ...Object.fromEntries(names), "other.txt": text(60) },
+    });
+    const [client] = clients;
+    if (!client) throw new Error("no client");
+    const path = nvim.path("other.txt");
+    const open = async (): Promise<number> => {
+      const took = await time(() => client.openDiff(path, `${text(60)}more\n`));
+      await closeDiff(client, path);
+      return took;
+    };
+    const idle = [];
+    for (let i = 0; i < 20; i += 1) idle.push(await open());
+
+    const hook = hookTo(nvim);
+    const listed = () =>
+      waitFor(async () => z.number().parse(await nvim.lua(COUNT)) === files || undefined, "the changes");
+    const start = sumBelow(nvim.pid, processorTime);
+    await edit(nvim, hook, files);
+    await listed();
+    const cost = sumBelow(nvim.pid, processorTime) - start;
+
+    let isEditing = true;
+    const opened = [];
+    const again = edit(nvim, hook, files).finally(() => {
+      isEditing = false;
+    });
+    while (isEditing) {
+      opened.push(await open());
+      await nextTurn();
+    }
+    await again;
+    return { cost, idle, opened };
+  });
+}
+
+async function editRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { files, most } of TURNS) {
+    const turns = [];
+    for (let run = 0; run < RUNS; run += 1) turns.push(await turn(subject, files));
+    const opened = summarize(turns.flatMap((one) => one.opened));
+    rows.push(
+      {
+        name: `a turn of ${files} files: processor time of the host`,
+        unit: "ms",
+        figure: summarize(turns.map(({ cost }) => cost)),
+        goal: { most },
+      },
+      {
+        name: `openDiff of another client meanwhile, ${files} files`,
+        unit: "ms",
+        figure: opened,
+        floor: summarize(turns.flatMap(({ idle }) => idle)),
+        goal: { most: 50 },
+      },
+      {
+        name: `openDiff of another client meanwhile, ${files} files, 99th of 100`,
+        unit: "ms",
+        figure: { ...opened, median: opened.p99, low: opened.p99, high: opened.p99 },
+        goal: { most: 50 },
+      },
+    );
+  }
+  return rows;
+}
+
+/** 100,000 files in 1,000 folders, all in Git's index. */
+function makeRepository(directory: string): void {
+  const git = (...args: string[]) => execFileSync("git", ["-C", directory, ...args], { stdio: "ignore" });
+  git("init", "-q");
+  for (let folder = 0; folder < TRACKED_FILES / 100; folder += 1) {
+    const path = join(directory, `d${folder}`);
+    mkdirSync(path);
+    for (let i = 0; i < 100; i += 1) writeFileSync(join(path, `${i}.txt`), "tracked\n");
+  }
+  git("add", "-A");
+}
+
+/** 1 GB of files that are not in Git. They are sparse, but are read like others. */
+function addUntracked(directory: string): void {
+  execFileSync("git", ["-C", directory, "init", "-q"], { stdio: "ignore" });
+  for (let i = 0; i < UNTRACKED_FILES; i += 1) {
+    const path = join(directory, `data${i}.bin`);
+    writeFileSync(path, "");
+    truncateSync(path, UNTRACKED_BYTES);
+  }
+}
+
+async function commandRow(subject: Subject, name: string, prepare: (path: string) => void): Promise<Row> {
+  return within(async (scope) => {
+    const { nvim } = await startBridge(scope, subject, { files: { "a.txt": text(1) } });
+    prepare(nvim.dirs.workspace);
+    const hook = hookTo(nvim);
+    const tool = { tool_name: "run_shell_command", tool_input: { command: "make" } };
+    let count = 0;
+    const [waits, least] = await takeTurns(COMMANDS, [
+      async () => {
+        const before = await time(() => hook("BeforeTool", tool));
+        writeFileSync(nvim.path("a.txt"), text(++count));
+        return before + (await time(() => hook("AfterTool", tool)));
+      },
+      () => time(() => hook("Notification", tool).then(() => hook("Notification", tool))),
+    ]);
+    return { name, unit: "ms", figure: summarize(waits), floor: summarize(least) };
+  });
+}
+
+export async function turnRows(subject: Subject): Promise<Row[]> {
+  return [
+    ...(await editRows(subject)),
+    await commandRow(
+      subject,
+      "a CLI waits for both hooks of a shell command, 100,000 tracked files",
+      makeRepository,
+    ),
+    await commandRow(
+      subject,
+      "a CLI waits for both hooks of a shell command, 1 GB of untracked files",
+      addUntracked,
+    ),
+  ];
+}

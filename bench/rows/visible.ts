@@ -1,0 +1,157 @@
+/** Measures what the user sees of a review: until it is drawn, also the first one; and ten clients that connect at once. */
+import { setTimeout as delay } from "node:timers/promises";
+import * as z from "zod";
+import { type CompanionClient, connectClient } from "../../test/support/client.ts";
+import type { Nvim } from "../../test/support/nvim.ts";
+import { summarize, takeTurns, time } from "../stats.ts";
+import { type Subject, startBridge, within } from "../subject.ts";
+import type { Goal, Row } from "../table.ts";
+import { closeDiff, texts } from "./diffs.ts";
+
+/** Sizes of proposals, with the goal of the later reviews. */
+const SIZES = [
+  { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
+  { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },
+];
+const FIRST_GOAL: Goal = { most: 12 };
+const CLIENTS = 10;
+const STARTS = 11;
+
+/** Limit for a row that other plugins may never reach (ms). */
+const TIMEOUT_MS = 10_000;
+
+const WIDTH = 200;
+const HEIGHT = 50;
+
+/** The events that change what a terminal shows, see |ui-linegrid|. */
+const Line = z.tuple([z.literal(1), z.number(), z.number(), z.array(z.array(z.unknown()))]).rest(z.unknown());
+const Scroll = z
+  .tuple([z.literal(1), z.number(), z.number(), z.number(), z.number(), z.number()])
+  .rest(z.unknown());
+
+/** What a terminal shows, of which Neovim sends only what changes. */
+class Screen {
+  readonly #rows = Array.from({ length: HEIGHT }, () => new Array<string>(WIDTH).fill(" "));
+
+  /** @returns whether the screen is complete */
+  take([event, ...calls]: unknown[]): boolean {
+    for (const call of calls) {
+      if (event === "grid_line") this.#draw(Line.parse(call));
+      else if (event === "grid_scroll") this.#scroll(Scroll.parse(call));
+      else if (event === "grid_clear") for (const row of this.#rows) row.fill(" ");
+    }
+    return event === "flush";
+  }
+
+  #draw([, row, start, cells]: z.infer<typeof Line>): void {
+    let column = start;
+    for (const [text, , repeat] of cells)
+      for (let i = 0; i < Number(repeat ?? 1); i += 1) (this.#rows[row] ?? [])[column++] = String(text);
+  }
+
+  #scroll([, top, bottom, left, right, rows]: z.infer<typeof Scroll>): void {
+    const before = this.#rows.map((row) => [...row]);
+    for (let row = top; row < bottom; row += 1) {
+      const source = before[row + rows];
+      if (source && row + rows >= top && row + rows < bottom)
+        this.#rows[row]?.splice(left, right - left, ...source.slice(left, right));
+    }
+  }
+
+  shows(text: string): boolean {
+    return this.#rows.some((row) => row.join("").includes(text));
+  }
+}
+
+/** Attaches a screen. @returns a function that waits until the screen shows a text, and returns the time since then (ms) */
+async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: number) => Promise<number>> {
+  const screen = new Screen();
+  let flushed = () => {};
+  nvim.on("notification", (method: string, batches: unknown[][]) => {
+    if (method === "redraw" && batches.map((batch) => screen.take(batch)).some(Boolean)) flushed();
+  });
+  await nvim.uiAttach(WIDTH, HEIGHT, { ext_linegrid: true, rgb: true });
+  return async (text, since) => {
+    const isDrawn = new Promise<void>((resolve) => {
+      flushed = () => {
+        if (screen.shows(text)) resolve();
+      };
+    });
+    await Promise.race([isDrawn, delay(TIMEOUT_MS, undefined, { ref: false })]);
+    return performance.now() - since;
+  };
+}
+
+/** Time from the request until the proposal's first line is on the screen. Each proposal has another one. */
+async function untilDrawn(
+  client: CompanionClient,
+  path: string,
+  after: string,
+  screen: (text: string, since: number) => Promise<number>,
+  number: number,
+): Promise<number> {
+  const mark = `PROPOSAL${number}X`;
+  const drawn = screen(mark, performance.now());
+  await client.openDiff(path, `${mark}\n${after}`);
+  const took = await drawn;
+  await closeDiff(client, path);
+  return took;
+}
+
+async function drawnRows(subject: Subject): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const { name, size, runs, goal } of SIZES) {
+    const { before, after } = texts(size);
+    const first: number[] = [];
+    const later: number[] = [];
+    for (let start = 0; start < (size === 1_000 ? STARTS : 1); start += 1)
+      await within(async (scope) => {
+        const { nvim, clients } = await startBridge(scope, subject, {
+          files: { "a.txt": before },
+          args: ["a.txt"],
+        });
+        const [client] = clients;
+        if (!client) throw new Error("no client");
+        const screen = await attachScreen(nvim);
+        const path = nvim.path("a.txt");
+        first.push(await untilDrawn(client, path, after, screen, 1_000));
+        const [samples] = await takeTurns(Math.ceil(size === 1_000 ? runs / STARTS : runs), [
+          () => untilDrawn(client, path, after, screen, later.length + Math.floor(Math.random() * 1e6)),
+        ]);
+        later.push(...samples);
+      });
+    rows.push({ name: `a diff is on the screen, ${name}`, unit: "ms", figure: summarize(later), goal });
+    if (size === 1_000)
+      rows.push({
+        name: `the first diff is on the screen, ${name}`,
+        unit: "ms",
+        figure: summarize(first),
+        goal: FIRST_GOAL,
+      });
+  }
+  return rows;
+}
+
+async function connectRow(subject: Subject): Promise<Row> {
+  return within(async (scope) => {
+    const { nvim, clients, endpoint } = await startBridge(scope, subject);
+    await nvim.lua("return 1");
+    if (clients.length === 0) throw new Error("no client");
+    const [samples] = await takeTurns(STARTS, [
+      () =>
+        within((each) =>
+          time(() => Promise.all(Array.from({ length: CLIENTS }, () => connectClient(each, endpoint)))),
+        ),
+    ]);
+    return {
+      name: `${CLIENTS} clients connect at once`,
+      unit: "ms",
+      figure: summarize(samples),
+      goal: { most: 60 },
+    };
+  });
+}
+
+export async function visibleRows(subject: Subject): Promise<Row[]> {
+  return [...(await drawnRows(subject)), await connectRow(subject)];
+}

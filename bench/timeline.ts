@@ -1,0 +1,77 @@
+/**
+ * Prints how a review of 1 KB passes through client, host and editor: medians of many reviews, in milliseconds after
+ * the client's request. Not part of `make bench`. Its result is in README.md.
+ * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts
+ */
+import * as z from "zod";
+import { closeDiff } from "./rows/diffs.ts";
+import { summarize } from "./stats.ts";
+import { ours, startBridge, within } from "./subject.ts";
+
+const REVIEWS = 60;
+
+/** Records when functions of the Lua modules begin and end. */
+const TRACE = `
+bench_marks = {}
+local function mark(name)
+  bench_marks[#bench_marks + 1] = { name = name, at = tostring(vim.uv.hrtime()) }
+end
+local function wrap(module, name)
+  local room = require('gemini-bridge.' .. module)
+  local original = room[name]
+  room[name] = function(...)
+    mark(name .. ' begins')
+    local results = { original(...) }
+    mark(name .. ' ends')
+    return unpack(results)
+  end
+end
+wrap('host.rpc', 'call')
+wrap('review.proposal', 'buffers')
+wrap('review.window.view', 'open')
+wrap('review.window.winbar', 'update')
+wrap('review.window.view', 'note_layout')
+wrap('review.proposal', 'set_filetypes')
+wrap('review.keys', 'map')
+wrap('review.follow', 'update')
+wrap('review.decision', 'announce')
+`;
+
+const Marks = z.array(z.object({ name: z.string(), at: z.string() }));
+
+await within(async (scope) => {
+  const before = Array.from({ length: 20 }, (_, i) => `line ${i} `.padEnd(49, "abc def ")).join("\n");
+  const { nvim, clients } = await startBridge(scope, ours, { files: { "a.txt": before }, args: ["a.txt"] });
+  const [client] = clients;
+  if (!client) throw new Error("no client");
+  const path = nvim.path("a.txt");
+  await client.openDiff(path, "warm");
+  await closeDiff(client, path);
+  await nvim.lua(TRACE);
+  const times = new Map<string, number[]>();
+  for (let i = 0; i < REVIEWS; i += 1) {
+    await nvim.lua("bench_marks = {}");
+    const start = process.hrtime.bigint();
+    await client.openDiff(path, `${before.toUpperCase()}\n${i}\n`);
+    const answered = process.hrtime.bigint();
+    await nvim.lua("return 1");
+    const followed = process.hrtime.bigint();
+    const marks = Marks.parse(await nvim.lua("return bench_marks"));
+    const all = [
+      ...marks.map(({ name, at }) => ({ name, at: BigInt(at) })),
+      { name: "ANSWERED", at: answered },
+      { name: "FOLLOWED", at: followed },
+    ];
+    const seen = new Map<string, number>();
+    for (const { name, at } of all) {
+      const count = (seen.get(name) ?? 0) + 1;
+      seen.set(name, count);
+      const key = count > 1 ? `${name} ${count}` : name;
+      times.set(key, [...(times.get(key) ?? []), Number(at - start) / 1e6]);
+    }
+    await closeDiff(client, path);
+  }
+  const rows = [...times].map(([name, list]) => ({ name, ...summarize(list) }));
+  for (const { name, median, low, high } of rows.toSorted((a, b) => a.median - b.median))
+    console.log(`${median.toFixed(2).padStart(7)} (${low.toFixed(2)}–${high.toFixed(2)})  ${name}`);
+});

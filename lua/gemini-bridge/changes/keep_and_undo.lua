@@ -1,0 +1,201 @@
+--- Keeps and undoes changes: hunks, files, turns, or all changes.
+local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
+local notify = require("gemini-bridge.notify")
+local history_diff = require("gemini-bridge.changes.history_diff")
+local path = require("gemini-bridge.disk.path")
+local signs = require("gemini-bridge.changes.signs")
+
+local M = {}
+
+--- Maximum number of files that are undone without a question.
+local MAX_UNASKED_FILES = 10
+
+---@class gemini_bridge.ChangeOptions
+---@field path? string All changes of this file.
+---@field file? boolean All changes of the current buffer's file.
+---@field all? boolean All files.
+---@field turn? boolean The newest turn with undecided changes. On the review page, the turn under the cursor.
+---@field force? boolean Undo any number of files without a question.
+---@field lines? [integer, integer] Hunks in these lines of the current buffer, 1-based. Default: the cursor.
+
+---@alias gemini_bridge.ChosenFile { path: string, hunks?: integer[], ranges?: { from: integer, to: integer }[] }
+
+--- Files. With `turn`, only their hunks of that turn.
+---@class gemini_bridge.Chosen
+---@field files gemini_bridge.ChosenFile[]
+---@field turn? number
+
+--- The review page's choice for commands in its windows.
+---@class gemini_bridge.PageChoice
+---@field chosen fun(lines?: [integer, integer]): gemini_bridge.Chosen? In the tree; nil elsewhere.
+---@field turn fun(): number? The turn under the cursor; nil elsewhere.
+
+local on_page ---@type gemini_bridge.PageChoice?
+
+--- Sets the choice of the review page.
+---@param choice? gemini_bridge.PageChoice
+function M.set_page(choice)
+  on_page = choice
+end
+
+--- Returns the hunks in lines of the current buffer.
+---@param change gemini_bridge.Change
+---@param first integer
+---@param last integer
+---@return gemini_bridge.Chosen? chosen nil if there are none.
+local function hunks_in(change, first, last)
+  local ids = {}
+  for _, placed in ipairs(signs.list(vim.api.nvim_get_current_buf())) do
+    if placed.first <= last and placed.last >= first then
+      ids[#ids + 1] = placed.hunk.id
+    end
+  end
+  return #ids > 0 and { files = { { path = change.path, hunks = ids } } } or nil
+end
+
+---@param list gemini_bridge.Change[]
+---@return gemini_bridge.ChosenFile[]
+local function whole(list)
+  return vim.tbl_map(function(change)
+    return { path = change.path }
+  end, list)
+end
+
+--- Returns the hunks of a turn.
+---@param turn? number Default: the newest turn.
+---@return gemini_bridge.Chosen?
+function M.of_turn(turn)
+  local all = changes.all()
+  for _, change in ipairs(turn and {} or all) do
+    turn = math.max(turn or 0, change.turn)
+  end
+  local meant = vim.tbl_filter(function(change)
+    return change.turn == turn
+      or vim.iter(change.hunks):any(function(hunk)
+        return hunk.turn == turn
+      end)
+  end, all)
+  return #meant > 0 and { files = whole(meant), turn = turn } or nil
+end
+
+--- Returns all files.
+---@return gemini_bridge.Chosen?
+function M.of_all()
+  local all = changes.all()
+  return #all > 0 and { files = whole(all) } or nil
+end
+
+---@param opts gemini_bridge.ChangeOptions
+---@return gemini_bridge.Chosen? chosen, string? problem
+local function choose(opts)
+  if opts.turn then
+    return M.of_turn(on_page and on_page.turn()), "No unreviewed changes."
+  elseif opts.all then
+    return M.of_all(), "No unreviewed changes."
+  elseif opts.path then
+    local change = changes.find(opts.path)
+    return change and { files = whole({ change }) }, ("%s has no unreviewed changes."):format(opts.path)
+  end
+  local chosen = on_page and on_page.chosen(opts.lines)
+  if chosen then
+    return #chosen.files > 0 and chosen or nil, "No unreviewed changes here."
+  end
+  local change = changes.of_buffer(vim.api.nvim_get_current_buf())
+  if not change then
+    return nil, "No unreviewed changes in this file."
+  elseif opts.file or change.status == "deleted" then
+    return { files = whole({ change }) }
+  end
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local first, last = unpack(opts.lines or { line, line })
+  return hunks_in(change, first, last), "No change here: go to the next one, or see :GeminiChanges."
+end
+
+--- Makes the host keep or undo changes. The host tells the user the result in one message.
+---@param event "changes_keep"|"changes_undo"|"changes_revert"
+---@param params table
+---@return boolean sent
+local function send(event, params)
+  local is_sent = channel.notify(event, params)
+  if not is_sent then
+    notify("The bridge is not running: run :GeminiStart, then try again.", "warn")
+  end
+  return is_sent
+end
+
+--- Keeps changes: their lines become the user's.
+---@param chosen gemini_bridge.Chosen
+---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
+function M.keep_chosen(chosen, done)
+  if send("changes_keep", { files = chosen.files, turn = chosen.turn, unsaved = {} }) and done then
+    done(chosen.files)
+  end
+end
+
+---@param chosen gemini_bridge.Chosen
+---@param done? fun(chosen: gemini_bridge.ChosenFile[])
+local function undo_now(chosen, done)
+  local saved, unsaved = {}, {} ---@type gemini_bridge.ChosenFile[], string[]
+  for _, file in ipairs(chosen.files) do
+    local buf = path.buffer(file.path)
+    if buf and vim.bo[buf].modified then
+      unsaved[#unsaved + 1] = file.path
+    else
+      saved[#saved + 1] = file
+    end
+  end
+  if send("changes_undo", { files = saved, turn = chosen.turn, unsaved = unsaved }) and done then
+    done(saved)
+  end
+end
+
+--- Undoes changes: restores the earlier bytes of files, and reloads their buffers in one undo step. Asks
+--- before it undoes many files.
+---@param chosen gemini_bridge.Chosen
+---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
+---@param is_forced? boolean
+function M.undo_chosen(chosen, done, is_forced)
+  if is_forced or #chosen.files <= MAX_UNASKED_FILES then
+    return undo_now(chosen, done)
+  end
+  local yes = ("Undo the changes of %d files"):format(#chosen.files)
+  -- CTRL-C in the built-in selection raises an error.
+  pcall(vim.ui.select, { yes, "Cancel" }, {
+    prompt = ("Undo %d files?"):format(#chosen.files),
+    kind = "gemini-bridge",
+  }, function(answer)
+    if answer == yes then
+      undo_now(chosen, done)
+    end
+  end)
+end
+
+--- Reverts the last decision in all its files. A keep can be reverted, too.
+function M.revert()
+  send("changes_revert", vim.empty_dict())
+end
+
+---@param opts gemini_bridge.ChangeOptions
+function M.keep(opts)
+  local chosen, problem = choose(opts)
+  if not chosen then
+    return notify(problem or "", "warn")
+  end
+  M.keep_chosen(chosen)
+end
+
+--- Undoes changes. In a diff of the history, undoes the shown change.
+---@param opts gemini_bridge.ChangeOptions
+function M.undo(opts)
+  if not opts.path and not opts.all and not opts.turn and history_diff.take_back() then
+    return
+  end
+  local chosen, problem = choose(opts)
+  if not chosen then
+    return notify(problem or "", "warn")
+  end
+  M.undo_chosen(chosen, nil, opts.force)
+end
+
+return M

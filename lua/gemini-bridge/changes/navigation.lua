@@ -1,0 +1,205 @@
+--- Lists changed files, moves the cursor between changes, and shows old lines.
+local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
+local clis = require("gemini-bridge.config.clis")
+local config = require("gemini-bridge.config")
+local deleted = require("gemini-bridge.changes.deleted")
+local link = require("gemini-bridge.extension.link")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local reviews = require("gemini-bridge.review.reviews")
+local signs = require("gemini-bridge.changes.signs")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+--- Id of the quickfix list that was opened last.
+local list_id ---@type integer?
+
+---@param hunk gemini_bridge.ChangeHunk
+---@return gemini_bridge.ChangedRange
+local function range_of(hunk)
+  local first = math.max(hunk.line, 1)
+  return { first = first, last = math.max(hunk.line + hunk.count - 1, first), conflict = hunk.conflict }
+end
+
+--- Returns the changed files for scripts.
+---@return gemini_bridge.ChangedFile[]
+function M.list()
+  return vim.tbl_map(function(change)
+    return {
+      path = change.path,
+      status = change.status,
+      added = change.added,
+      removed = change.removed,
+      hunks = #change.hunks,
+      ranges = vim.tbl_map(range_of, change.hunks),
+      cli = change.cli,
+    }
+  end, changes.all())
+end
+
+---@param count integer
+---@param noun string
+---@return string
+local function counted(count, noun)
+  return ("%d %s%s"):format(count, noun, count == 1 and "" or "s")
+end
+
+---@param change gemini_bridge.Change
+---@return string
+local function summary(change)
+  local conflicts = vim.iter(change.hunks):filter(function(hunk)
+    return hunk.conflict
+  end)
+  local words = {
+    change.status,
+    ("+%d -%d"):format(change.added, change.removed),
+    counted(#change.hunks, "hunk"),
+    counted(#conflicts:totable(), "conflict"),
+  }
+  words[4] = words[4]:sub(1, 1) ~= "0" and words[4] or nil
+  local by = change.prompt ~= "" and ("%s: %s"):format(change.cli, change.prompt) or change.cli
+  return ("%s | %s"):format(table.concat(words, ", "), vim.fn.strtrans(by))
+end
+
+--- Returns the changed files, grouped by CLI and turn.
+---@return gemini_bridge.Change[]
+local function by_turn()
+  local turns, listed = {}, {}
+  for _, change in ipairs(changes.all()) do
+    local key = change.cli .. change.turn
+    if not turns[key] then
+      turns[key] = {}
+      listed[#listed + 1] = turns[key]
+    end
+    table.insert(turns[key], change)
+  end
+  return vim.iter(listed):flatten():totable()
+end
+
+--- Returns a quickfix entry for each file, then one for each reason why files may be missing.
+---@return vim.quickfix.entry[]
+function M.quickfix()
+  local items = vim.tbl_map(function(change)
+    local first, is_deleted = change.hunks[1], change.status == "deleted"
+    return {
+      filename = not is_deleted and change.path or nil,
+      bufnr = is_deleted and deleted.buffer(change) or nil,
+      lnum = math.max(first and first.line or 1, 1),
+      text = summary(change),
+      user_data = change.path,
+      valid = 1,
+    }
+  end, by_turn())
+  for _, sentence in ipairs(changes.incomplete()) do
+    items[#items + 1] = { text = sentence, valid = 0 }
+  end
+  return items
+end
+
+--- Returns the reason for an empty list: changes are only tracked for CLIs that send hooks.
+---@return string
+local function nothing_listed()
+  local now = status.get()
+  if now.state ~= "running" then
+    return "No unreviewed changes. The bridge is stopped: run :GeminiStart to track changes."
+  elseif now.hooks then
+    return "No unreviewed changes."
+  end
+  local cli = clis.get(config.get().terminal.cli)
+  local is_linked = cli and link.state(cli) == "installed"
+  local remedy = is_linked and "Start the CLI again."
+    or "Run :GeminiExtension install and start the CLI again."
+  return "Changes cannot be tracked yet: no CLI has sent a hook. " .. remedy
+end
+
+--- Opens the review page. If there are no changes, tells the user why.
+function M.open()
+  local is_empty = #changes.all() == 0 and #reviews.list() == 0
+  local incomplete = changes.incomplete()
+  vim.iter(incomplete):each(function(sentence)
+    notify(sentence, "warn")
+  end)
+  if not is_empty then
+    require("gemini-bridge.notes.notes").load()
+    require("gemini-bridge.changes.page.keys").open()
+  elseif #incomplete == 0 then
+    notify(nothing_listed())
+  end
+end
+
+--- Opens the quickfix list of changed files.
+function M.open_quickfix()
+  local items = M.quickfix()
+  if #items == 0 then
+    return notify(nothing_listed())
+  end
+  vim.fn.setqflist({}, " ", { title = "Gemini changes", items = items })
+  list_id = vim.fn.getqflist({ id = 0 }).id
+  vim.cmd("botright copen")
+end
+
+--- Removes the entry of a file from the list, because its changes are decided or the file is gone.
+---@param name string
+local function drop(name)
+  local list = list_id and vim.fn.getqflist({ id = list_id, items = 0, idx = 0 }) or { id = 0 }
+  if list.id == 0 then
+    return -- the list was freed
+  end
+  local kept = vim.tbl_filter(function(item)
+    return item.user_data ~= name
+  end, list.items)
+  if #kept < #list.items then
+    vim.fn.setqflist({}, "r", { id = list.id, items = kept, idx = math.max(math.min(list.idx, #kept), 1) })
+  end
+end
+
+changes.listen(function(name, change)
+  if name and not change then
+    drop(name)
+  end
+end)
+
+--- Goes to the next or previous hunk of the current buffer. Wraps around.
+---@param direction 1|-1
+function M.jump(direction)
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  local list = signs.list(vim.api.nvim_get_current_buf())
+  if direction == -1 then
+    list = vim.fn.reverse(list)
+  end
+  local found = vim.iter(list):find(function(placed)
+    return (placed.first - line) * direction > 0
+  end) or list[1]
+  if not found then
+    return notify("No unreviewed changes in this file.")
+  end
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { found.first, 0 })
+  vim.cmd("normal! zv")
+end
+
+--- Shows or hides the old lines of the current buffer.
+function M.toggle_old()
+  local buf = vim.api.nvim_get_current_buf()
+  local change = changes.of_buffer(buf)
+  if not signs.hide_old(buf) and change then
+    channel.notify("change_lines_asked", { path = change.path })
+  end
+end
+
+--- Handles the host's answer with the old lines.
+---@param params gemini_bridge.calls.change_lines
+function M.show_old(params)
+  local buf = path.buffer(params.path)
+  if buf then
+    local lines = {}
+    for _, hunk in ipairs(params.hunks) do
+      lines[hunk.id] = hunk.lines
+    end
+    signs.show_old(buf, lines)
+  end
+end
+
+return M

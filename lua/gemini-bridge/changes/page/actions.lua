@@ -1,0 +1,351 @@
+--- Implements the keys of the review page.
+local compare = require("gemini-bridge.changes.page.compare")
+local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
+local files = require("gemini-bridge.changes.page.files")
+local notes = require("gemini-bridge.notes.notes")
+local notify = require("gemini-bridge.notify")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local page = require("gemini-bridge.changes.page.page")
+local reviews = require("gemini-bridge.review.reviews")
+local signs = require("gemini-bridge.changes.signs")
+local tree = require("gemini-bridge.changes.page.tree")
+local view = require("gemini-bridge.changes.page.view")
+local next_hunk = require("gemini-bridge.changes.page.next_hunk")
+
+local M = {}
+
+--- Whether the user's last action was a decision. Then `u` in the file reverts the decision.
+local decided_last = false
+
+---@alias gemini_bridge.Verb "keep"|"undo"
+
+---@param verb gemini_bridge.Verb
+---@param chosen gemini_bridge.Chosen
+---@param done fun(files: gemini_bridge.ChosenFile[])
+local function apply(verb, chosen, done)
+  local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
+  act(chosen, function(told)
+    decided_last = true
+    done(told)
+  end)
+end
+
+--- Goes to the next undecided hunk after a decision.
+---@param shown gemini_bridge.Page
+---@param told gemini_bridge.ChosenFile[]
+local function go_on(shown, told)
+  next_hunk.note_decided(told)
+  if #told > 0 and not page.go(shown, 1) then
+    notify("No undecided changes are left.")
+  end
+end
+
+--- Returns the hunk at the cursor of the file, or the selected lines.
+---@param shown gemini_bridge.Page
+---@param lines? [integer, integer]
+---@return gemini_bridge.Chosen?
+local function choose_hunk(shown, lines)
+  local file = shown.current and files.get(shown.current)
+  local change = file and file.change
+  if not file or not change then
+    return notify("No undecided change here.", "warn")
+  elseif #change.hunks == 0 or change.status == "deleted" or view.is_notice(shown.right) then
+    return { files = { { path = file.path } } }
+  end
+  local buf = vim.api.nvim_win_get_buf(shown.right)
+  if lines and vim.bo[buf].modified then
+    return notify("Save the file before you decide on single lines.", "warn")
+  end
+  local line = vim.api.nvim_win_get_cursor(shown.right)[1]
+  local first, last = unpack(lines or { line, line })
+  local ids = {}
+  for _, placed in ipairs(signs.list(buf)) do
+    if placed.first <= last and placed.last >= first then
+      ids[#ids + 1] = placed.hunk.id
+    end
+  end
+  if #ids == 0 then
+    return notify("No change here: go to the next one.", "warn")
+  end
+  local ranges = lines and { { from = first, to = last } } or nil
+  return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
+end
+
+---@param shown gemini_bridge.Page
+---@return boolean
+local function is_in_tree(shown)
+  return vim.api.nvim_get_current_win() == shown.tree
+end
+
+--- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
+---@return [integer, integer]?
+local function selected()
+  if not vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    return nil
+  end
+  local from, to = vim.fn.line("v"), vim.fn.line(".")
+  focus.end_visual()
+  return { math.min(from, to), math.max(from, to) }
+end
+
+--- Returns the nodes at the cursor of the tree or in its selected lines, without nodes inside others.
+---@param shown gemini_bridge.Page
+---@param lines? [integer, integer]
+---@return gemini_bridge.Node[]
+local function nodes_at(shown, lines)
+  local line = vim.api.nvim_win_get_cursor(shown.tree)[1]
+  local first, last = unpack(lines or { line, line })
+  local taken, found = {}, {}
+  for row = first, last do
+    local node = shown.rows[row]
+    if node then
+      taken[node] = true
+      found[#found + 1] = not (node.parent and taken[node.parent]) and node or nil
+    end
+  end
+  return found
+end
+
+--- Returns the undecided files of nodes.
+---@param nodes gemini_bridge.Node[]
+---@return gemini_bridge.Chosen
+local function choose_nodes(nodes)
+  local chosen, known = {}, {}
+  for _, node in ipairs(nodes) do
+    for _, file in ipairs(tree.items(node)) do
+      ---@cast file gemini_bridge.PageFile
+      if file.change and not known[file.path] then
+        known[file.path] = true
+        chosen[#chosen + 1] = { path = file.path }
+      end
+    end
+  end
+  return { files = chosen }
+end
+
+--- Returns the turn of the node at the cursor, or of the file.
+---@param shown gemini_bridge.Page
+---@return number?
+local function turn_here(shown)
+  if is_in_tree(shown) then
+    local node = nodes_at(shown)[1]
+    local file = node and tree.items(node)[1] --[[@as gemini_bridge.PageFile?]]
+    return file and file.turn
+  end
+  local file = shown.current and files.get(shown.current)
+  return file and file.change and file.turn or nil
+end
+
+--- Accepts or rejects the proposals of nodes.
+---@param nodes gemini_bridge.Node[]
+---@param verb gemini_bridge.Verb
+---@return boolean were_any
+local function decide_proposals(nodes, verb)
+  local any = false
+  for _, node in ipairs(nodes) do
+    for _, file in ipairs(tree.items(node)) do
+      ---@cast file gemini_bridge.PageFile
+      if file.state == "proposed" then
+        any = true
+        reviews[verb == "keep" and "accept" or "reject"]({ path = file.path })
+      end
+    end
+  end
+  return any
+end
+
+--- Decides on all files below nodes.
+---@param shown gemini_bridge.Page
+---@param verb gemini_bridge.Verb
+---@param nodes gemini_bridge.Node[]
+local function decide_nodes(shown, verb, nodes)
+  local had_proposals = decide_proposals(nodes, verb)
+  local chosen = choose_nodes(nodes)
+  if #chosen.files > 0 then
+    apply(verb, chosen, function(told)
+      go_on(shown, told)
+    end)
+  elseif not had_proposals then
+    notify("No undecided changes here.")
+  end
+end
+
+---@param verb gemini_bridge.Verb
+---@return fun(shown: gemini_bridge.Page)
+function M.on_hunk(verb)
+  return function(shown)
+    local lines = selected()
+    if is_in_tree(shown) then
+      local here = nodes_at(shown)[1]
+      if lines then
+        return decide_nodes(shown, verb, nodes_at(shown, lines))
+      elseif not (here and here.item and here.item.path == shown.current) then
+        return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
+      end
+    end
+    local chosen = choose_hunk(shown, lines)
+    if chosen then
+      apply(verb, chosen, function(told)
+        if lines then
+          return -- part of the hunk remains; the host sends its new place
+        end
+        go_on(shown, told)
+      end)
+    end
+  end
+end
+
+---@param verb gemini_bridge.Verb
+---@return fun(shown: gemini_bridge.Page)
+function M.on_nodes(verb)
+  return function(shown)
+    local nodes = is_in_tree(shown) and nodes_at(shown, selected()) or { page.current_node(shown) }
+    decide_nodes(shown, verb, nodes)
+  end
+end
+
+---@param verb gemini_bridge.Verb
+---@return fun(shown: gemini_bridge.Page)
+function M.on_turn(verb)
+  return function(shown)
+    local turn = turn_here(shown)
+    local chosen = turn and keep_and_undo.of_turn(turn)
+    if not chosen then
+      return notify("No undecided changes here.")
+    end
+    apply(verb, chosen, function(told)
+      go_on(shown, told)
+    end)
+  end
+end
+
+---@param verb gemini_bridge.Verb
+---@return fun(shown: gemini_bridge.Page)
+function M.on_all(verb)
+  return function(shown)
+    local chosen = keep_and_undo.of_all()
+    if not chosen then
+      return notify("No unreviewed changes.")
+    end
+    apply(verb, chosen, function(told)
+      go_on(shown, told)
+    end)
+  end
+end
+
+---@param direction 1|-1
+---@return fun(shown: gemini_bridge.Page)
+function M.step(direction)
+  return function(shown)
+    next_hunk.settle()
+    for _ = 1, vim.v.count1 do
+      if not page.go(shown, direction) then
+        return notify("No undecided changes are left.")
+      end
+    end
+  end
+end
+
+---@param direction 1|-1
+---@return fun(shown: gemini_bridge.Page)
+function M.step_file(direction)
+  return function(shown)
+    next_hunk.settle()
+    local node = next_hunk.file(shown.list, page.current_node(shown), direction)
+    if node then
+      page.show(shown, node)
+    else
+      notify("No undecided changes are left.")
+    end
+  end
+end
+
+--- Shows the file under the cursor of the tree, or opens and closes the folder there.
+---@param shown gemini_bridge.Page
+function M.open_node(shown)
+  local node = nodes_at(shown)[1]
+  local file = node and node.item --[[@as gemini_bridge.PageFile?]]
+  if not node or not is_in_tree(shown) then
+    return
+  elseif not file then
+    shown.is_open[node.key] = not node.is_open
+    page.draw()
+  elseif file.state == "proposed" then
+    reviews.review({ path = file.path })
+  elseif shown.current == file.path and view.is_notice(shown.right) then
+    view.want(file.path)
+    page.show(shown, node)
+  elseif shown.current == file.path then
+    focus.go(shown.right)
+  else
+    page.show(shown, node)
+  end
+end
+
+---@param shown gemini_bridge.Page
+function M.toggle_compare(shown)
+  local file = shown.current and files.get(shown.current)
+  if compare.is_open() then
+    compare.close()
+  elseif file and file.change and not view.is_notice(shown.right) and file.change.status ~= "deleted" then
+    compare.open(shown.right, file.path)
+  else
+    return notify("There is no earlier text to compare with here.", "warn")
+  end
+  view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open())
+end
+
+--- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
+---@param shown gemini_bridge.Page
+function M.revert(shown)
+  if is_in_tree(shown) or decided_last and not vim.bo.modified then
+    decided_last = false
+    next_hunk.settle()
+    return keep_and_undo.revert()
+  end
+  vim.cmd.normal({ vim.v.count1 .. "u", bang = true })
+end
+
+--- Asks for a note on the line or the selected lines of the file.
+---@param shown gemini_bridge.Page
+function M.note(shown)
+  local lines = selected()
+  if is_in_tree(shown) then
+    lines = nil
+    M.switch(shown)
+  end
+  local line = vim.api.nvim_win_get_cursor(0)[1]
+  notes.edit(lines or { line, line })
+end
+
+--- Sends all notes as one prompt.
+function M.send_notes()
+  vim.cmd.GeminiSend("--notes")
+end
+
+--- Moves the focus between the tree and the file.
+---@param shown gemini_bridge.Page
+function M.switch(shown)
+  focus.go(is_in_tree(shown) and vim.api.nvim_win_is_valid(shown.right) and shown.right or shown.tree)
+end
+
+--- Records an edit of the user: from now on, `u` in the file undoes edits as usual.
+function M.note_edit()
+  decided_last = false
+end
+
+--- Returns the choice for commands in the windows of the page.
+---@param shown gemini_bridge.Page
+---@return gemini_bridge.PageChoice
+function M.choice(shown)
+  return {
+    chosen = function(lines)
+      return is_in_tree(shown) and choose_nodes(nodes_at(shown, lines)) or nil
+    end,
+    turn = function()
+      return vim.api.nvim_get_current_tabpage() == shown.tab and turn_here(shown) or nil
+    end,
+  }
+end
+
+return M

@@ -1,0 +1,56 @@
+--- Defines icons, highlights and counts of the nodes on the review page.
+local M = {}
+
+---@type table<gemini_bridge.FileState, [string, string]>
+local STATES = {
+  undecided = { "●", "GeminiChangesChange" },
+  kept = { "✓", "Comment" },
+  undone = { "↺", "Comment" },
+  changed = { "!", "GeminiChangesConflict" },
+  proposed = { "?", "GeminiChangesConflict" },
+}
+
+--- Explains the states in the list of keys.
+---@type [string, string][]
+M.legend = {
+  { "●", "undecided" },
+  { "✓ ↺", "kept, undone" },
+  { "!", "edited by you since, or cannot be undone" },
+  { "?", "pending proposal" },
+}
+
+---@param node gemini_bridge.Node
+---@return [string, string][]
+local function counts(node)
+  local is_decided = node.decided == node.hunks
+  local words = {
+    { ("+%d"):format(node.added), is_decided and "Comment" or "GeminiChangesAdd" },
+    { ("-%d"):format(node.removed), is_decided and "Comment" or "GeminiChangesDelete" },
+  }
+  words[3] = { ("%d/%d"):format(node.decided, node.hunks), "Comment" }
+  return words
+end
+
+---@param node gemini_bridge.Node
+---@return gemini_bridge.Face
+function M.of(node)
+  local right = node.hunks > 0 and counts(node) or nil
+  if node.kind ~= "file" then
+    return {
+      icon = node.is_open and "▾" or "▸",
+      icon_highlight = "Comment",
+      highlight = node.kind == "group" and "Title" or "Directory",
+      right = right,
+    }
+  end
+  local file = node.item --[[@as gemini_bridge.PageFile]]
+  local icon, highlight = unpack(STATES[file.state])
+  return {
+    icon = icon,
+    icon_highlight = highlight,
+    highlight = (file.state == "kept" or file.state == "undone") and "Comment" or nil,
+    right = right,
+  }
+end
+
+return M

@@ -1,0 +1,135 @@
+--- Draws a tree into a buffer, one line for each node. Colours only visible lines, so that the cost of a long
+--- tree is that of its text.
+local M = {}
+
+---@class gemini_bridge.Face
+---@field icon string One cell wide.
+---@field icon_highlight string
+---@field highlight? string Highlight of the name.
+---@field right? [string, string][] Words at the right edge, with their highlights.
+
+---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
+
+--- Minimum width of the name. Words at the right edge are left out for it, the first one first.
+local MIN_NAME_CELLS = 9
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
+
+--- Coloured parts of each line, by buffer.
+local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
+
+---@param text string
+---@return integer
+local function cells(text)
+  return text:find("[\128-\255]") and vim.fn.strdisplaywidth(text) or #text
+end
+
+---@param text string Without control characters.
+---@param width integer
+---@return string
+local function shorten(text, width)
+  if cells(text) <= width then
+    return text
+  end
+  local characters = vim.fn.strchars(text)
+  while characters > 0 and cells(text) >= width do
+    characters = characters - 1
+    text = vim.fn.strcharpart(text, 0, characters)
+  end
+  return text .. "…"
+end
+
+---@param node gemini_bridge.Node
+---@param face gemini_bridge.Face
+---@param width integer
+---@return string line, gemini_bridge.Span[] spans
+local function draw(node, face, width)
+  local spans = {} ---@type gemini_bridge.Span[]
+  local parts, length = { (" "):rep(node.depth) }, node.depth
+  local function add(text, highlight)
+    if highlight then
+      spans[#spans + 1] = { length, length + #text, highlight }
+    end
+    parts[#parts + 1] = text
+    length = length + #text
+  end
+  local right, right_cells = face.right or {}, 0
+  for _, word in ipairs(right) do
+    right_cells = right_cells + cells(word[1]) + 1
+  end
+  local room = width - node.depth - 2
+  local name = node.name:find("%c") and vim.fn.strtrans(node.name) or node.name
+  local wanted, first = math.min(cells(name), MIN_NAME_CELLS), 1
+  while right[first] and room - right_cells < wanted do
+    right_cells = right_cells - cells(right[first][1]) - 1
+    first = first + 1
+  end
+  add(face.icon .. " ", face.icon_highlight)
+  name = shorten(name, math.max(room - right_cells, 1))
+  add(name, face.highlight)
+  if right[first] then
+    add((" "):rep(room - right_cells - cells(name)))
+  end
+  for index = first, #right do
+    add(" ")
+    add(right[index][1], right[index][2])
+  end
+  return table.concat(parts), spans
+end
+
+vim.api.nvim_set_decoration_provider(namespace, {
+  on_win = function(_, _, buf)
+    return spans_of[buf] ~= nil
+  end,
+  on_line = function(_, _, buf, row)
+    for _, span in ipairs(spans_of[buf][row + 1] or {}) do
+      vim.api.nvim_buf_set_extmark(buf, namespace, row, span[1], {
+        end_col = span[2],
+        hl_group = span[3],
+        ephemeral = true,
+      })
+    end
+  end,
+})
+
+--- Replaces the lines of a buffer.
+---@param buf integer
+---@param rows gemini_bridge.Node[]
+---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
+---@param width integer Width of the window in screen cells.
+function M.write(buf, rows, face, width)
+  local lines, spans = {}, {}
+  for index, node in ipairs(rows) do
+    lines[index], spans[index] = draw(node, face(node), width)
+  end
+  spans_of[buf] = spans
+  vim.bo[buf].modifiable = true
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].modifiable = false
+end
+
+--- Draws single nodes again.
+---@param buf integer
+---@param nodes gemini_bridge.Node[]
+---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
+---@param width integer
+function M.patch(buf, nodes, face, width)
+  vim.bo[buf].modifiable = true
+  for _, node in ipairs(nodes) do
+    local row = node.row
+    if row then
+      local line
+      line, spans_of[buf][row] = draw(node, face(node), width)
+      vim.api.nvim_buf_set_text(buf, row - 1, 0, row - 1, -1, { line })
+    end
+  end
+  vim.bo[buf].modifiable = false
+end
+
+--- Forgets a deleted buffer.
+---@param buf integer
+function M.forget(buf)
+  spans_of[buf] = nil
+end
+
+return M

@@ -1,0 +1,172 @@
+--- Stores the files on the review page: undecided ones, and decided ones while the page is open.
+local changes = require("gemini-bridge.changes.changes")
+local config = require("gemini-bridge.config")
+local path = require("gemini-bridge.disk.path")
+local patterns = require("gemini-bridge.disk.patterns")
+local reviews = require("gemini-bridge.review.reviews")
+
+local M = {}
+
+---@alias gemini_bridge.FileState "undecided"|"kept"|"undone"|"changed"|"proposed"
+
+---@class gemini_bridge.PageFile: gemini_bridge.TreeItem
+---@field state gemini_bridge.FileState "changed": the user has edited a hunk, or the file cannot be undone.
+---@field change? gemini_bridge.Change Set while there are undecided hunks.
+---@field turn number
+---@field cli string
+---@field group string Key of its turn.
+---@field is_generated boolean
+
+local by_path = {} ---@type table<string, gemini_bridge.PageFile>
+local order = {} ---@type string[]
+--- Prompts of turns, by CLI and start of the turn.
+local prompts = {} ---@type table<string, string>
+
+---@param cli string
+---@param turn number
+---@return string
+local function turn_key(cli, turn)
+  return ("%s %.0f"):format(cli, turn)
+end
+
+---@param change gemini_bridge.Change
+---@return gemini_bridge.FileState
+local function state_of(change)
+  local is_changed = change.fixed or vim.iter(change.hunks):any(function(hunk)
+    return hunk.conflict
+  end)
+  return is_changed and "changed" or "undecided"
+end
+
+---@param name string
+---@return gemini_bridge.PageFile
+local function create(name)
+  local relative = path.relative(name)
+  local file = { path = name, relative = relative } ---@type gemini_bridge.PageFile
+  file.is_generated = patterns.match(config.get().changes.generated, relative)
+  by_path[name] = file
+  order[#order + 1] = name
+  return file
+end
+
+--- Handles an update of a file.
+---@param name string
+---@param change? gemini_bridge.Change
+---@param decision? "kept"|"undone"
+---@return boolean is_moved Whether the file is new, or moved to another turn.
+function M.update(name, change, decision)
+  local file = by_path[name]
+  if not change then
+    if file then
+      file.change, file.state = nil, decision or "kept"
+      file.decided = file.hunks
+    end
+    return false
+  end
+  file = file or create(name)
+  file.change, file.state = change, state_of(change)
+  file.turn, file.cli = change.turn, change.cli
+  file.added, file.removed = change.added, change.removed
+  file.decided = change.decided
+  file.hunks = file.decided + #change.hunks
+  local group = turn_key(change.cli, change.turn)
+  prompts[group] = change.prompt
+  local is_moved = group ~= file.group
+  file.group = group
+  return is_moved
+end
+
+--- Loads all current changes, and forgets decided files.
+function M.reset()
+  by_path, order, prompts = {}, {}, {}
+  for _, change in ipairs(changes.all()) do
+    M.update(change.path, change)
+  end
+end
+
+--- Forgets undecided files, because the host has ended or sends them again.
+function M.drop_undecided()
+  order = vim.tbl_filter(function(name)
+    local is_decided = by_path[name].change == nil
+    by_path[name] = is_decided and by_path[name] or nil
+    return is_decided
+  end, order)
+end
+
+---@param name string
+---@return gemini_bridge.PageFile?
+function M.get(name)
+  return by_path[name]
+end
+
+---@return gemini_bridge.PageFile[]
+function M.all()
+  return vim.tbl_map(function(name)
+    return by_path[name]
+  end, order)
+end
+
+--- Returns the title of a turn: its prompt, and the CLI if there are several.
+---@param file gemini_bridge.PageFile
+---@param has_several boolean
+---@return string
+local function title(file, has_several)
+  local prompt = vim.trim((prompts[file.group] or ""):gsub("%s+", " "))
+  if prompt == "" then
+    return ("%s, %s"):format(file.cli, os.date("%H:%M", math.floor(file.turn / 1000)))
+  end
+  return has_several and ("%s: %s"):format(file.cli, prompt) or prompt
+end
+
+--- Returns the group of a turn. Generated files form their own group, unless there are no others.
+---@param key string
+---@param listed gemini_bridge.PageFile[]
+---@param has_several boolean Whether there are several CLIs.
+---@return gemini_bridge.TreeGroup
+local function group_of(key, listed, has_several)
+  local generated, others = {}, {}
+  for _, file in ipairs(listed) do
+    table.insert(file.is_generated and generated or others, file)
+  end
+  local group = { key = key, name = title(listed[1], has_several), items = others }
+  if #others == 0 then
+    group.items = generated
+  elseif #generated > 0 then
+    local name = ("Generated files (%d)"):format(#generated)
+    local inner = { key = key .. "\0generated", name = name, is_closed = true, is_flat = true }
+    inner.items = generated
+    group.groups = { inner }
+  end
+  return group
+end
+
+--- Returns the groups of the page: pending proposals, then turns, newest first.
+---@return gemini_bridge.TreeGroup[]
+function M.groups()
+  local by_turn, turns, clis = {}, {}, {}
+  for _, name in ipairs(order) do
+    local file = by_path[name]
+    clis[file.cli] = true
+    local key = file.group
+    if not by_turn[key] then
+      by_turn[key] = {}
+      turns[#turns + 1] = { key = key, at = file.turn }
+    end
+    table.insert(by_turn[key], file)
+  end
+  table.sort(turns, function(a, b)
+    return a.at > b.at or a.at == b.at and a.key < b.key
+  end)
+  local groups = vim.tbl_map(function(turn)
+    return group_of(turn.key, by_turn[turn.key], vim.tbl_count(clis) > 1)
+  end, turns)
+  local proposed = vim.tbl_map(function(diff)
+    return { path = diff.filePath, relative = path.relative(diff.filePath), state = "proposed" }
+  end, reviews.list())
+  if #proposed > 0 then
+    table.insert(groups, 1, { key = "proposed", name = "Proposals", items = proposed })
+  end
+  return groups
+end
+
+return M

@@ -1,0 +1,378 @@
+--- `:GeminiChanges`: a tab page with the tree of changed files, and at its right the file that is reviewed.
+local winbar_text = require("gemini-bridge.editor.winbar_text")
+local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
+local compare = require("gemini-bridge.changes.page.compare")
+local config = require("gemini-bridge.config")
+local appearance = require("gemini-bridge.changes.page.appearance")
+local files = require("gemini-bridge.changes.page.files")
+local layout = require("gemini-bridge.changes.page.layout")
+local draw_tree = require("gemini-bridge.changes.page.draw_tree")
+local notify = require("gemini-bridge.notify")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local path = require("gemini-bridge.disk.path")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local tree = require("gemini-bridge.changes.page.tree")
+local view = require("gemini-bridge.changes.page.view")
+local next_hunk = require("gemini-bridge.changes.page.next_hunk")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+local NAME = "gemini-changes://page"
+--- Maximum number of files whose lines are drawn separately. For more, the whole tree is drawn.
+local MAX_PATCHED_FILES = 50
+--- Minimum number of visible lines around a hunk.
+local MARGIN_LINES = 3
+---@class gemini_bridge.Page: gemini_bridge.Layout
+---@field nodes gemini_bridge.Node[]
+---@field rows gemini_bridge.Node[]
+---@field list gemini_bridge.Node[] Files in the order of navigation.
+---@field by_path table<string, gemini_bridge.Node> Changed files.
+---@field is_open table<string, boolean> Nodes that the user has opened or closed.
+---@field current? string Path of the file at the right.
+---@field goal? { path: string, hunk: integer } Next position of the cursor, after the host has answered.
+---@field stops fun()[]
+
+local page ---@type gemini_bridge.Page?
+local is_refreshing = false
+--- Files with new counts or states since the tree was drawn. nil if the tree itself has changed.
+local changed = {} ---@type table<string, true>?
+local on_open ---@type fun(page: gemini_bridge.Page): fun()
+
+--- Sets the function that maps the keys of a page, and returns a function that unmaps them.
+---@param act fun(page: gemini_bridge.Page): fun()
+function M.on_open(act)
+  on_open = act
+end
+
+---@return gemini_bridge.Page?
+function M.get()
+  return page
+end
+
+---@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
+---@return string
+local function hints_of(hints)
+  local keys, words = config.get().changes.keys, {}
+  for _, hint in ipairs(hints) do
+    local key = keys[hint[1]]
+    if key then
+      words[#words + 1] = ("%s %s"):format(require("gemini-bridge.editor.key_list").name(key), hint[2])
+    end
+  end
+  return table.concat(words, ", ")
+end
+
+---@param shown gemini_bridge.Page
+local function update_bars(shown)
+  view.set_bar(
+    shown.right,
+    shown.current and files.get(shown.current),
+    hints_of({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } })
+  )
+  if not config.get().diff.winbar then
+    return
+  end
+  local decided, hunks = 0, 0
+  for _, node in ipairs(shown.nodes) do
+    decided, hunks = decided + node.decided, hunks + node.hunks
+  end
+  local parts = {
+    {
+      shorten = function()
+        return ("Changes %d/%d"):format(decided, hunks)
+      end,
+    },
+    { text = " · " .. hints_of({ { "help", "keys" } }), rank = 1 },
+  }
+  local width = vim.api.nvim_win_get_width(shown.tree)
+  pcall(window.set, shown.tree, { winbar = winbar_text.fit(parts, width) })
+end
+
+--- Draws the tree. The cursor stays on the same node.
+---@param shown gemini_bridge.Page
+local function draw(shown)
+  local row = vim.api.nvim_win_get_cursor(shown.tree)[1]
+  local here = shown.rows[row]
+  shown.nodes = tree.build(files.groups(), shown.is_open)
+  shown.rows, shown.list, shown.by_path = tree.rows(shown.nodes), next_hunk.list(shown.nodes), {}
+  tree.each(shown.nodes, function(node)
+    if node.item and node.item.state ~= "proposed" then
+      shown.by_path[node.item.path] = node
+    end
+  end)
+  draw_tree.write(shown.buf, shown.rows, appearance.of, vim.api.nvim_win_get_width(shown.tree))
+  local same = here and vim.iter(shown.rows):find(function(node)
+    return node.key == here.key
+  end)
+  row = math.max(math.min(same and same.row or row, #shown.rows), 1)
+  vim.api.nvim_win_set_cursor(shown.tree, { row, 0 })
+  update_bars(shown)
+end
+
+--- Draws the tree at once, for example after the user has opened a folder.
+function M.draw()
+  if page then
+    draw(page)
+  end
+end
+
+--- Draws the lines of files with new counts, and of their folders and groups.
+---@param shown gemini_bridge.Page
+---@param names table<string, true>
+local function patch(shown, names)
+  local touched = {} ---@type table<gemini_bridge.Node, true>
+  for name in pairs(names) do
+    for _, node in ipairs(tree.update(shown.by_path[name])) do
+      touched[node] = true
+    end
+  end
+  draw_tree.patch(shown.buf, vim.tbl_keys(touched), appearance.of, vim.api.nvim_win_get_width(shown.tree))
+  update_bars(shown)
+end
+
+--- Draws the tree soon, once for several updates.
+---@param name? string The only changed file, if only its counts and state have changed.
+function M.refresh(name)
+  if not page then
+    return
+  elseif not name then
+    changed = nil
+  elseif changed then
+    changed[name] = true
+  end
+  if is_refreshing then
+    return
+  end
+  is_refreshing = true
+  scheduler.next(function()
+    local names = changed
+    is_refreshing, changed = false, {}
+    if not page then
+      return
+    elseif names and vim.tbl_count(names) <= MAX_PATCHED_FILES then
+      patch(page, names)
+    else
+      draw(page)
+    end
+  end)
+end
+
+--- Returns the node of a file, and opens its folders and groups.
+---@param shown gemini_bridge.Page
+---@param name string
+---@return gemini_bridge.Node?
+local function reveal(shown, name)
+  local found = shown.by_path[name]
+  local above, is_hidden = found and found.parent, false
+  while above do
+    is_hidden = is_hidden or not above.is_open
+    shown.is_open[above.key] = above.is_open ~= true and true or shown.is_open[above.key]
+    above = above.parent
+  end
+  if is_hidden then
+    draw(shown)
+    return reveal(shown, name)
+  end
+  return found
+end
+
+--- Returns the node of the file at the right.
+---@param shown gemini_bridge.Page
+---@return gemini_bridge.Node?
+function M.current_node(shown)
+  return shown.current and shown.by_path[shown.current]
+end
+
+--- Moves the cursor of the file to a line. Scrolls only if the line is at the edge or not visible.
+---@param shown gemini_bridge.Page
+---@param line integer
+local function set_cursor(shown, line)
+  local buf = vim.api.nvim_win_get_buf(shown.right)
+  line = math.min(line, vim.api.nvim_buf_line_count(buf))
+  vim.api.nvim_win_call(shown.right, function()
+    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
+    local is_at_edge = top > 1 and line < top + MARGIN_LINES
+      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
+  end)
+end
+
+--- Shows a file at the right, at its first undecided hunk; backwards, at its last one.
+---@param shown gemini_bridge.Page
+---@param node gemini_bridge.Node
+---@param direction? 1|-1
+function M.show(shown, node, direction)
+  local file = node.item --[[@as gemini_bridge.PageFile]]
+  local is_other = shown.current ~= file.path
+  if is_other then
+    compare.close()
+  end
+  shown.current = file.path
+  local win = layout.right(shown)
+  local buf = view.show(win, file)
+  view.mark(buf, file.path, not compare.is_open())
+  local shown_node = reveal(shown, file.path)
+  if shown_node and shown_node.row then
+    vim.api.nvim_win_set_cursor(shown.tree, { shown_node.row, 0 })
+  end
+  direction = direction or 1
+  local hunk = next_hunk.hunk(buf, file, direction == 1 and 0 or math.huge, direction)
+  if hunk then
+    set_cursor(shown, hunk.first)
+  end
+  update_bars(shown)
+end
+
+--- Goes to the next or previous undecided hunk, in this file or in another one.
+---@param shown gemini_bridge.Page
+---@param direction 1|-1
+---@return boolean found
+function M.go(shown, direction)
+  local file = shown.current and files.get(shown.current)
+  local node = M.current_node(shown)
+  local win = layout.right(shown)
+  if file and node and file.change and vim.api.nvim_win_is_valid(win) then
+    local line = vim.api.nvim_win_get_cursor(win)[1]
+    local hunk = next_hunk.hunk(vim.api.nvim_win_get_buf(win), file, line, direction)
+    if hunk then
+      shown.goal = { path = file.path, hunk = hunk.hunk.id }
+      set_cursor(shown, hunk.first)
+      return true
+    end
+  end
+  local next_node, is_wrapped = next_hunk.file(shown.list, node, direction)
+  if not next_node then
+    return false
+  end
+  if is_wrapped and next_node ~= node then
+    notify(direction == 1 and "Continued at the first change." or "Continued at the last change.")
+  end
+  M.show(shown, next_node, direction)
+  return true
+end
+
+---@param shown gemini_bridge.Page
+local function dispose(shown)
+  if page ~= shown then
+    return
+  end
+  page = nil
+  for _, stop in ipairs(shown.stops) do
+    scheduler.attempt(stop)
+  end
+  compare.close()
+  draw_tree.forget(shown.buf)
+  next_hunk.settle()
+  scheduler.next(function()
+    if not page then
+      view.clear()
+    end
+  end)
+end
+
+--- Closes the page, and moves the focus back to the previous window.
+function M.close()
+  local shown = page
+  if shown then
+    dispose(shown)
+    layout.close(shown)
+  end
+end
+
+---@param shown gemini_bridge.Page
+local function listen(shown)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.changes.page", {})
+  local function on(event, options, act)
+    options.group, options.callback = group, act
+    vim.api.nvim_create_autocmd(event, options)
+  end
+  on("BufWipeout", { buffer = shown.buf }, function()
+    dispose(shown)
+  end)
+  local function refresh()
+    M.refresh()
+  end
+  on("WinResized", {}, refresh)
+  on("User", { pattern = "GeminiDiff*" }, refresh)
+  on("BufModifiedSet", {}, function(args)
+    view.keep(args.buf)
+  end)
+  shown.stops = {
+    function()
+      vim.api.nvim_del_augroup_by_id(group)
+    end,
+    changes.listen(function(name, change, decision)
+      if not name then
+        files.drop_undecided()
+        return M.refresh()
+      end
+      next_hunk.settle(name)
+      local is_moved = files.update(name, change, decision)
+      M.follow(shown, name, change)
+      M.refresh(not is_moved and shown.by_path[name] and name or nil)
+    end),
+  }
+end
+
+--- Handles new changes of a file: marks them if the file is shown, and moves the cursor to the next hunk.
+---@param shown gemini_bridge.Page
+---@param name string
+---@param change? gemini_bridge.Change
+function M.follow(shown, name, change)
+  if name ~= shown.current or not vim.api.nvim_win_is_valid(shown.right) then
+    return
+  end
+  local buf = vim.api.nvim_win_get_buf(shown.right)
+  if path.buffer(name) ~= buf then
+    return
+  end
+  view.mark(buf, name, not compare.is_open())
+  local goal = shown.goal
+  if change and goal and goal.path == name then
+    local placed = vim.iter(require("gemini-bridge.changes.signs").list(buf)):find(function(one)
+      return one.hunk.id == goal.hunk
+    end)
+    if placed then
+      set_cursor(shown, placed.first)
+    end
+  end
+  shown.goal = nil
+end
+
+--- Opens the page, or moves the focus to it.
+function M.open()
+  focus.end_visual()
+  if page then
+    focus.go(page.tree)
+    return
+  end
+  channel.notify("changes_refresh", vim.empty_dict())
+  files.reset()
+  local shown = layout.open(NAME) --[[@as gemini_bridge.Page]]
+  shown.nodes, shown.rows, shown.list, shown.by_path, shown.is_open, shown.stops = {}, {}, {}, {}, {}, {}
+  page = shown
+  listen(shown)
+  draw(shown)
+  focus.go(shown.tree)
+  vim.bo[shown.buf].filetype = "gemini_changes"
+  table.insert(shown.stops, on_open(shown))
+  local first = next_hunk.file(shown.list, nil, 1)
+  if not first then
+    return
+  elseif #shown.list == 1 then
+    M.show(shown, first)
+    focus.go(shown.right)
+  else
+    -- After the tree was drawn, because file type plugins may be slow.
+    scheduler.next(function()
+      if page == shown and not shown.current then
+        M.show(shown, first)
+      end
+    end)
+  end
+end
+
+return M

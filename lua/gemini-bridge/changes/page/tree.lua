@@ -1,0 +1,225 @@
+--- Sorts files into a tree of groups and folders, and lists the visible nodes. Pure.
+
+local M = {}
+
+---@class gemini_bridge.Node
+---@field kind "group"|"folder"|"file"
+---@field key string Identifies the node, also in a new tree.
+---@field name string
+---@field depth integer
+---@field parent? gemini_bridge.Node
+---@field children gemini_bridge.Node[]
+---@field item? gemini_bridge.TreeItem For a file.
+---@field group? gemini_bridge.TreeGroup For a group.
+---@field files integer
+---@field added integer Number of lines.
+---@field removed integer Number of lines.
+---@field decided integer Number of hunks.
+---@field hunks integer
+---@field is_open boolean
+---@field row? integer 1-based; nil if hidden.
+
+---@class gemini_bridge.TreeItem
+---@field path string Absolute.
+---@field relative string Path for the user.
+---@field added? integer
+---@field removed? integer
+---@field decided? integer
+---@field hunks? integer
+
+---@class gemini_bridge.TreeGroup
+---@field key string
+---@field name string
+---@field is_closed? boolean Closed until the user opens it.
+---@field is_flat? boolean Has no folders: files have their whole path as name.
+---@field items gemini_bridge.TreeItem[]
+---@field groups? gemini_bridge.TreeGroup[] Groups below the files.
+
+---@param kind "group"|"folder"|"file"
+---@param key string
+---@param name string
+---@param parent? gemini_bridge.Node
+---@return gemini_bridge.Node
+local function create(kind, key, name, parent)
+  local node = {
+    kind = kind,
+    key = key,
+    name = name,
+    depth = 0,
+    parent = parent,
+    children = {},
+    files = 0,
+    added = 0,
+    removed = 0,
+    decided = 0,
+    hunks = 0,
+    is_open = true,
+  }
+  if parent then
+    parent.children[#parent.children + 1] = node
+  end
+  return node
+end
+
+--- Returns the folder of a file, and creates it with its parents if it is missing.
+---@param group gemini_bridge.Node
+---@param folders table<string, gemini_bridge.Node>
+---@param directory string Relative, without a final slash; "" for the group itself.
+---@return gemini_bridge.Node
+local function folder(group, folders, directory)
+  if directory == "" then
+    return group
+  elseif not folders[directory] then
+    local above, name = directory:match("^(.*)/([^/]*)$")
+    local parent = folder(group, folders, above or "")
+    folders[directory] = create("folder", group.key .. "\0" .. directory, name or directory, parent)
+  end
+  return folders[directory]
+end
+
+--- Joins a folder with its only child if that is a folder.
+---@param node gemini_bridge.Node
+local function flatten(node)
+  for index, child in ipairs(node.children) do
+    while child.kind == "folder" and #child.children == 1 and child.children[1].kind == "folder" do
+      local inner = child.children[1]
+      inner.name, inner.parent = child.name .. "/" .. inner.name, node
+      child = inner
+      node.children[index] = child
+    end
+    flatten(child)
+  end
+end
+
+local RANKS = { folder = 1, file = 2, group = 3 }
+
+---@param a gemini_bridge.Node
+---@param b gemini_bridge.Node
+---@return boolean
+local function comes_before(a, b)
+  if a.kind ~= b.kind then
+    return RANKS[a.kind] < RANKS[b.kind]
+  end
+  return a.name < b.name
+end
+
+--- Adds up the counts of all nodes below a node.
+---@param node gemini_bridge.Node
+local function add_up(node)
+  local item = node.item
+  if item then
+    node.files = 1
+    node.added, node.removed = item.added or 0, item.removed or 0
+    node.decided, node.hunks = item.decided or 0, item.hunks or 0
+    return
+  end
+  node.files, node.added, node.removed, node.decided, node.hunks = 0, 0, 0, 0, 0
+  for _, child in ipairs(node.children) do
+    node.files = node.files + child.files
+    node.added, node.removed = node.added + child.added, node.removed + child.removed
+    node.decided, node.hunks = node.decided + child.decided, node.hunks + child.hunks
+  end
+end
+
+--- Updates the counts of a file.
+---@param node gemini_bridge.Node
+---@return gemini_bridge.Node[] touched The node and its parents.
+function M.update(node)
+  local touched, above = {}, node ---@type gemini_bridge.Node[], gemini_bridge.Node?
+  while above do
+    add_up(above)
+    touched[#touched + 1] = above
+    above = above.parent
+  end
+  return touched
+end
+
+--- Sorts and adds up the nodes below a node, and restores which nodes are open.
+---@param node gemini_bridge.Node
+---@param depth integer
+---@param is_open table<string, boolean>
+local function finish(node, depth, is_open)
+  node.depth = depth
+  if is_open[node.key] ~= nil then
+    node.is_open = is_open[node.key]
+  end
+  if not (node.group and node.group.is_flat) then
+    table.sort(node.children, comes_before)
+  end
+  for _, child in ipairs(node.children) do
+    finish(child, depth + 1, is_open)
+  end
+  add_up(node)
+end
+
+---@param source gemini_bridge.TreeGroup
+---@param parent? gemini_bridge.Node
+---@return gemini_bridge.Node
+local function grow(source, parent)
+  local group = create("group", source.key, source.name, parent)
+  group.group, group.is_open = source, not source.is_closed
+  local folders = {}
+  for _, item in ipairs(source.items) do
+    local relative = item.relative
+    local directory, name = relative:match("^(.*)/([^/]*)$")
+    if source.is_flat then
+      directory, name = "", relative
+    end
+    local parent_node = folder(group, folders, directory or "")
+    create("file", source.key .. "\0" .. item.path, name or relative, parent_node).item = item
+  end
+  flatten(group)
+  for _, inner in ipairs(source.groups or {}) do
+    grow(inner, group)
+  end
+  return group
+end
+
+--- Builds the trees of groups.
+---@param groups gemini_bridge.TreeGroup[]
+---@param is_open table<string, boolean> Nodes that the user has opened or closed, by key.
+---@return gemini_bridge.Node[]
+function M.build(groups, is_open)
+  return vim.tbl_map(function(source)
+    local group = grow(source)
+    finish(group, 0, is_open)
+    return group
+  end, groups)
+end
+
+--- Calls a function with a node and its descendants, in the order of display.
+---@param nodes gemini_bridge.Node[]
+---@param act fun(node: gemini_bridge.Node): boolean? # False skips the descendants.
+function M.each(nodes, act)
+  for _, node in ipairs(nodes) do
+    if act(node) ~= false then
+      M.each(node.children, act)
+    end
+  end
+end
+
+--- Returns the visible nodes, and sets their rows.
+---@param nodes gemini_bridge.Node[]
+---@return gemini_bridge.Node[]
+function M.rows(nodes)
+  local rows = {}
+  M.each(nodes, function(node)
+    rows[#rows + 1] = node
+    node.row = #rows
+    return node.is_open
+  end)
+  return rows
+end
+
+--- Returns the items of all files below a node.
+---@param node gemini_bridge.Node
+---@return gemini_bridge.TreeItem[]
+function M.items(node)
+  local items = {}
+  M.each({ node }, function(below)
+    items[#items + 1] = below.item
+  end)
+  return items
+end
+
+return M

@@ -1,0 +1,199 @@
+--- Shows a file at the right of the review page, with marks and old lines.
+local winbar_text = require("gemini-bridge.editor.winbar_text")
+local channel = require("gemini-bridge.bridge.channel")
+local config = require("gemini-bridge.config")
+local deleted = require("gemini-bridge.changes.deleted")
+local path = require("gemini-bridge.disk.path")
+local signs = require("gemini-bridge.changes.signs")
+local swapfile = require("gemini-bridge.disk.swapfile")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Maximum size of a file that is loaded without a question.
+local MAX_SIZE_BYTES = 1024 * 1024
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.page")
+
+--- Unlisted buffers that the page has loaded and the user has not changed. They are deleted with the page.
+local loaded = {} ---@type table<integer, true>
+--- Large files that the user wants to load.
+local wanted = {} ---@type table<string, true>
+local notice ---@type integer? Buffer for a text in place of a file.
+--- Buffer with old lines.
+local marked ---@type integer?
+
+--- Removes the page's marks and old lines from a buffer.
+local function unmark()
+  if marked and vim.api.nvim_buf_is_valid(marked) then
+    signs.hide_old(marked)
+    vim.api.nvim_buf_clear_namespace(marked, namespace, 0, -1)
+  end
+  marked = nil
+end
+
+--- Marks the changed lines of the buffer, and requests the old ones.
+---@param buf integer
+---@param name string Path of its file.
+---@param with_old boolean
+function M.mark(buf, name, with_old)
+  if marked ~= buf then
+    unmark()
+  end
+  marked = buf
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  local placed = signs.list(buf)
+  if not with_old then
+    signs.hide_old(buf)
+    return
+  elseif #placed == 0 then
+    return
+  end
+  local count = vim.api.nvim_buf_line_count(buf)
+  for _, hunk in ipairs(placed) do
+    if hunk.hunk.count > 0 then
+      local is_last = hunk.last >= count
+      vim.api.nvim_buf_set_extmark(buf, namespace, hunk.first - 1, 0, {
+        end_row = is_last and count - 1 or hunk.last,
+        end_col = is_last and #vim.api.nvim_buf_get_lines(buf, count - 1, count, true)[1] or 0,
+        hl_group = "DiffAdd",
+        hl_eol = true,
+        priority = 50, -- lower than syntax highlighting
+      })
+    end
+  end
+  channel.notify("change_lines_asked", { path = name })
+end
+
+--- Removes the page's marks and old lines.
+M.unmark = unmark
+
+--- Creates a buffer with a text instead of a file.
+---@param lines string[]
+---@return integer buf
+local function notice_buffer(lines)
+  if not notice or not vim.api.nvim_buf_is_valid(notice) then
+    notice = window.create_buffer(false, true)
+    vim.bo[notice].bufhidden = "hide"
+  end
+  vim.bo[notice].modifiable = true
+  vim.api.nvim_buf_set_lines(notice, 0, -1, true, lines)
+  vim.bo[notice].modifiable = false
+  return notice
+end
+
+---@param name string
+---@return integer buf
+local function load(name)
+  local buf = path.buffer(name)
+  if not buf then
+    buf = vim.fn.bufadd(name)
+    swapfile.load_without(buf)
+    swapfile.turn_on(buf)
+    if not vim.bo[buf].buflisted then
+      loaded[buf] = true
+    end
+  end
+  return buf
+end
+
+--- Returns the buffer that shows a file.
+---@param file gemini_bridge.PageFile
+---@return integer buf
+local function buffer_of(file)
+  if file.change and file.change.status == "deleted" then
+    return deleted.buffer(file.change)
+  end
+  local stat = vim.uv.fs_stat(file.path)
+  if not stat then
+    return notice_buffer({ path.display(file.path) .. " does not exist." })
+  elseif stat.type ~= "file" then
+    return notice_buffer({ path.display(file.path) .. " is not a file." })
+  elseif stat.size > MAX_SIZE_BYTES and not wanted[file.path] and not path.buffer(file.path) then
+    local text = "%s has %.1f MB. Press Enter again to load it."
+    return notice_buffer({ text:format(path.display(file.path), stat.size / 1024 / 1024) })
+  end
+  return load(file.path)
+end
+
+--- Loads a large file when it is shown next.
+---@param name string
+function M.want(name)
+  wanted[name] = true
+end
+
+--- Whether a window shows a text instead of a file.
+---@param win integer
+---@return boolean
+function M.is_notice(win)
+  return vim.api.nvim_win_get_buf(win) == notice
+end
+
+--- Shows a file.
+---@param win integer
+---@param file gemini_bridge.PageFile
+---@return integer buf
+function M.show(win, file)
+  local buf = buffer_of(file)
+  if vim.api.nvim_win_get_buf(win) ~= buf then
+    unmark()
+    window.set(win, { winfixbuf = false })
+    -- Fires autocommands like |:buffer|, because this window shows the buffer for the first time.
+    vim.api.nvim_win_set_buf(win, buf)
+  end
+  window.set(win, { cursorline = true })
+  if vim.wo[win].signcolumn == "no" then
+    window.set(win, { signcolumn = "yes" })
+  end
+  return buf
+end
+
+--- Keeps a buffer after the page closes, because the user has changed it.
+---@param buf integer
+function M.keep(buf)
+  if loaded[buf] and vim.bo[buf].modified then
+    loaded[buf] = nil
+    vim.bo[buf].buflisted = true
+  end
+end
+
+--- Forgets everything, and deletes buffers that are no longer needed.
+function M.clear()
+  unmark()
+  for buf in pairs(loaded) do
+    local is_idle = vim.api.nvim_buf_is_valid(buf)
+      and not vim.bo[buf].modified
+      and not vim.bo[buf].buflisted
+      and #vim.fn.win_findbuf(buf) == 0
+    if is_idle then
+      window.delete_buffer(buf)
+    end
+  end
+  if notice then
+    window.delete_buffer(notice)
+  end
+  loaded, wanted, notice = {}, {}, nil
+end
+
+--- Shows the file name and key hints above the window.
+---@param win integer
+---@param file? gemini_bridge.PageFile
+---@param hints string Key hints.
+function M.set_bar(win, file, hints)
+  if not config.get().diff.winbar or not vim.api.nvim_win_is_valid(win) then
+    return
+  end
+  local parts = {
+    file and path.part(file.path) or {
+      shorten = function()
+        return ""
+      end,
+    },
+    { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
+    { text = " · " .. hints, rank = 1 },
+  }
+  -- A window with a single line has no room for a winbar.
+  pcall(window.set, win, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(win)) })
+end
+
+return M

@@ -1,0 +1,193 @@
+--- Sends snapshots to the host while a CLI is connected: debounced after the last event, with a maximum delay after the
+--- first.
+local active_file = require("gemini-bridge.context.active_file")
+local channel = require("gemini-bridge.bridge.channel")
+local consent = require("gemini-bridge.context.consent")
+local selection = require("gemini-bridge.context.selection")
+local snapshot = require("gemini-bridge.context.snapshot")
+
+local M = {}
+
+--- Number of buffers per slice of the first snapshot. Reading them takes well under a millisecond.
+local SLICE_SIZE = 25
+--- Pause between two slices, in which the editor handles events.
+local SLICE_PAUSE_MS = 1
+local NS_PER_MS = 1e6
+
+---@class gemini_bridge.Subscription
+---@field events string[]
+---@field debounce integer Milliseconds after the last event.
+---@field maxWait integer Milliseconds after the first event.
+---@field maxSelection integer UTF-16 units.
+
+---@type gemini_bridge.Subscription?
+local subscription
+local group ---@type integer?
+local timer ---@type uv_timer_t?
+
+--- Times of the first and the last event that is not in a snapshot yet (nanoseconds).
+local first, last ---@type integer?, integer
+--- Whether slices of the first snapshot remain.
+local listing = false
+
+local hrtime = vim.uv.hrtime
+-- In the order of calls.
+local watch, list, touch, on_timer, send
+
+--- Starts sending snapshots to the host, beginning with a complete one.
+---@param params gemini_bridge.Subscription
+function M.subscribe(params)
+  subscription = vim.deepcopy(params)
+  watch()
+end
+
+local function on_buffer_event(args)
+  snapshot.buffer_changed(args.buf)
+  touch()
+end
+
+--- The changed option belongs to the current buffer.
+local function on_option()
+  on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
+end
+
+--- Events that may change the path of a buffer.
+---@type table<string, { callback: fun(args: table), pattern?: string[] }>
+local buffer_events = {
+  BufAdd = { callback = on_buffer_event },
+  BufDelete = { callback = on_buffer_event },
+  BufFilePost = { callback = on_buffer_event },
+  BufWipeout = { callback = on_buffer_event },
+  BufWritePost = { callback = on_buffer_event },
+  OptionSet = { callback = on_option, pattern = { "buflisted", "buftype" } },
+}
+
+local function stop_watching()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  if timer then
+    timer:close()
+    timer = nil
+  end
+  first, listing = nil, false
+end
+
+function watch()
+  stop_watching()
+  snapshot.reset()
+  timer = assert(vim.uv.new_timer())
+  -- Restarting a timer with `again` takes half the time of `start`.
+  timer:start(subscription.debounce, subscription.debounce, on_timer)
+  timer:stop()
+  if consent.is_paused() then
+    first = hrtime()
+    return send()
+  end
+  group = vim.api.nvim_create_augroup("gemini-bridge.context.snapshot_debounce", {})
+  for _, event in ipairs(subscription.events) do
+    local options = buffer_events[event] or { callback = touch }
+    vim.api.nvim_create_autocmd(
+      event,
+      { group = group, pattern = options.pattern, callback = options.callback }
+    )
+  end
+  listing = true
+  list(vim.api.nvim_list_bufs(), 1, subscription)
+end
+
+--- Sends all buffers in slices.
+---@param bufs integer[]
+---@param from integer
+---@param run gemini_bridge.Subscription
+function list(bufs, from, run)
+  if subscription ~= run then
+    return
+  end
+  channel.notify("context", snapshot.slice(vim.list_slice(bufs, from, from + SLICE_SIZE - 1)))
+  if from + SLICE_SIZE <= #bufs then
+    return vim.defer_fn(function()
+      list(bufs, from + SLICE_SIZE, run)
+    end, SLICE_PAUSE_MS)
+  end
+  listing = false
+  first = first or hrtime()
+  send()
+end
+
+--- Notes that the context may have changed. Runs with each cursor movement and must be cheap.
+function touch()
+  last = hrtime()
+  if not first then
+    first = last
+    if subscription.debounce > 0 then
+      timer:again()
+    else
+      on_timer() -- `again` does nothing for a timer without a repeat interval
+    end
+  end
+end
+
+function on_timer()
+  local due = math.min(last + subscription.debounce * NS_PER_MS, first + subscription.maxWait * NS_PER_MS)
+  local wait = due - hrtime()
+  if wait > 0 then
+    timer:start(math.ceil(wait / NS_PER_MS), subscription.debounce, on_timer)
+  else
+    timer:stop()
+    vim.schedule(send)
+  end
+end
+
+function send()
+  if not subscription or not first or listing then
+    return
+  end
+  first = nil
+  local paused = consent.is_paused()
+  channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
+end
+
+--- May run twice.
+function M.unsubscribe()
+  stop_watching()
+  subscription = nil
+end
+
+--- Starts recording focus and selection for the first snapshot, when the bridge starts.
+function M.track()
+  local function changed()
+    if subscription and not consent.is_paused() then
+      touch()
+    end
+  end
+  active_file.track(changed)
+  selection.track(changed)
+end
+
+--- Stops snapshots and recording. May run twice.
+function M.untrack()
+  M.unsubscribe()
+  active_file.untrack()
+  selection.untrack()
+end
+
+--- Pauses or resumes sharing.
+---@param on boolean
+function M.share(on)
+  consent.set_paused(not on)
+  if subscription then
+    watch()
+  end
+end
+
+--- Called when the options, or the directories that they depend on, have changed.
+function M.refresh()
+  if subscription then
+    snapshot.sharing_changed()
+    touch()
+  end
+end
+
+return M

@@ -1,0 +1,93 @@
+--- Makes the text of a buffer equal to that of another one by changing only the lines that differ. Marks,
+--- folds and extmarks of other lines stay, and the undo step contains only the changed lines.
+
+--- Renamed in Neovim 0.12.
+local diff = vim.text and vim.text.diff or vim.diff
+
+--- Number of lines compared at once, to limit the memory for a long text.
+local CHUNK_LINES = 1000
+--- Maximum number of separate changes, because language servers and plugins handle each one. More are
+--- combined.
+local MAX_CHANGES = 1000
+
+---@param buf integer
+---@param first integer 0-based.
+---@param last integer Exclusive.
+---@return string[]
+local function lines(buf, first, last)
+  return vim.api.nvim_buf_get_lines(buf, first, last, true)
+end
+
+--- Counts the lines that are the same in two buffers, from the start or from the end.
+---@param a integer
+---@param b integer
+---@param max integer
+---@param from_end boolean
+---@return integer
+local function count_same(a, b, max, from_end)
+  for done = 0, max - 1, CHUNK_LINES do
+    local count = math.min(CHUNK_LINES, max - done)
+    local function chunk(buf)
+      local first = from_end and vim.api.nvim_buf_line_count(buf) - done - count or done
+      return lines(buf, first, first + count)
+    end
+    local ours, theirs = chunk(a), chunk(b)
+    for i = 1, count do
+      local line = from_end and count - i + 1 or i
+      if ours[line] ~= theirs[line] then
+        return done + i - 1
+      end
+    end
+  end
+  return max
+end
+
+---@param list string[]
+---@return string
+local function joined(list)
+  return #list == 0 and "" or table.concat(list, "\n") .. "\n"
+end
+
+--- Returns the differences between two texts: first line and count in each text, 1-based. If the count is 0,
+--- the line is the one above.
+---@param old string[]
+---@param new string[]
+---@return integer[][]
+local function compare(old, new)
+  local edits = diff(joined(old), joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
+  local changes = #edits
+  for _, edit in ipairs(edits) do
+    changes = changes + math.min(edit[2], edit[4])
+  end
+  return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
+end
+
+--- Applies the changes in the current undo step.
+---@param buf integer
+---@param other integer
+---@return boolean changed
+return function(buf, other)
+  local count, new_count = vim.api.nvim_buf_line_count(buf), vim.api.nvim_buf_line_count(other)
+  local head = count_same(buf, other, math.min(count, new_count), false)
+  local tail = count_same(buf, other, math.min(count, new_count) - head, true)
+  local old, new = lines(buf, head, count - tail), lines(other, head, new_count - tail)
+  for _, edit in vim.iter(compare(old, new)):rev():enumerate() do
+    local from, removed, to, added = unpack(edit)
+    local row = head + from - math.min(removed, 1)
+    -- A replaced line keeps its marks, its fold and the cursor.
+    local kept = removed + added <= 2 * MAX_CHANGES and math.min(removed, added) or 0
+    if removed ~= added or kept == 0 then
+      vim.api.nvim_buf_set_lines(
+        buf,
+        row + kept,
+        row + removed,
+        true,
+        vim.list_slice(new, to + kept, to + added - 1)
+      )
+    end
+    for i = kept - 1, 0, -1 do
+      vim.api.nvim_buf_set_text(buf, row + i, 0, row + i, #old[from + i], { new[to + i] })
+    end
+  end
+  return #old > 0 or #new > 0
+end

@@ -1,0 +1,51 @@
+--- Moves the focus and ends in Normal mode.
+local M = {}
+
+--- Number of focus changes in progress.
+local moves = 0
+
+--- Whether the plugin is moving the focus, or Neovim is moving it because a window of the plugin closes.
+--- Windows that are entered meanwhile must not start Insert or Terminal mode.
+---@return boolean
+function M.is_moving()
+  return moves > 0
+end
+
+--- Starts a focus change. |is_moving()| is true until it ends.
+---@return fun() end_move Ends the focus change. May run twice.
+function M.begin_move()
+  moves = moves + 1
+  local ended = false
+  return function()
+    moves = ended and moves or moves - 1
+    ended = true
+  end
+end
+
+--- Ends Visual and Select mode. Neovim 0.10 keeps the mode when the focus moves, and the next key would
+--- change the other text.
+function M.end_visual()
+  if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
+    vim.cmd.normal({ "\27", bang = true })
+  end
+end
+
+--- Moves the focus to a window in Normal mode, because keys meant for one text must not reach another text or
+--- a CLI.
+---@param win integer
+function M.go(win)
+  M.end_visual()
+  if vim.api.nvim_get_mode().mode:find("^[iR]") then
+    vim.cmd.stopinsert()
+  end
+  local end_move = M.begin_move()
+  -- Ignores errors of autocommands: the focus has moved in spite of them.
+  pcall(vim.api.nvim_set_current_win, win)
+  end_move()
+  if vim.bo.buftype == "terminal" then
+    -- A user's autocommand may have started Terminal mode.
+    vim.cmd.stopinsert()
+  end
+end
+
+return M

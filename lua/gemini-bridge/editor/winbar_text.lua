@@ -1,0 +1,48 @@
+--- Joins texts for a winbar. Leaves out the least important parts if the window is too narrow.
+local M = {}
+
+--- Minimum width that is left for the text that can be shortened (screen cells).
+local MIN_CELLS = 8
+--- Highest rank of a part.
+local MAX_RANK = 9
+
+---@class gemini_bridge.BarPart
+---@field text? string
+---@field shorten? fun(width?: integer): string Returns a text for the remaining width, such as a path.
+---@field rank? integer The part with the lowest rank is left out first. Parts without a rank always stay.
+
+---@param parts gemini_bridge.BarPart[]
+---@param width? integer Width for the part that can be shortened. nil leaves out this part.
+---@return string
+local function join(parts, width)
+  return (" %s "):format(vim
+    .iter(parts)
+    :map(function(part)
+      return part.text or width and part.shorten(width) or ""
+    end)
+    :join(""))
+end
+
+--- Joins parts. Shortens the part that can be shortened first, then leaves out parts.
+---@param parts gemini_bridge.BarPart[]
+---@param width integer Width of the window in screen cells.
+---@return string # For 'winbar'.
+function M.fit(parts, width)
+  local flexible = vim.iter(parts):find(function(part)
+    return part.shorten
+  end)
+  local shortest = math.min(vim.fn.strdisplaywidth(flexible.shorten()), MIN_CELLS)
+  local function room()
+    return width - vim.fn.strdisplaywidth(join(parts))
+  end
+  for rank = 1, MAX_RANK do
+    if room() < shortest then
+      parts = vim.tbl_filter(function(part)
+        return part.rank ~= rank
+      end, parts)
+    end
+  end
+  return (join(parts, math.max(room(), MIN_CELLS)):gsub("%%", "%%%%"))
+end
+
+return M

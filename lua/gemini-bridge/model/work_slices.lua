@@ -1,0 +1,33 @@
+--- Splits long work into short pieces. Between two pieces, the editor processes keys and redraws.
+local M = {}
+
+--- Maximum duration of a piece.
+local PIECE_MS = 2
+--- Pause between two pieces. A timer is needed, because scheduled functions would run before the user's keys.
+local PAUSE_MS = 1
+
+--- Calls a function with each item of a list. The first piece runs at once.
+---@generic T
+---@param items T[]
+---@param act fun(item: T)
+---@param done fun(problem?: string) Called once. `problem` is the error of the item that failed.
+function M.each(items, act, done)
+  local next_item = 1
+  local function work()
+    local deadline = vim.uv.hrtime() + PIECE_MS * 1e6
+    while items[next_item] ~= nil do
+      local ok, problem = pcall(act, items[next_item])
+      if not ok then
+        return done(tostring(problem))
+      end
+      next_item = next_item + 1
+      if vim.uv.hrtime() >= deadline then
+        return vim.defer_fn(work, PAUSE_MS)
+      end
+    end
+    done()
+  end
+  work()
+end
+
+return M

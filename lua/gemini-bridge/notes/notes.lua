@@ -1,0 +1,209 @@
+--- Manages the user's notes on lines of files, until they are sent to a CLI or deleted.
+local config = require("gemini-bridge.config")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local patterns = require("gemini-bridge.disk.patterns")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local store = require("gemini-bridge.notes.store")
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.notes")
+
+local by_id = {} ---@type table<string, gemini_bridge.Note>
+--- Ids of notes that this Neovim has read or written, including deleted ones.
+local known = {} ---@type table<string, true>
+--- Id of the extmark of each note, by buffer.
+local marks = {} ---@type table<integer, table<string, integer>>
+local is_loaded = false
+local last_id = 0
+
+--- Returns all notes, sorted by file and line.
+---@return gemini_bridge.Note[]
+local function sorted()
+  local all = vim.tbl_values(by_id)
+  table.sort(all, function(a, b)
+    if a.path ~= b.path then
+      return a.path < b.path
+    end
+    return a.first < b.first or a.first == b.first and a.id < b.id
+  end)
+  return all
+end
+
+--- Updates the lines of notes from their extmarks.
+---@param buf integer
+local function follow_marks(buf)
+  for id, mark in pairs(vim.api.nvim_buf_is_loaded(buf) and marks[buf] or {}) do
+    local row, _, details =
+      unpack(vim.api.nvim_buf_get_extmark_by_id(buf, namespace, mark, { details = true }))
+    if row and by_id[id] then
+      by_id[id].first, by_id[id].last = row + 1, math.max(details.end_row, row) + 1
+    end
+  end
+end
+
+--- Shows the notes of a buffer's file.
+---@param buf integer
+local function place(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  marks[buf] = nil
+  if name:sub(1, 1) ~= "/" or vim.bo[buf].buftype ~= "" then
+    return
+  end
+  local real, last = path.real(name), vim.api.nvim_buf_line_count(buf)
+  for _, note in ipairs(sorted()) do
+    if note.path == real then
+      marks[buf] = marks[buf] or {}
+      local row = math.min(note.first, last) - 1
+      marks[buf][note.id] = vim.api.nvim_buf_set_extmark(buf, namespace, row, 0, {
+        end_row = math.min(note.last, last) - 1,
+        end_col = 0,
+        end_right_gravity = true,
+        sign_text = "✎",
+        sign_hl_group = "DiagnosticInfo",
+        virt_text = { { " ✎ " .. vim.fn.strtrans((note.text:gsub("%s+", " "))), "DiagnosticInfo" } },
+        priority = 20,
+      })
+    end
+  end
+end
+
+local function place_all()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(buf) then
+      place(buf)
+    end
+  end
+end
+
+local function listen()
+  local group = vim.api.nvim_create_augroup("gemini-bridge.notes", {})
+  if next(by_id) == nil then
+    return
+  end
+  vim.api.nvim_create_autocmd("BufReadPost", {
+    group = group,
+    callback = function(args)
+      place(args.buf)
+    end,
+  })
+  -- Reading a file again or unloading its buffer deletes the extmarks.
+  vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
+    group = group,
+    callback = function(args)
+      follow_marks(args.buf)
+      marks[args.buf] = nil
+    end,
+  })
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = group,
+    callback = function()
+      M.save()
+    end,
+  })
+end
+
+--- Saves the notes with their current lines.
+function M.save()
+  for buf in pairs(marks) do
+    follow_marks(buf)
+  end
+  store.write(known, sorted())
+end
+
+local function update()
+  M.save()
+  listen()
+  scheduler.now(place_all)
+end
+
+--- Loads the notes of an earlier Neovim in these directories, once.
+function M.load()
+  if is_loaded then
+    return
+  end
+  is_loaded = true
+  local cwd = vim.fn.getcwd()
+  for _, note in ipairs(store.read()) do
+    if path.is_below(note.path, cwd) then
+      by_id[note.id], known[note.id] = note, true
+    end
+  end
+  if next(by_id) then
+    listen()
+    scheduler.now(place_all)
+  end
+end
+
+--- Returns the notes, sorted by file and line.
+---@return gemini_bridge.Note[]
+function M.list()
+  M.load()
+  for buf in pairs(marks) do
+    follow_marks(buf)
+  end
+  return sorted()
+end
+
+--- Deletes notes.
+---@param ids string[]
+function M.remove(ids)
+  for _, id in ipairs(ids) do
+    by_id[id] = nil
+  end
+  update()
+end
+
+--- Returns the reason why a buffer can have no notes.
+---@param buf integer
+---@return string?
+local function obstacle(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if vim.bo[buf].buftype ~= "" or name:sub(1, 1) ~= "/" then
+    return "Notes are for lines of files: this buffer has no file."
+  elseif patterns.match(config.get().context.exclude, path.relative(name)) then
+    return "This file is not shared with CLIs: see the option context.exclude."
+  end
+end
+
+--- Asks for a note on lines of the current buffer. Edits an existing note there; an empty text deletes it.
+---@param lines [integer, integer] First and last, 1-based.
+function M.edit(lines)
+  M.load()
+  local buf = vim.api.nvim_get_current_buf()
+  local problem = obstacle(buf)
+  if problem then
+    return notify(problem, "warn")
+  end
+  local name = path.real(vim.api.nvim_buf_get_name(buf))
+  local existing = vim.iter(M.list()):find(function(note)
+    return note.path == name and note.first <= lines[2] and note.last >= lines[1]
+  end)
+  -- CTRL-C in the built-in input raises an error.
+  pcall(vim.ui.input, {
+    prompt = existing and "Note (empty: delete): " or "Note: ",
+    default = existing and existing.text,
+  }, function(text)
+    if not text or not existing and vim.trim(text) == "" then
+      return
+    elseif vim.trim(text) == "" then
+      return M.remove({ existing.id })
+    end
+    last_id = last_id + 1
+    local id = existing and existing.id or ("%d.%d.%d"):format(os.time(), vim.fn.getpid(), last_id)
+    by_id[id] = {
+      id = id,
+      path = name,
+      first = existing and existing.first or lines[1],
+      last = existing and existing.last or lines[2],
+      text = vim.trim(text),
+      at = os.time(),
+    }
+    known[id] = true
+    update()
+  end)
+end
+
+return M

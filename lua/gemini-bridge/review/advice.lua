@@ -1,0 +1,48 @@
+--- Tells the user once, after several proposals of a CLI, how to review all changes afterwards instead.
+local gate = require("gemini-bridge.turns.gate")
+local notify = require("gemini-bridge.notify")
+local status = require("gemini-bridge.bridge.status")
+
+local M = {}
+
+--- Number of proposals in a turn after which the message is shown.
+local MIN_PROPOSALS = 5
+
+--- Number of proposals in the current turn, by client.
+local counts = {} ---@type table<string, integer>
+local is_told = false
+
+vim.api.nvim_create_autocmd("User", {
+  group = vim.api.nvim_create_augroup("gemini-bridge.review.advice", {}),
+  pattern = "GeminiTurnStarted",
+  callback = function()
+    counts = {}
+  end,
+})
+
+--- Whether unreviewed changes of a CLI can be listed and undone.
+---@param name string
+---@return boolean
+local function is_tracked(name)
+  return vim.iter(status.get().clients):any(function(client)
+    return client.hooks and (client.terminal or client.name) == name
+  end)
+end
+
+--- Counts a proposal.
+---@param review gemini_bridge.Review
+function M.count(review)
+  counts[review.client] = (counts[review.client] or 0) + 1
+  if
+    is_told
+    or counts[review.client] < MIN_PROPOSALS
+    or gate.text() ~= ""
+    or not is_tracked(review.client)
+  then
+    return
+  end
+  is_told = true
+  notify("Many proposals? Shift+Tab in the CLI lets it write the rest; then review it with :GeminiChanges.")
+end
+
+return M

@@ -1,0 +1,153 @@
+--- Decides whether closing a window, deleting a buffer or quitting Neovim rejects a review, parks it or ends
+--- it.
+local decision = require("gemini-bridge.review.decision")
+local close_windows = require("gemini-bridge.review.window.close_windows")
+local notify = require("gemini-bridge.notify")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local path = require("gemini-bridge.disk.path")
+local proposal = require("gemini-bridge.review.proposal")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local screen = require("gemini-bridge.review.screen")
+local text = require("gemini-bridge.review.text")
+local user_action = require("gemini-bridge.editor.user_action")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Adds an autocommand for the proposal's buffer, or for all buffers if `anywhere` is true.
+---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
+
+--- Whether Neovim is exiting: windows that close then do not decide a review.
+local function is_quitting()
+  return vim.v.exiting ~= vim.NIL
+end
+
+--- Parks a review whose windows or buffers were closed by something other than the user. Nothing is decided.
+---@param review gemini_bridge.Review
+local function stay_pending(review)
+  scheduler.next(function()
+    if not records.is_pending(review) then
+      return
+    end
+    local was_shown = review.view ~= nil
+    screen.park(review)
+    screen.show_waiting()
+    if was_shown then
+      local name = path.display(review.filePath, 24)
+      notify(("The proposal for %s is still pending: :GeminiReview shows it again."):format(name))
+    end
+  end)
+end
+
+--- Rejects when the user closes the proposal's last window.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function reject_on_close(review, on)
+  local buf = review.buffers.proposal
+
+  on("WinClosed", function(args)
+    local closing = tonumber(args.match) --[[@as integer]]
+    if window.is_closing(closing) or not vim.deep_equal(vim.fn.win_findbuf(buf), { closing }) then
+      return
+    elseif review.view and closing == vim.api.nvim_get_current_win() then
+      review.view.end_move = focus.begin_move()
+    end
+    if is_quitting() then
+      return
+    elseif user_action.is_own() then
+      decision.reject(review, scheduler.next)
+    else
+      stay_pending(review)
+    end
+  end, true)
+
+  on("BufUnload", function()
+    if is_quitting() then
+      return
+    end
+    local content = records.content(review)
+    -- A review that has ended may still be here: it stays until the user leaves Insert mode.
+    review.unloaded = content ~= review.proposed and content or nil
+    scheduler.next(function()
+      -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.
+      if records.is_pending(review) and not proposal.is_loaded(review.buffers) then
+        stay_pending(review)
+      end
+    end)
+  end)
+
+  on("BufReadCmd", function()
+    if vim.b[buf].gemini_diff then
+      review.unloaded = nil -- `:edit!` discards the user's text
+    end
+    text.write(buf, review.proposed)
+  end)
+end
+
+--- Parks a review when the user shows another buffer in its window.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function park_on_hide(review, on)
+  on("BufHidden", function()
+    scheduler.next(function()
+      if records.is_pending(review) and review.view and #vim.fn.win_findbuf(review.buffers.proposal) == 0 then
+        screen.park(review)
+        screen.show_waiting()
+      end
+    end)
+  end)
+end
+
+--- Lets `:qall` pass an edited proposal, and lets `:q` in the last window close the review instead of Neovim.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function allow_quit(review, on)
+  local buf = review.buffers.proposal
+
+  on("ExitPre", function()
+    local modified = vim.bo[buf].modified
+    vim.bo[buf].modified = false
+    scheduler.next(function()
+      if records.is_pending(review) and vim.api.nvim_buf_is_valid(buf) then
+        vim.bo[buf].modified = modified
+      end
+    end)
+  end, true)
+
+  on("QuitPre", function()
+    if not (review.view and close_windows.is_alone(review.view)) then
+      return
+    end
+    local spare = close_windows.add_window(review.view)
+    scheduler.next(function()
+      if records.is_pending(review) and vim.api.nvim_win_is_valid(spare) then
+        window.close(spare)
+      end
+    end)
+  end)
+end
+
+--- Closes the windows of a review when Neovim exits, before VimLeavePre, where plugins save the session.
+--- BufWinLeave fires only after Neovim has decided to exit.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+local function close_before_exit(review, on)
+  on("BufWinLeave", function()
+    if is_quitting() then
+      screen.close(review)
+    end
+  end, true)
+end
+
+--- Adds the autocommands for all events that may close a review.
+---@param review gemini_bridge.Review
+---@param on gemini_bridge.On
+function M.listen(review, on)
+  reject_on_close(review, on)
+  park_on_hide(review, on)
+  allow_quit(review, on)
+  close_before_exit(review, on)
+end
+
+return M

@@ -1,0 +1,262 @@
+--- Compares a proposal with the original: finds and counts the hunks, keeps or drops one.
+local text = require("gemini-bridge.review.text")
+
+local M = {}
+
+--- Renamed in Neovim 0.12.
+local diff = vim.text and vim.text.diff or vim.diff
+
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
+local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
+
+---@class gemini_bridge.Hunk
+---@field from integer First line in the proposal, 1-based; of a removal, the line above it (0 at the top).
+---@field count integer Lines in the proposal; 0 for a removal.
+---@field original_from integer Like `from`, in the original.
+---@field original_count integer Like `count`, in the original.
+---@field kept boolean The user has decided to keep it.
+
+--- Items of 'diffopt' that affect whether lines differ, with their names in |vim.diff()|.
+local WHITESPACE = {
+  iblank = "ignore_blank_lines",
+  iwhite = "ignore_whitespace_change",
+  iwhiteall = "ignore_whitespace",
+  iwhiteeol = "ignore_whitespace_change_at_eol",
+  ["indent-heuristic"] = "indent_heuristic",
+}
+
+local function options()
+  local result = { result_type = "indices" }
+  for _, item in ipairs(vim.opt.diffopt:get()) do
+    if WHITESPACE[item] then
+      result[WHITESPACE[item]] = true
+    end
+    result.algorithm = item:match("^algorithm:(.*)") or result.algorithm
+  end
+  return result
+end
+
+--- Returns the lines of a buffer in the form that |vim.diff()| expects.
+---@param buf integer
+---@param bytes? string Bytes of the buffer, if known: avoids reading a long text again.
+---@return string
+local function joined(buf, bytes)
+  if bytes and text.is_plain(buf) then
+    return bytes
+  elseif text.is_empty(buf) then
+    return ""
+  end
+  return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
+end
+
+---@param buf integer The proposal.
+---@param hunk gemini_bridge.Hunk
+local function marks(buf, hunk)
+  local first = math.max(hunk.from - 1, 0)
+  local last = math.max(hunk.from + hunk.count - 2, first)
+  return vim.api.nvim_buf_get_extmarks(buf, namespace, { first, 0 }, { last, -1 }, {})
+end
+
+--- Compares the two texts of a review.
+---@param review gemini_bridge.Review
+---@return gemini_bridge.Hunk[]
+local function list(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  local first = review.baseline or {}
+  local ours = first.buf == original and vim.deep_equal(text.state(original), first.state) and first.bytes
+    or nil
+  local theirs = vim.deep_equal(text.state(proposal), review.written) and review.proposed or nil
+  local indices = diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
+  return vim.tbl_map(function(index)
+    return {
+      original_from = index[1],
+      original_count = index[2],
+      from = index[3],
+      count = index[4],
+      kept = false,
+    }
+  end, indices)
+end
+
+--- Counts the hunks again if one of the texts has changed.
+---@param review gemini_bridge.Review
+function M.count(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  local ticks = { vim.b[original].changedtick, vim.b[proposal].changedtick }
+  if not vim.deep_equal(ticks, review.counted) then
+    review.counted, review.hunks = ticks, list(review)
+  end
+end
+
+--- Names the difference between two texts that have no hunk: line breaks, final newline, ignored white space.
+---@param original integer Buffer.
+---@param proposal integer Buffer.
+---@return string? difference nil if all bytes are equal.
+function M.difference(original, proposal)
+  local ours, theirs = vim.bo[original], vim.bo[proposal]
+  if text.read(original) == text.read(proposal) then
+    return
+  elseif ours.fileformat ~= theirs.fileformat then
+    return "line breaks differ"
+  elseif ours.bomb ~= theirs.bomb then
+    return "byte order mark differs"
+  elseif ours.endofline ~= theirs.endofline then
+    return "final newline differs"
+  end
+  return "whitespace differs"
+end
+
+--- Updates which hunks the user has kept.
+---@param proposal integer Buffer.
+---@param hunks gemini_bridge.Hunk[]
+function M.update_kept(proposal, hunks)
+  for _, hunk in ipairs(hunks) do
+    hunk.kept = #marks(proposal, hunk) > 0
+  end
+end
+
+--- Whether the last hunk reaches the end of both texts. Such a hunk includes the final newline, which belongs
+--- to no line.
+---@param review gemini_bridge.Review
+---@return boolean
+local function reach_end(review)
+  local last = review.hunks[#review.hunks]
+  local function ends(buf, from, count)
+    return from + math.max(count, 1) - 1 == (text.is_empty(buf) and 0 or vim.api.nvim_buf_line_count(buf))
+  end
+  return last ~= nil
+    and ends(review.buffers.proposal, last.from, last.count)
+    and ends(review.buffers.original, last.original_from, last.original_count)
+end
+
+--- If file and proposal end differently, gives the proposal the file's ending when its last hunk is dropped.
+---@param review gemini_bridge.Review
+function M.follow_newline(review)
+  local original, proposal = review.buffers.original, review.buffers.proposal
+  if not (vim.api.nvim_buf_is_loaded(original) and vim.api.nvim_buf_is_loaded(proposal)) then
+    return
+  end
+  local theirs = text.ends_a_line(review.proposed)
+  local ours = vim.bo[original].endofline
+  if theirs == ours then
+    return
+  end
+  M.count(review)
+  local is_last = reach_end(review)
+  if review.newline_follows == nil then
+    review.newline_follows = is_last
+  end
+  if review.newline_follows then
+    vim.bo[proposal].endofline = is_last and theirs or not is_last and ours
+  end
+end
+
+--- Returns the hunk at a line of the proposal.
+---@param hunks gemini_bridge.Hunk[]
+---@param line integer 1-based.
+---@return gemini_bridge.Hunk?
+function M.at(hunks, line)
+  return vim.iter(hunks):find(function(hunk)
+    local from = math.max(hunk.from, 1)
+    return line >= from and line < from + math.max(hunk.count, 1)
+  end)
+end
+
+--- Returns the line at which a hunk is shown. A removal above the first line is shown at line 1.
+---@param hunk gemini_bridge.Hunk
+---@return integer line 1-based.
+function M.line(hunk)
+  return math.max(hunk.from, 1)
+end
+
+--- Returns the nearest hunk before or after a line.
+---@param hunks gemini_bridge.Hunk[]
+---@param line integer 1-based.
+---@param direction 1|-1
+---@return gemini_bridge.Hunk?
+function M.nearest(hunks, line, direction)
+  local found ---@type gemini_bridge.Hunk?
+  for _, hunk in ipairs(hunks) do
+    if direction == 1 and M.line(hunk) > line then
+      return hunk
+    elseif direction == -1 and M.line(hunk) < line then
+      found = hunk
+    end
+  end
+  return found
+end
+
+--- Marks a hunk as kept. The text does not change.
+---@param proposal integer
+---@param hunk gemini_bridge.Hunk
+---@return fun(): boolean undo
+function M.keep(proposal, hunk)
+  local mark = vim.api.nvim_buf_set_extmark(proposal, namespace, M.line(hunk) - 1, 0, {
+    virt_text = { { "kept", "Comment" } },
+    virt_text_pos = "right_align",
+  })
+  return function()
+    vim.api.nvim_buf_del_extmark(proposal, namespace, mark)
+    return true
+  end
+end
+
+--- Returns a function that reverts a change made by the plugin and keeps the user's edits.
+---@param buf integer
+---@param first integer Row of the first changed line, 0-based.
+---@param before string[] Lines before the change.
+---@param lines string[] Lines after the change, which was just made.
+---@return fun(): boolean undo False if the user has edited these lines.
+local function undo_of(buf, first, before, lines)
+  local function undo_state()
+    return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
+  end
+  local changed = undo_state()
+  -- The mark starts at the line above, which stays if these lines are edited. The first line has none above.
+  local above = first > 0
+    and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
+
+  ---@param expected string[]
+  ---@param row integer
+  local function holds(expected, row)
+    return vim.deep_equal(vim.api.nvim_buf_get_lines(buf, row, row + #expected, false), expected)
+  end
+
+  return function()
+    if undo_state() == changed then
+      vim.cmd.undo({ mods = { silent = true } })
+      return true
+    end
+    local row = above and vim.api.nvim_buf_get_extmark_by_id(buf, dropped, above, {})[1] + 1 or 0
+    if holds(before, row) and not (#before < #lines and holds(lines, row)) then
+      return true -- the user has already undone this change
+    elseif not holds(lines, row) then
+      return false
+    end
+    vim.api.nvim_buf_set_lines(buf, row, row + #lines, true, before)
+    return true
+  end
+end
+
+--- Replaces a hunk with the lines of the original. `u` brings it back.
+---@param original integer
+---@param proposal integer
+---@param hunk gemini_bridge.Hunk
+---@return fun(): boolean undo False if the user has edited these lines.
+function M.drop(original, proposal, hunk)
+  for _, mark in ipairs(marks(proposal, hunk)) do
+    vim.api.nvim_buf_del_extmark(proposal, namespace, mark[1])
+  end
+  local lines = {}
+  if hunk.original_count > 0 then
+    local first = hunk.original_from - 1
+    lines = vim.api.nvim_buf_get_lines(original, first, first + hunk.original_count, true)
+  end
+  local first = hunk.count == 0 and hunk.from or hunk.from - 1
+  local last = text.is_empty(proposal) and -1 or first + hunk.count
+  local before = vim.api.nvim_buf_get_lines(proposal, first, last, true)
+  vim.api.nvim_buf_set_lines(proposal, first, last, true, lines)
+  return undo_of(proposal, first, before, lines)
+end
+
+return M

@@ -1,0 +1,51 @@
+--- Keeps hunks, marks and winbar of a review up to date while its texts change.
+local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local inline = require("gemini-bridge.review.inline")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local winbar = require("gemini-bridge.review.window.winbar")
+
+local M = {}
+
+--- Debounce delay from a change of the text until the hunks are counted.
+local COUNT_DELAY_MS = 50
+
+--- Updates hunks, marks and winbar at once.
+---@param review gemini_bridge.Review
+function M.update(review)
+  local buffers = review.buffers
+  if
+    not records.is_pending(review)
+    or not buffers
+    or not (vim.api.nvim_buf_is_loaded(buffers.proposal) and vim.api.nvim_buf_is_loaded(buffers.original))
+  then
+    return
+  end
+  diff_hunks.count(review)
+  diff_hunks.update_kept(buffers.proposal, review.hunks)
+  diff_hunks.follow_newline(review)
+  inline.update(review)
+  winbar.update(review)
+end
+
+--- Updates hunks, marks and winbar after each change of a buffer, debounced.
+---@param review gemini_bridge.Review
+---@param buf integer
+function M.text(review, buf)
+  local waiting = false
+  local function changed()
+    if not records.is_pending(review) then
+      return true
+    end
+    if not waiting then
+      waiting = true
+      scheduler.after(COUNT_DELAY_MS, function()
+        waiting = false
+        M.update(review)
+      end)
+    end
+  end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
+end
+
+return M

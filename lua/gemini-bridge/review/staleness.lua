@@ -1,0 +1,125 @@
+--- Finds out whether a file has changed during its review. The host watches the disk and reports stale
+--- reviews. This file reports the user's edits to the host, and checks the disk in the tick of a decision.
+local channel = require("gemini-bridge.bridge.channel")
+local hunk_updates = require("gemini-bridge.review.hunk_updates")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local records = require("gemini-bridge.review.records")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local text = require("gemini-bridge.review.text")
+
+local M = {}
+
+--- Debounce delay from an edit of the file until its buffer is compared, because reading a long text is slow.
+local COMPARE_DELAY_MS = 200
+
+--- Maximum size of a text that is read before the host gets its answer.
+local MAX_BLOCKING_BYTES = 256 * 1024
+
+--- Watches the user's buffer of the file, if the review shows it.
+---@param review gemini_bridge.Review
+---@return fun() stop May run twice.
+function M.watch(review)
+  local buf = review.buffers.original
+  if review.buffers.copied then
+    return function() end
+  end
+  local tick, was_modified = vim.api.nvim_buf_get_changedtick(buf), vim.bo[buf].modified
+  local edited, is_stopped = false, false
+  local cancel = function() end
+
+  local function compare()
+    if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
+      return
+    end
+    -- An unmodified buffer has the text of the disk, which the host watches. There is no baseline if a long
+    -- text was edited before it was read: then any modified text counts as edited.
+    local first = review.baseline
+    local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
+    if now ~= edited then
+      edited = now
+      channel.notify("original_changed", { id = review.id, edited = now })
+    end
+  end
+
+  local function read()
+    if vim.api.nvim_buf_is_loaded(buf) and vim.api.nvim_buf_get_changedtick(buf) == tick then
+      review.baseline =
+        { buf = buf, state = text.state(buf), bytes = text.read(buf), was_modified = was_modified }
+    end
+  end
+  if vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) <= MAX_BLOCKING_BYTES then
+    read()
+  else
+    scheduler.next(read)
+  end
+
+  local function changed()
+    cancel()
+    if is_stopped then
+      return true
+    end
+    cancel = scheduler.after(COMPARE_DELAY_MS, compare)
+  end
+  vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = review.group,
+    buffer = buf,
+    callback = function()
+      hunk_updates.update(review)
+    end,
+  })
+  return function()
+    is_stopped = true
+    cancel()
+  end
+end
+
+--- Returns the text of the file when the review opened, if known.
+---@param review gemini_bridge.Review
+---@return string?
+local function text_at_first(review)
+  local buffers, first = review.buffers, review.baseline
+  if buffers and buffers.copied and not buffers.new then
+    return text.read(buffers.original)
+  end
+  return first and not first.was_modified and first.bytes or nil
+end
+
+--- Whether the file has changed since the review opened. Checks the disk, because the host may not have seen
+--- the last write yet. Writing the same text again is no change.
+---@param review gemini_bridge.Review
+---@return boolean
+function M.has_changed(review)
+  local now = path.version(review.filePath)
+  if review.stale or now == review.version then
+    return review.stale
+  end
+  local bytes = path.bytes(path.real(review.filePath))
+  if bytes == nil or bytes ~= text_at_first(review) then
+    return true
+  end
+  review.version = now
+  return false
+end
+
+--- Handles the host's report about a review. The user gets one message; the winbar shows the state.
+---@param review gemini_bridge.Review
+---@param stale boolean
+function M.update(review, stale)
+  if stale and not review.stale then
+    notify(("%s has changed: the proposal is stale."):format(path.display(review.filePath, 32)), "warn")
+  end
+  review.stale = stale
+  scheduler.now(function()
+    if not records.is_pending(review) or not review.buffers then
+      return
+    end
+    if review.buffers.copied and vim.api.nvim_buf_is_loaded(review.buffers.original) then
+      text.write(review.buffers.original, path.bytes(path.real(review.filePath)) or "")
+    end
+    hunk_updates.update(review)
+  end)
+end
+
+return M

@@ -1,0 +1,232 @@
+--- Tells `:w` typed by the user from auto-save plugins, `:wall` and 'autowrite'.
+---
+--- A write counts as typed if the user has just left a command line with a write command in the proposal, or
+--- typed a mapping to such a command there. Auto-save runs in an autocommand, a function or a timer: no
+--- command line comes before, or |<stack>| shows more than the write itself.
+local notify = require("gemini-bridge.notify")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local text = require("gemini-bridge.review.text")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Key that |vim.on_key()| reports for a mapping to a Lua function: K_LUA in Neovim's keycodes.h.
+local LUA = "\128\253g"
+
+--- A write command that the user typed.
+---@class gemini_bridge.TypedWrite
+---@field bang boolean
+
+--- Full names of the commands that accept a proposal.
+local WRITES = { write = true, wq = true, xit = true, exit = true, update = true }
+
+--- Whether the arguments name only the buffer itself, as `%` does. Options such as `++ff=unix` are skipped.
+---@param args string
+local function is_own_name(args)
+  local name = args:gsub("%+%+%S+%s*", "")
+  return name == "" or name == vim.api.nvim_buf_get_name(0) or name:find("^%%[:%l]*$") ~= nil
+end
+
+--- Returns the first write command in a command line.
+---@param line string
+---@return gemini_bridge.TypedWrite?
+local function find_write(line)
+  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
+  if not ok then
+    return
+  end
+  local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
+  local typed_write
+  if own then
+    typed_write = own.definition ~= line and find_write((own.definition:gsub("<[^>]*>", ""))) or nil
+  elseif WRITES[command.cmd] and is_own_name(table.concat(command.args or {}, " ")) then
+    typed_write = { bang = command.bang }
+  end
+  local rest = command.nextcmd or ""
+  return typed_write or rest ~= "" and rest ~= line and find_write(rest) or nil
+end
+
+--- Returns the write command in a `<Cmd>` mapping, which fires no CmdlineLeave.
+---@param typed string Raw keys.
+---@param mode string Mode in which the keys were typed.
+---@return gemini_bridge.TypedWrite?
+local function find_mapped_write(typed, mode)
+  local map = vim.fn.maparg(vim.fn.keytrans(typed), mode:sub(1, 1):lower(), false, true)
+  for line in (map.rhs or ""):gmatch("<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>") do
+    local typed_write = find_write(vim.api.nvim_replace_termcodes(line, true, true, true))
+    if typed_write then
+      return typed_write
+    end
+  end
+end
+
+--- Whether the write comes from the command itself, not from an autocommand, function or script.
+local function is_direct()
+  return not vim.fn.expand("<stack>"):find("..", 1, true)
+end
+
+--- Implements `:w {name}`: writes lines of the proposal to another file. The review continues.
+---@param buf integer
+---@param name string
+local function write_copy(buf, name)
+  local first, last = vim.fn.line("'["), vim.fn.line("']")
+  local bytes = text.read(buf)
+  if first > 1 or last < vim.api.nvim_buf_line_count(buf) then
+    bytes = table.concat(vim.api.nvim_buf_get_lines(buf, first - 1, last, true), "\n") .. "\n"
+  end
+  local lines = vim.split(bytes, "\n", { plain = true })
+  -- |writefile()| raises an error on failure, and expects NUL as a line break within a line.
+  vim.fn.writefile(
+    vim.tbl_map(function(line)
+      return (line:gsub("%z", "\n"))
+    end, lines),
+    name,
+    "b"
+  )
+end
+
+--- Words for the messages about writes that are refused.
+---@class gemini_bridge.WriteWords
+---@field text string Name of the text.
+---@field verb string Effect of `:w`.
+---@field done string The verb's past participle.
+
+---@type gemini_bridge.WriteWords
+M.WORDS = { text = "proposal", verb = "accept", done = "accepted" }
+
+--- Fills the words into a message.
+---@param message string
+---@param words gemini_bridge.WriteWords
+---@return string
+local function with(message, words)
+  return (message:gsub("<(%l+)>", words))
+end
+
+--- Restores the name of the proposal's buffer: under another name `:w` would write a file that nobody has
+--- accepted.
+---@param buf integer
+---@param name string
+---@param words gemini_bridge.WriteWords
+local function keep_name(buf, name, words)
+  if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_name(buf) == name then
+    return
+  end
+  for _, other in ipairs(vim.api.nvim_list_bufs()) do
+    -- |:saveas| leaves another buffer with the old name.
+    if other ~= buf and vim.api.nvim_buf_get_name(other) == name then
+      vim.cmd(("noautocmd bwipeout! %d"):format(other))
+    end
+  end
+  window.set_name(buf, name)
+  notify(with("This buffer stays the <text>: :w <verb>s it, :w {file} writes a copy.", words))
+end
+
+--- Watches a buffer for writes. The autocommands end with the group, the watching of keys with `stop`.
+---@param buf integer
+---@param group integer
+---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
+---@param words? gemini_bridge.WriteWords Default M.WORDS.
+---@return fun() stop
+function M.watch(buf, group, accept, words)
+  words = words or M.WORDS
+  local name = vim.api.nvim_buf_get_name(buf)
+  --- Write command of the user that has not caused a write yet.
+  local typed_write ---@type gemini_bridge.TypedWrite?
+
+  ---@param this? gemini_bridge.TypedWrite
+  local function expect(this)
+    typed_write = this
+    if not this then
+      return
+    end
+    -- Makes `:x` and `:update` write an unmodified proposal, too.
+    local modified = vim.bo[buf].modified
+    vim.bo[buf].modified = true
+    scheduler.next(function()
+      if typed_write == this then
+        typed_write = nil
+        if vim.api.nvim_buf_is_valid(buf) then
+          vim.bo[buf].modified = modified
+        end
+      end
+    end)
+  end
+
+  --- The user typed a mapping that may write this buffer or all buffers.
+  local by_mapping = false
+  local function note_mapping()
+    by_mapping = true
+    scheduler.next(function()
+      by_mapping = false
+    end)
+  end
+
+  local command = vim.keycode("<Cmd>")
+  --- Last keys that the user typed: the keys of a mapping are reported one by one afterwards.
+  local last ---@type { typed: string, mode: string }?
+  local keys = vim.on_key(function(key, typed)
+    if vim.api.nvim_get_current_buf() ~= buf then
+      last = nil
+      return
+    elseif typed ~= "" then
+      last = { typed = typed, mode = vim.api.nvim_get_mode().mode }
+    end
+    if key == command and last then
+      expect(find_mapped_write(last.typed, last.mode))
+    end
+    if key == LUA or key == command and not typed_write then
+      note_mapping()
+    end
+  end)
+
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, buffer = buf, callback = callback })
+  end
+
+  on("CmdlineLeave", function()
+    if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
+      expect(find_write(vim.fn.getcmdline()))
+    end
+  end)
+
+  on("BufFilePost", function()
+    scheduler.next(function()
+      keep_name(buf, name, words)
+    end)
+  end)
+
+  on("BufWriteCmd", function(args)
+    local this = is_direct() and typed_write or nil
+    typed_write = nil
+    -- After `:saveas` or `:file`, `:w` without a name still accepts the proposal.
+    if not this and args.file ~= name then
+      return write_copy(buf, args.file)
+    end
+    -- If the proposal is not accepted, the buffer stays modified: then `:wq` does not close the window.
+    if this then
+      local format = vim.v.cmdarg:match("%+%+ff=(%l+)") or vim.v.cmdarg:match("%+%+fileformat=(%l+)")
+      vim.bo[buf].fileformat = format or vim.bo[buf].fileformat
+      if accept(this.bang) then
+        vim.bo[buf].modified = false
+      end
+    elseif by_mapping then
+      notify(with("This key does not <verb> the <text>: use :w.", words))
+    end
+  end)
+
+  -- A range of lines.
+  on("FileWriteCmd", function(args)
+    if typed_write or args.file == name then
+      typed_write = nil
+      notify(with("A <text> is <done> as a whole: use :w without a range.", words), "warn")
+    else
+      write_copy(buf, args.file)
+    end
+  end)
+
+  return function()
+    vim.on_key(nil, keys)
+  end
+end
+
+return M

@@ -1,0 +1,127 @@
+--- Chooses the windows of a tab page in which a review is shown.
+local M = {}
+
+--- Minimum width of each side: below it, `auto` stacks the two windows.
+local MIN_COLUMNS = 50
+--- Minimum height of a window to be split above and below. A lower window is split side by side.
+local MIN_LINES = 16
+
+---@param win integer
+local function is_float(win)
+  return vim.api.nvim_win_get_config(win).relative ~= ""
+end
+
+--- Returns the non-floating windows of a tab page.
+---@param tab integer
+---@return integer[]
+function M.windows(tab)
+  return vim.tbl_filter(function(win)
+    return not is_float(win)
+  end, vim.api.nvim_tabpage_list_wins(tab))
+end
+
+--- Whether the user edits files in a window.
+---@param win integer
+local function is_ordinary(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local options = vim.wo[win]
+  return vim.bo[buf].buftype == ""
+    and vim.fn.isdirectory(vim.api.nvim_buf_get_name(buf)) == 0
+    and vim.bo[buf].filetype ~= "netrw"
+    and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
+end
+
+--- Whether a buffer keeps its changes, undo history and marks when its window shows another buffer.
+---@param buf integer
+local function survives_hiding(buf)
+  return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
+end
+
+--- Whether windows of a tab page already use 'diff' or 'scrollbind', and a new pair would join them.
+---@param tab integer
+---@return boolean
+function M.is_bound(tab)
+  return vim.iter(vim.api.nvim_tabpage_list_wins(tab)):any(function(win)
+    local options = vim.wo[win]
+    return options.diff or options.scrollbind or options.cursorbind
+  end)
+end
+
+--- Returns the windows whose buffers must stay: the current one and, while a float such as a picker has the
+--- focus, the previous one. If another float was opened in between, the previous window is unknown.
+---@param tab integer
+---@return table<integer, true>
+local function in_use(tab)
+  local current = vim.api.nvim_tabpage_get_win(tab)
+  if not is_float(current) then
+    return { [current] = true }
+  end
+  local number = vim.api.nvim_tabpage_get_number(tab)
+  local behind = vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
+  local taken = { [behind] = true }
+  if behind == 0 or is_float(behind) then
+    for _, win in ipairs(M.windows(tab)) do
+      taken[win] = true
+    end
+  end
+  return taken
+end
+
+--- Returns the window that may show the original during a review.
+---@param tab integer
+---@param original integer Buffer to show.
+---@return integer? win nil if each such window is in use.
+function M.borrow(tab, original)
+  local taken = in_use(tab)
+  local candidates = vim.tbl_filter(is_ordinary, M.windows(tab))
+  for _, win in ipairs(candidates) do
+    if vim.api.nvim_win_get_buf(win) == original then
+      return win
+    end
+  end
+  local last = vim.fn.win_getid(
+    vim.fn.tabpagewinnr(vim.api.nvim_tabpage_get_number(tab), "#"),
+    vim.api.nvim_tabpage_get_number(tab)
+  )
+  table.sort(candidates, function(a, b)
+    if (a == last) ~= (b == last) then
+      return a == last
+    end
+    return a > b
+  end)
+  return vim.iter(candidates):find(function(win)
+    return taken[win] == nil and survives_hiding(vim.api.nvim_win_get_buf(win))
+  end)
+end
+
+--- Returns the window from which a window for the file is split off if there is none to borrow.
+---@param tab integer
+---@return { win: integer, split: "above"|"left", ordinary: boolean }
+function M.base(tab)
+  local windows = M.windows(tab)
+  local ordinary = vim.tbl_filter(is_ordinary, windows)
+  local pool = #ordinary > 0 and ordinary or windows
+  table.sort(pool, function(a, b)
+    local function area(win)
+      return vim.api.nvim_win_get_width(win) * vim.api.nvim_win_get_height(win)
+    end
+    return area(a) > area(b)
+  end)
+  local tall = vim.api.nvim_win_get_height(pool[1]) >= MIN_LINES
+  return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
+end
+
+--- Returns how the proposal's window is split off from the original's: each gets half of the room.
+---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
+---@param win integer
+---@return vim.api.keyset.win_config
+function M.half(layout, win)
+  local width = vim.api.nvim_win_get_width(win)
+  if layout == "vertical" or (layout ~= "horizontal" and width > 2 * MIN_COLUMNS) then
+    return { win = win, split = "right", width = math.max(math.floor((width - 1) / 2), 1) }
+  end
+  local height = vim.api.nvim_win_get_height(win)
+  return { win = win, split = "below", height = math.max(math.floor((height - 1) / 2), 1) }
+end
+
+return M

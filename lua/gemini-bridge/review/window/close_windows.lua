@@ -1,0 +1,181 @@
+--- Closes the windows of a review and restores the layout. A step that fails does not prevent the next.
+local diff_options = require("gemini-bridge.review.window.diff_options")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local choose_window = require("gemini-bridge.review.window.choose_window")
+local restore_layout = require("gemini-bridge.review.window.restore_layout")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Restores buffer and options of a borrowed window, unless the user has shown another buffer there.
+---@param view gemini_bridge.View
+local function restore_borrowed(view)
+  local borrowed = view.borrowed
+  if not (borrowed and vim.api.nvim_win_is_valid(borrowed.win)) then
+    return
+  end
+  window.set(borrowed.win, borrowed.options)
+  local shown = vim.api.nvim_win_get_buf(borrowed.win)
+  if shown == view.buffers.original and shown ~= borrowed.buf and vim.api.nvim_buf_is_valid(borrowed.buf) then
+    window.show(borrowed.win, borrowed.buf)
+    window.set(borrowed.win, borrowed.options)
+  end
+end
+
+--- Resets the options of a comparison in a window that is not part of it.
+---@param borrowed? gemini_bridge.Borrowed
+---@param win integer
+function M.make_ordinary(borrowed, win)
+  if borrowed then
+    window.set(win, borrowed.options)
+  else
+    diff_options.stop(win)
+  end
+end
+
+--- Releases the original's window after the user has shown another buffer there. Neovim remembers window
+--- options per buffer: they are reset for the file, too.
+---@param view gemini_bridge.View
+function M.release_original(view)
+  local win = view.original --[[@as integer]]
+  local borrowed = view.borrowed
+  M.make_ordinary(borrowed, win)
+  view.original, view.borrowed = nil, nil
+  if vim.api.nvim_win_is_valid(view.proposal) then
+    diff_options.stop(view.proposal)
+  end
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    buffer = view.buffers.original,
+    callback = function()
+      if not vim.api.nvim_win_is_valid(win) then
+        return true
+      elseif vim.api.nvim_get_current_win() == win then
+        M.make_ordinary(borrowed, win)
+        return true
+      end
+    end,
+  })
+end
+
+--- Restores the scroll position of a borrowed window, which has scrolled with the proposal. Not if the user
+--- is in it.
+---@param view gemini_bridge.View
+---@param here integer Window with the focus.
+local function scroll_back(view, here)
+  local borrowed = view.borrowed
+  if
+    borrowed
+    and borrowed.win ~= here
+    and vim.api.nvim_win_is_valid(borrowed.win)
+    and vim.api.nvim_win_get_buf(borrowed.win) == borrowed.buf
+  then
+    window.set_view(borrowed.win, borrowed.view)
+  end
+end
+
+--- Returns the buffer for a window that must not be closed.
+---@param view gemini_bridge.View
+---@return integer buf
+local function replacement(view)
+  local before = view.before.windows[view.origin]
+  for _, buf in ipairs({ view.borrowed and view.borrowed.buf or 0, before and before.buf or 0 }) do
+    if buf > 0 and vim.api.nvim_buf_is_valid(buf) then
+      return buf
+    end
+  end
+  return window.create_buffer(true, false)
+end
+
+--- Whether closing the proposal's window would end Neovim.
+---@param view gemini_bridge.View
+---@return boolean
+function M.is_alone(view)
+  local tabs = vim.api.nvim_list_tabpages()
+  return #tabs == 1
+    and vim.deep_equal(choose_window.windows(tabs[1]), vim.fn.win_findbuf(view.buffers.proposal))
+end
+
+--- Opens a window that remains after the review.
+---@param view gemini_bridge.View
+---@return integer win
+function M.add_window(view)
+  local beside = vim.fn.win_findbuf(view.buffers.proposal)[1]
+  return window.open(replacement(view), { win = beside, split = "above" })
+end
+
+---@param view gemini_bridge.View
+---@param win integer
+local function shows_review(view, win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  return buf == view.buffers.original or buf == view.buffers.proposal
+end
+
+--- Closes a window of the review, unless it is the last one of a tab page that existed before.
+---@param view gemini_bridge.View
+---@param win integer
+local function close_window(view, win)
+  diff_options.stop(win)
+  local tab = vim.api.nvim_win_get_tabpage(win)
+  local is_ours = tab ~= view.before.tab and #vim.api.nvim_list_tabpages() > 1
+  if is_ours or #choose_window.windows(tab) > 1 then
+    window.close(win)
+  else
+    window.show(win, replacement(view))
+  end
+end
+
+--- Closes the windows that the review opened, except those that the user has taken over.
+---@param view gemini_bridge.View
+local function close_windows(view)
+  for _, win in ipairs(view.made) do
+    if vim.api.nvim_win_is_valid(win) and shows_review(view, win) then
+      scheduler.attempt(close_window, view, win)
+    elseif vim.api.nvim_win_is_valid(win) then
+      scheduler.attempt(diff_options.stop, win)
+    end
+  end
+  -- Windows that the user has split off close only if their tab page shows nothing else.
+  for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
+    for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+      if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
+        scheduler.attempt(close_window, view, win)
+      else
+        scheduler.attempt(diff_options.stop, win)
+        scheduler.attempt(window.show, win, replacement(view))
+      end
+    end
+  end
+end
+
+--- Closes the windows of a review and restores the layout, except for the user's own changes. If the user is
+--- in one of these windows, the focus returns to the previous window in Normal mode. May run twice.
+---@param view gemini_bridge.View
+---@return boolean was_inside Whether the user was in one of the windows.
+function M.close(view)
+  view.stop_sizes()
+  local is_open = vim.api.nvim_tabpage_is_valid(view.before.tab)
+  local ended = is_open and restore_layout.save(view.before.tab) or view.shown
+  local here = vim.api.nvim_get_current_win()
+  local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
+  local end_move = focus.begin_move()
+  if was_inside and vim.api.nvim_win_is_valid(view.origin) then
+    -- First, because otherwise Neovim would choose the next window when this one closes.
+    scheduler.attempt(focus.go, view.origin)
+  end
+  local directory = vim.fn.getcwd()
+  scheduler.attempt(restore_borrowed, view)
+  close_windows(view)
+  scheduler.attempt(window.stay_in, directory)
+  if is_open then
+    scheduler.attempt(restore_layout.restore, view.before, view.shown, ended, view.chosen)
+  end
+  scheduler.attempt(scroll_back, view, here)
+  end_move()
+  if view.end_move then
+    view.end_move()
+  end
+  return was_inside
+end
+
+return M

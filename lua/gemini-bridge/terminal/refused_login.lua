@@ -1,0 +1,70 @@
+--- Recognizes on the screen of Gemini CLI that Google refuses the account, and tells the user what to do.
+local notify = require("gemini-bridge.notify")
+local scheduler = require("gemini-bridge.editor.scheduler")
+
+local M = {}
+
+--- Shown by a refused login, without blanks and borders. src/doctor/account.ts looks for the same.
+local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
+--- Number of lines that contain the sentence even in a narrow terminal, and debounce delay for changes of the
+--- screen.
+local SCREEN_LINES, DELAY_MS = 60, 500
+--- tmux does not tell when a pane changes. The CLI signs in when it starts, so a pane is read for one minute.
+local PANE_INTERVAL_MS, PANE_READS = 2000, 30
+
+--- Tells the user what to do if the screen shows a refused login.
+---@param lines string[]
+---@return boolean is_refused
+local function check(lines)
+  local text = table.concat(lines):gsub("%s", ""):gsub("│", "")
+  local is_refused = text:find(REFUSAL, 1, true) ~= nil
+  if is_refused then
+    notify(
+      "Google ended Gemini CLI for personal accounts: "
+        .. "choose an API key or Vertex AI (/auth), or run :Gemini cli=qwen",
+      "warn"
+    )
+  end
+  return is_refused
+end
+
+--- Watches a terminal until the message was given once.
+---@param buf integer
+function M.watch(buf)
+  local is_waiting, is_told = false, false
+  local function look()
+    is_waiting = false
+    if not is_told and vim.api.nvim_buf_is_valid(buf) then
+      is_told = check(vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false))
+    end
+  end
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function()
+      if not is_told and not is_waiting then
+        is_waiting = true
+        scheduler.after(DELAY_MS, look)
+      end
+      return is_told
+    end,
+  })
+end
+
+--- Watches a pane of tmux during its first minute, or until the message was given or the pane is gone.
+---@param pane string Its id.
+---@param reads? integer How often it may still be read.
+function M.watch_pane(pane, reads)
+  reads = reads or PANE_READS
+  scheduler.after(PANE_INTERVAL_MS, function()
+    vim.system({ "tmux", "capture-pane", "-p", "-t", pane }, { text = true }, function(result)
+      if result.code == 0 and reads > 1 then
+        scheduler.next(function()
+          if not check(vim.split(result.stdout, "\n")) then
+            M.watch_pane(pane, reads - 1)
+          end
+        end)
+      end
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,357 @@
+/** Finds the changes by agents around each edit and command, separately from those by the user and others. */
+import { createPauses } from "../base/work-slices.ts";
+import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+import { hashOfPlain } from "../system/disk-text.ts";
+import { ABSENT, realPath, type Sighting, see, unknown } from "../system/file-state.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
+import { LATE } from "./command-snapshot.ts";
+import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
+import { type FileChange, follow, isChanged, NOT_KNOWN, shown, sightingOf, textOf } from "./file-change.ts";
+import type { History } from "./history.ts";
+import type { Prompts } from "./prompts.ts";
+import { createAgents } from "./working-agents.ts";
+
+const NOT_SEEN = "the bridge was not running when a command began";
+
+export interface Tracker {
+  /** Handles a hook event. @returns when the tool may begin */
+  hear(event: AgentEvent, begun: AbortSignal): Promise<void>;
+  /** The user has accepted texts of a file, given by their hashes. */
+  agreed(path: string, hashes: readonly string[]): void;
+  /**
+   * Notes that the user or an undo has written a file, so that no running command is taken for the author.
+   */
+  settled(path: string, now: Sighting): void;
+  readonly areCommandsRunning: boolean;
+  /** Updates a change with the state on disk, although no write was reported. */
+  catchUp(change: FileChange, now: Sighting): void;
+  /** Completes the unfinished work of agents whose processes have ended. */
+  resolveGone(): Promise<void>;
+  /** Continues with the agents and commands of an earlier host. */
+  resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
+  /** Resolves when running commands are stored for the next host. May run twice. */
+  close(): Promise<void>;
+}
+
+export interface TrackerOptions {
+  bridge: Pick<Bridge, "tell">;
+  /** Name of the terminal in which an agent runs, if known. */
+  terminalOf(agent: Agent): string | undefined;
+  files: ChangedFiles;
+  prompts: Prompts;
+  history: History;
+  memory: CommandMemory;
+  /** Directory of the plugin, whose files are not tracked. */
+  stateDirectory: string;
+  /** Directories that were open in Neovim at the start. */
+  directories: readonly string[];
+  /** Returns the open files and directories of Neovim, if it answers. */
+  openPlaces(): Promise<OpenPlaces | undefined>;
+  /** Called after the comparison for an ended command. */
+  commandEnded(): void;
+  /** Runs functions one after the other. */
+  inTurn(run: () => void | Promise<void>): Promise<void>;
+  /** Resolves when the commands of an earlier host are known. One of them may end right after a restart. */
+  resumed(): Promise<unknown>;
+}
+
+/** A path with its state, read as soon as the hook arrived. */
+interface Seen {
+  readonly path: string;
+  readonly now: Sighting;
+}
+
+export function createTracker(options: TrackerOptions): Tracker {
+  const { bridge, terminalOf, files, prompts, history, openPlaces, inTurn } = options;
+  const commands = createCommands(options.stateDirectory, options.memory);
+  const agents = createAgents({
+    gone: () => void inTurn(resolveGone),
+    changed: files.follow,
+  });
+  /** Hashes of texts that the user has accepted, by file. */
+  const agreements = new Map<string, Set<string>>();
+  /** Real paths of files that agents edit, because a link may change afterwards. By agent and path. */
+  const places = new Map<string, string>();
+  /**
+   * Edits for which the CLI has asked the user before the tool starts, as Qwen Code does. By agent and path.
+   */
+  const asked = new Set<string>();
+  /** Commands whose end was not reported when their turn ended. It may be reported later. */
+  const unended = new Set<string>();
+  let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
+
+  function keyOf(agent: Agent, name: string): string {
+    return `${agent.session} ${name}`;
+  }
+
+  function forget(known: Map<string, unknown> | Set<string>, { session }: Agent): void {
+    for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
+  }
+
+  /**
+   * Handles a question of the CLI. Gemini CLI asks while the tool runs: then the edit has already started.
+   */
+  function asks(agent: Agent, filePath: string): void {
+    const key = keyOf(agent, filePath);
+    if (!places.has(key)) asked.add(key);
+  }
+
+  /** Reads the file at once, before earlier events are handled. */
+  async function seeStart(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
+    const path = await realPath(filePath);
+    places.set(keyOf(agent, filePath), path);
+    files.await(agent, path);
+    const now = await see(path);
+    const seen = begun.aborted ? unknown(LATE) : now;
+    commands.editing(path, seen);
+    return { path, now: seen };
+  }
+
+  async function seeEnd(agent: Agent, filePath: string): Promise<Seen> {
+    const path = places.get(keyOf(agent, filePath)) ?? (await realPath(filePath));
+    places.delete(keyOf(agent, filePath));
+    const now = await see(path);
+    commands.settled(path, now);
+    return { path, now };
+  }
+
+  /** @param isAsked the CLI has asked the user before, who may already have accepted the text */
+  function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
+    if (!isAsked) agreements.delete(path);
+    const known = files.get(path);
+    const isShared = files.isAwaited(path, agent);
+    if (known && !isShared) catchUp(known, now, commands.runner);
+    else if (!known) files.set(files.begin(path, now, prompts.authorOf(agent)));
+  }
+
+  function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
+    const known = files.get(path);
+    const isReviewed = isAgreed(path, now);
+    // The start was not reported, for example while there was no host.
+    if (!known && (failed || isReviewed)) return;
+    const told = beforeTold(now, texts);
+    const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
+    const before = isMissed ? files.begin(path, told, prompts.authorOf(agent)) : known;
+    if (isReviewed) {
+      const after = follow(before, now);
+      history.agreed(path, textsOf(before, after));
+      files.set(after);
+    } else wrote(agent, before, now);
+    files.arrived(agent, path);
+  }
+
+  /** Reads files at once, and handles the result in turn. */
+  async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
+    if (tool.kind === "edit") {
+      const isAsked = asked.delete(keyOf(agent, tool.filePath));
+      const seen = seeStart(agent, tool.filePath, begun);
+      void inTurn(async () => editStarts(agent, await seen, isAsked));
+      await seen;
+    } else if (tool.kind === "shell") {
+      const { runner } = commands;
+      const before = commandStarts(agent, tool.command, begun);
+      void inTurn(async () => takeBefore(await before, runner));
+      await before;
+    }
+  }
+
+  async function toolEnds(agent: Agent, event: AgentEvent & { kind: "tool_ended" }): Promise<void> {
+    const { tool, failed, texts } = event;
+    if (tool.kind === "edit") {
+      const seen = seeEnd(agent, tool.filePath);
+      await inTurn(async () => editEnds(agent, await seen, failed, texts));
+    } else if (tool.kind === "shell") {
+      const result = options.resumed().then(() => commands.end(agent, tool.command));
+      await inTurn(async () => {
+        const found = await result;
+        if (found) return commandEnds(agent, found);
+        if (!unended.delete(keyOf(agent, tool.command))) prompts.missed(agent, NOT_SEEN);
+      });
+    }
+  }
+
+  async function commandStarts(
+    agent: Agent,
+    command: string,
+    begun: AbortSignal,
+  ): Promise<Map<string, Sighting>> {
+    lastPlaces = (await openPlaces()) ?? lastPlaces;
+    const known = [...lastPlaces.files, ...files.known().map(({ path }) => path)];
+    const snapshot = await commands.start(agent, command, { ...lastPlaces, files: known }, begun);
+    return snapshot.files;
+  }
+
+  /** @param runner the agent of an earlier command that was still running */
+  function takeBefore(snapshot: ReadonlyMap<string, Sighting>, runner: Agent | undefined): void {
+    for (const change of files.known()) {
+      const now = snapshot.get(change.path);
+      if (now && !files.isAwaited(change.path)) catchUp(change, now, runner);
+    }
+  }
+
+  /** Attributes the difference to the agent of a running command, otherwise to the user. */
+  function catchUp(change: FileChange, now: Sighting, runner: Agent | undefined): void {
+    if (now.version === change.version) return;
+    if (runner) {
+      commands.noticed(sightingOf(change), change.path, now);
+      wrote(runner, change, now);
+    } else files.set(follow(change, now));
+  }
+
+  async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
+    if (!result) return;
+    const pause = createPauses();
+    for (const gap of result.gaps) prompts.missed(agent, gap);
+    for (const { path, before, after } of result.written) {
+      await pause();
+      if (files.isAwaited(path)) continue;
+      const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
+      if (isAgreed(path, after)) files.set(follow(change, after));
+      else wrote(agent, change, after);
+    }
+    options.commandEnded();
+  }
+
+  function wrote(agent: Agent, before: FileChange, now: Sighting): void {
+    if (now.version === before.version) return;
+    const author = prompts.authorOf(agent);
+    const after = follow(before, now, author);
+    files.set(after, { agent });
+    prompts.changed(agent, before.path);
+    const texts = textsOf(before, after);
+    if (texts && texts.before !== texts.after) history.wrote(agent, author, before.path, texts);
+  }
+
+  function isAgreed(path: string, now: Sighting): boolean {
+    if (now.kind !== "known") return false;
+    const hashes = agreements.get(path);
+    if (!hashes) return false;
+    agreements.delete(path);
+    return hashes.has(hashOfPlain(Buffer.from(now.text, "latin1")));
+  }
+
+  /**
+   * @param isGone whether its process has ended, perhaps during an edit; otherwise, unreported edits did not
+   * happen
+   */
+  async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
+    for (const command of commands.ofAgent(agent)) {
+      unended.add(keyOf(agent, command));
+      await commandEnds(agent, await commands.end(agent, command));
+    }
+    for (const path of files.awaitedBy(agent)) {
+      const change = files.get(path);
+      const now = await see(path);
+      if (!change || now.version === change.version) continue;
+      if (isGone) wrote(agent, change, now);
+      else files.set(follow(change, now));
+    }
+    files.abandon(agent);
+    forget(places, agent);
+    forget(asked, agent);
+    if (!agents.areAtWork) commands.forget();
+    history.turnEnded(agent);
+    report(agent);
+  }
+
+  /** Reports the number of changes in a turn, and why changes may be missing. */
+  function report(agent: Agent): void {
+    const { cli } = agent;
+    const { files: paths, gaps } = prompts.end(agent);
+    const changes = [...paths].flatMap((path) => {
+      const change = files.get(path);
+      return change && isChanged(change) ? [shown(change)] : [];
+    });
+    if (changes.length + gaps.size === 0) return;
+    const sum = (count: "added" | "removed") => changes.reduce((all, change) => all + change[count], 0);
+    const counts = { files: changes.length, added: sum("added"), removed: sum("removed") };
+    bridge.tell("turn_changes", {
+      cli,
+      terminal: terminalOf(agent),
+      ...counts,
+      incomplete: sentenceOf(cli, gaps),
+    });
+  }
+
+  async function resolveGone(): Promise<void> {
+    for (const agent of agents.takeGone()) await turnEnds(agent, true);
+  }
+
+  return {
+    hear(event, begun) {
+      const agent = agents.hear(event);
+      switch (event.kind) {
+        case "turn_started":
+          return inTurn(async () => {
+            await turnEnds(agent, false);
+            forget(unended, agent);
+            prompts.begin(agent, event.prompt);
+          });
+        case "tool_starting":
+          return toolStarts(agent, event.tool, begun);
+        case "tool_ended":
+          return toolEnds(agent, event);
+        case "turn_ended":
+        case "session_ended":
+          return inTurn(() => turnEnds(agent, false));
+        case "permission_asked":
+          if (event.tool.kind === "edit") asks(agent, event.tool.filePath);
+          return inTurn(() => {});
+        case "session_started":
+          return inTurn(() => {});
+      }
+    },
+    agreed(filePath, hashes) {
+      const real = realPath(filePath);
+      void inTurn(async () => {
+        const path = await real;
+        agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
+      });
+    },
+    settled: commands.settled,
+    get areCommandsRunning() {
+      return commands.runner !== undefined;
+    },
+    catchUp: (change, now) => catchUp(change, now, commands.runner),
+    resolveGone,
+    resume(known, running) {
+      for (const agent of known) agents.resume(agent);
+      for (const command of running) {
+        agents.resume(command.agent);
+        commands.resume(command);
+      }
+    },
+    close() {
+      agents.close();
+      return commands.stored();
+    },
+  };
+}
+
+function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): string | undefined {
+  if (first === undefined) return undefined;
+  const more = others.length > 0 ? `, and ${others.length} more` : "";
+  return `Not all changes of ${cli} may be listed: ${first}${more}.`;
+}
+
+/** Returns both texts for the history. @returns undefined unless both are known */
+function textsOf(before: FileChange, after: FileChange) {
+  if ([before, after].some((change) => sightingOf(change).kind === "unknown")) return undefined;
+  return { before: textOf(before) ?? null, after: textOf(after) ?? null };
+}
+
+/**
+ * Returns the state of a file before an edit that was not seen in time.
+ * @param now state after the edit
+ * @param texts as reported by the CLI
+ * @returns unknown, unless the reported texts match the file byte for byte
+ */
+function beforeTold(now: Sighting, texts: EditTexts | undefined): Sighting {
+  const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
+  if (!texts || now.kind !== "known" || bytesOf(texts.after) !== now.text) return unknown(NOT_KNOWN);
+  if (/[\r\uFFFD]/.test(`${texts.before}${now.text}`)) return unknown(NOT_KNOWN);
+  if (texts.before === null) return ABSENT;
+  return { kind: "known", text: bytesOf(texts.before), metadata: now.metadata, version: "told" };
+}

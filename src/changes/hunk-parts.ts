@@ -1,0 +1,66 @@
+/** Splits hunks at the lines that the user has chosen. */
+import type { Hunk, TrackedText } from "./text-with-hunks.ts";
+
+/** Lines `from` to `to` (exclusive), 0-based. */
+export interface Lines {
+  readonly from: number;
+  readonly to: number;
+}
+
+export interface SplitText {
+  readonly text: TrackedText;
+  /** Ids of the hunks in the chosen lines. */
+  readonly chosen: ReadonlySet<number>;
+  /** Whether part of a hunk was chosen that cannot be split. */
+  readonly isRefused: boolean;
+}
+
+/**
+ * Splits hunks so that each is inside or outside of the chosen lines. The old lines are assigned by position: the first
+ * old line belongs to the first current line, and the last part gets all that remain.
+ * @param isMeant whether a hunk may be chosen at all
+ */
+export function splitHunks(
+  text: TrackedText,
+  chosen: readonly Lines[],
+  isMeant: (hunk: Hunk) => boolean,
+): SplitText {
+  let { lastId } = text;
+  const ids = new Set<number>();
+  let isRefused = false;
+  const isIn = (line: number) => chosen.some(({ from, to }) => from <= line && line < to);
+  const hunks = text.hunks.flatMap((hunk) => {
+    if (!isMeant(hunk)) return hunk;
+    const parts = partsOf(hunk, isIn);
+    const isWhole = parts.length === 1;
+    if (!isWhole && hunk.edited) {
+      // The text in between, the user's own, cannot be assigned to lines of the agent's.
+      isRefused = true;
+      return hunk;
+    }
+    return parts.map(({ isChosen, ...lines }) => {
+      const part = isWhole ? hunk : { ...partOf(hunk, lines), id: ++lastId };
+      if (isChosen) ids.add(part.id);
+      return part;
+    });
+  });
+  return { text: { ...text, hunks, lastId }, chosen: ids, isRefused };
+}
+
+/** Lines of the hunk itself, from 0 on. A removal is shown at the line above it, or at the first one. */
+function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
+  if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];
+  const parts: { from: number; to: number; isChosen: boolean }[] = [];
+  for (let at = 0; at < count; at += 1) {
+    const isChosen = isIn(line + at);
+    const last = parts.at(-1);
+    if (last?.isChosen === isChosen) last.to = at + 1;
+    else parts.push({ from: at, to: at + 1, isChosen });
+  }
+  return parts;
+}
+
+function partOf(hunk: Hunk, { from, to }: Lines): Hunk {
+  const old = hunk.old.slice(from, to === hunk.count ? undefined : to);
+  return { ...hunk, line: hunk.line + from, count: to - from, old };
+}

@@ -1,0 +1,274 @@
+/**
+ * Stores values for the next host in a journal that only the user can read. Each change of a value appends one line, which
+ * costs much less than a file for each value.
+ */
+import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import type { Log } from "../base/log.ts";
+import { createPauses } from "../base/work-slices.ts";
+import { disk } from "../system/disk.ts";
+import { codeOf } from "../system/error-code.ts";
+import { MAX_SMALL } from "../system/small-file.ts";
+
+const FOLDER = { recursive: true, mode: 0o700 };
+const FILE = { mode: 0o600 };
+
+/** Name ending of journals. */
+export const JOURNAL = ".jsonl";
+
+/**
+ * Length of removed and replaced values after which a journal is rewritten at once, if they are most of it
+ * (characters).
+ */
+const MAX_WASTE = 1024 * 1024;
+
+/** Time without writes after which removed texts are erased. */
+const ERASE_DELAY_MS = 500;
+
+/**
+ * A line contains the time, the key and the value as JSON, which has no tabs, and ends with a tab. The value is empty if
+ * it was removed.
+ */
+const SEPARATOR = "\t";
+
+export interface Journal {
+  /** Stores a value in the background. The last value of a key counts. */
+  save(key: string, value: unknown): void;
+  remove(key: string): void;
+  /** Resolves when all pending values have been written. */
+  flush(): Promise<void>;
+  /** Reads the values stored before this call. Skips damaged ones. Later writes wait for the read. */
+  load(): Promise<unknown[]>;
+  /** Removes values that are older than this (ms), and the oldest ones beyond a size (characters). */
+  trim(maxAge: number, maxSize: number): void;
+}
+
+/** A stored value that was not parsed yet. */
+export interface JournalLine {
+  readonly key: string;
+  /** Unix milliseconds. */
+  readonly at: number;
+  readonly json: string;
+}
+
+/** @param file created when needed, with its directory */
+export function createJournal(file: string, log: Log): Journal {
+  /**
+   * Serialized as late as possible, so that values that change again at once cost nothing. Undefined removes
+   * a value.
+   */
+  const due = new Map<string, unknown>();
+  /** Stored values, oldest first. */
+  const stored = new Map<string, { at: number; size: number }>();
+  /** Size of the file (undefined until needed), and of its current values. */
+  let size: number | undefined;
+  let storedSize = 0;
+  /** Set until all pending values are written. */
+  let writing: Promise<void> | undefined;
+  let reading: Promise<unknown> = Promise.resolve();
+  let idle: NodeJS.Timeout | undefined;
+  /** The previous host may have died while it wrote a line. */
+  let separator = "\n";
+
+  function count(key: string, now: { at: number; size: number } | undefined): void {
+    storedSize += (now?.size ?? 0) - (stored.get(key)?.size ?? 0);
+    stored.delete(key);
+    if (now) stored.set(key, now);
+  }
+
+  /** Returns the line for a value or its removal; an empty string if the removed value was not stored. */
+  function entryOf(key: string, value: unknown): string {
+    if (value === undefined && !stored.has(key)) return "";
+    const at = Date.now();
+    const text = textOf({ key, at, json: value === undefined ? "" : JSON.stringify(value) });
+    count(key, value === undefined ? undefined : { at, size: text.length });
+    return text;
+  }
+
+  function recount(lines: readonly JournalLine[]): void {
+    stored.clear();
+    storedSize = 0;
+    for (const line of lines) count(line.key, { at: line.at, size: textOf(line).length });
+  }
+
+  async function append(text: string): Promise<void> {
+    if (text === "") return;
+    const lines = separator + text;
+    size = (size ?? (await sizeOf(file))) + lines.length;
+    if (lines.length > MAX_SMALL || disk.moment().isOnNetwork(file)) {
+      await mkdir(dirname(file), FOLDER);
+      await appendFile(file, lines, FILE);
+    } else
+      try {
+        appendFileSync(file, lines, FILE);
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT") throw error;
+        mkdirSync(dirname(file), FOLDER);
+        appendFileSync(file, lines, FILE);
+      }
+    separator = "";
+  }
+
+  async function writeDue(): Promise<void> {
+    const pause = createPauses();
+    let text = "";
+    for (const key of due.keys()) {
+      await pause();
+      const value = due.get(key); // a newer value may have come during the pause
+      due.delete(key); // a value that is saved from now on is due again, and this loop finds it
+      text += entryOf(key, value);
+      if (text.length < MAX_SMALL / 2) continue;
+      const part = text;
+      text = "";
+      await append(part);
+    }
+    await append(text);
+  }
+
+  /** Erases removed and replaced values. @param isIdle otherwise only if they take much space */
+  async function tidy(isIdle: boolean): Promise<void> {
+    const waste = (size ?? 0) - storedSize;
+    const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_WASTE, storedSize);
+    if (waste === 0 || !isDue) return;
+    const lines = await readLines(file); // also those of an earlier host
+    if (lines.length > 0) await writeJournal(file, lines);
+    else truncateSync(file);
+    recount(lines);
+    size = storedSize;
+  }
+
+  async function write(afterReading: Promise<unknown>, isIdle: boolean): Promise<void> {
+    await setImmediate(); // an agent may wait for the caller
+    await afterReading;
+    try {
+      do {
+        await writeDue();
+        await tidy(isIdle);
+      } while (due.size > 0);
+    } catch (error) {
+      log.warn("not stored for a later host:", error);
+    }
+    writing = undefined;
+    if (due.size > 0) begin();
+    else if (!isIdle) idle = setTimeout(() => begin(true), ERASE_DELAY_MS).unref();
+  }
+
+  function begin(isIdle = false): void {
+    clearTimeout(idle);
+    writing ??= write(reading, isIdle);
+  }
+
+  function save(key: string, value: unknown): void {
+    due.delete(key);
+    due.set(key, value);
+    begin();
+  }
+
+  async function readStored(): Promise<unknown[]> {
+    const lines = await readLines(file);
+    recount(lines);
+    return lines.flatMap(valuesOf);
+  }
+
+  return {
+    save,
+    remove: (key) => save(key, undefined),
+    flush: async () => {
+      while (writing) await writing;
+    },
+    load() {
+      const loaded = (writing ?? Promise.resolve()).then(readStored);
+      reading = loaded.then(() => {}); // without the values, which may be large
+      return loaded;
+    },
+    trim(maxAge, maxSize) {
+      const oldest = Date.now() - maxAge;
+      let excess = storedSize - maxSize;
+      for (const [key, value] of stored) {
+        if (value.at >= oldest && excess <= 0) break;
+        excess -= value.size;
+        if (!due.has(key)) save(key, undefined);
+      }
+    },
+  };
+}
+
+async function sizeOf(file: string): Promise<number> {
+  return (await stat(file).catch(() => undefined))?.size ?? 0;
+}
+
+/** Reads the last line of each key, the oldest first. Never rejects. */
+export async function readLines(file: string): Promise<JournalLine[]> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  const lines = new Map<string, JournalLine>();
+  const pause = createPauses();
+  // Without regular expressions, because V8 holds the last text that was matched.
+  for (const line of text.split("\n")) {
+    await pause();
+    const [at, name = "", json, ...end] = line.split(SEPARATOR);
+    const key = parse(name);
+    // The last line may be incomplete.
+    if (typeof key !== "string" || json === undefined || end.length !== 1) continue;
+    lines.delete(key);
+    if (json !== "") lines.set(key, { key, at: Number(at), json });
+  }
+  return [...lines.values()];
+}
+
+/** Returns the value of a line in a list, or an empty list if it is damaged. */
+export function valuesOf({ json }: JournalLine): unknown[] {
+  const value = parse(json);
+  return value === undefined ? [] : [value];
+}
+
+function textOf({ key, at, json }: JournalLine): string {
+  return `${[at, JSON.stringify(key), json, ""].join(SEPARATOR)}\n`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Replaces the lines of a journal. The time of the file becomes that of its last line. */
+export async function writeJournal(file: string, lines: readonly JournalLine[]): Promise<void> {
+  const draft = `${file}.tmp`;
+  await writeFile(draft, lines.map(textOf).join(""), FILE);
+  const last = Math.max(0, ...lines.map(({ at }) => at)) / 1_000;
+  await utimes(draft, last, last);
+  await rename(draft, file);
+}
+
+/** Returns the paths of files in a directory with this ending. Never rejects. */
+export async function journalsIn(directory: string, ending = JOURNAL): Promise<string[]> {
+  const names = await readdir(directory).catch((): string[] => []);
+  return names.filter((name) => name.endsWith(ending)).map((name) => join(directory, name));
+}
+
+/**
+ * Removes journals that are older than this (ms), and the oldest ones beyond a size (bytes).
+ * @param files of Neovims that have ended
+ */
+export async function pruneJournals(
+  files: readonly string[],
+  maxAge: number,
+  maxSize: number,
+): Promise<void> {
+  const found = await Promise.all(
+    files.map(async (path) => {
+      const { mtimeMs = 0, size = 0 } = (await stat(path).catch(() => undefined)) ?? {};
+      return { path, mtimeMs, size };
+    }),
+  );
+  let total = 0;
+  for (const { path, mtimeMs, size } of found.sort((a, b) => b.mtimeMs - a.mtimeMs)) {
+    total += size;
+    if (size === 0 || Date.now() - mtimeMs > maxAge || total > maxSize)
+      await rm(path, { force: true }).catch(() => {});
+  }
+}

@@ -1,0 +1,293 @@
+/** Keeps and undoes changes as the user decides, and reverts the last decision. */
+import { basename } from "node:path";
+import { Refusal } from "../base/refusal.ts";
+import type { ChosenChanges, Range } from "../contract/changes.ts";
+import type { Agent } from "../contract/hooks.ts";
+import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import { type Sighting, see } from "../system/file-state.ts";
+import type { UserFiles } from "../system/user-files.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import {
+  type FileChange,
+  follow,
+  isChanged,
+  kept,
+  newestAuthor,
+  obstacle,
+  sightingOf,
+  textOf,
+  undone,
+} from "./file-change.ts";
+import type { History } from "./history.ts";
+import { splitHunks } from "./hunk-parts.ts";
+import type { Hunk } from "./text-with-hunks.ts";
+import type { UndoNotes } from "./undo-notes.ts";
+
+/** Maximum number of decisions that can be reverted, and of the characters of their files. */
+const MAX_DECISIONS = 50;
+const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
+
+/** Maximum number of problems in a message. */
+const MAX_PROBLEMS = 3;
+
+type Verb = "Kept" | "Undid";
+
+/** A decision on one file. */
+interface Step {
+  readonly before: FileChange;
+  readonly after: FileChange;
+  /** The profile that has changed the file since, if any. */
+  changedBy?: string;
+}
+
+interface Decision {
+  readonly verb: Verb;
+  readonly summary: string;
+  readonly steps: readonly Step[];
+}
+
+/** Chosen hunks. The change may have split hunks for this choice. Without `ids`, the whole file. */
+interface Choice {
+  readonly change: FileChange;
+  readonly ids: ReadonlySet<number> | undefined;
+}
+
+type Chosen = ChosenChanges["files"][number];
+
+export interface Decisions {
+  readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
+  /** An agent has written a file: a decision on it can no longer be reverted. */
+  agentWrote(path: string, agent: Agent): void;
+}
+
+export interface DecisionsOptions {
+  bridge: Pick<Bridge, "tell">;
+  files: ChangedFiles;
+  history: Pick<History, "kept">;
+  userFiles: UserFiles;
+  notes: Pick<UndoNotes, "undid" | "reverted">;
+  /** Runs functions one after the other. */
+  inTurn(run: () => Promise<void>): Promise<void>;
+  /** Completes the unfinished work of ended agents. */
+  resolveGone(): Promise<void>;
+  /** Compares the file with the disk. */
+  syncPath(path: string): Promise<void>;
+  /** Called when a file was written here. */
+  settled(path: string, now: Sighting): void;
+  /** Whether a command of an agent runs, which may write any file. */
+  areCommandsRunning(): boolean;
+}
+
+export function createDecisions(options: DecisionsOptions): Decisions {
+  const { bridge, files, history, userFiles, notes, inTurn, syncPath, settled } = options;
+  /** Oldest first. */
+  const decisions: Decision[] = [];
+
+  /** Decides on each file, even if others fail, and tells the user the result in one message. */
+  async function decide(
+    verb: Verb,
+    { files: chosen, unsaved, turn }: ChosenChanges,
+    act: (
+      one: Chosen,
+      turn: number | undefined,
+    ) => Promise<{ step: Step; problem?: string | undefined } | undefined>,
+  ): Promise<void> {
+    const problems = unsaved.map(
+      (path) => `${basename(path)} has unsaved changes: save or discard them first`,
+    );
+    const steps: Step[] = [];
+    for (const one of chosen) {
+      try {
+        const done = await act(one, turn);
+        if (done) steps.push(done.step);
+        if (done?.problem) problems.push(done.problem);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        problems.push(error.message);
+      }
+    }
+    const summary = summaryOf(steps);
+    if (steps.length > 0) remember({ verb, summary, steps });
+    const result = steps.length > 0 ? [`${verb} ${summary}.`] : [];
+    if (result.length + problems.length === 0) result.push("No unreviewed changes.");
+    report(result, problems);
+  }
+
+  function report(result: readonly string[], problems: readonly string[]): void {
+    const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : [];
+    const reasons = [...problems.slice(0, MAX_PROBLEMS), ...more].join("; ");
+    const text = [...result, reasons].filter((part) => part !== "").join(" ");
+    bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
+  }
+
+  function remember(decision: Decision): void {
+    decisions.push(decision);
+    let size = 0;
+    const fits = ({ steps }: Decision) => {
+      for (const { before } of steps) size += before.text.lines.reduce((sum, line) => sum + line.length, 0);
+      return size <= MAX_TEXT_LENGTH;
+    };
+    const last = decisions.findLastIndex((one) => !fits(one));
+    decisions.splice(0, Math.max(last + 1, decisions.length - MAX_DECISIONS));
+  }
+
+  async function keep(one: Chosen, turn: number | undefined) {
+    const before = files.get(one.path);
+    // An agent may be about to change a file that has no change yet.
+    const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
+    if (!before || !choice) return undefined;
+    history.kept(one.path);
+    const after = counted(choice, kept(choice.change, choice.ids));
+    files.set(after, { decision: "kept" });
+    return { step: { before, after } };
+  }
+
+  async function undo(one: Chosen, turn: number | undefined) {
+    const { path } = one;
+    const { version } = files.get(path) ?? {};
+    await beReady(path);
+    const before = files.get(path);
+    if (!before || !isChanged(before)) return undefined;
+    if (one.ranges && before.version !== version)
+      throw new Refusal(`${basename(path)} was changed meanwhile: choose the lines again`);
+    const choice = choose(before, one, turn);
+    if (!choice) return undefined;
+    const { change, ids } = choice;
+    const reason = obstacle(change);
+    if (reason !== undefined) throw new Refusal(`${path} cannot be undone: ${reason}`);
+    let after = counted(choice, undone(change, ids));
+    const isNew = change.opaque !== undefined || textOf(after) !== textOf(change);
+    if (isNew) {
+      const isWhole = after.text.hunks.length === 0;
+      const metadata = isWhole || !change.exists ? change.metadata : undefined;
+      const now = await userFiles.replace(path, sightingOf(change), { text: textOf(after), metadata });
+      settled(path, now);
+      after = { ...after, version: now.version, lastMetadata: now.metadata };
+      files.set(after, { decision: "undone" });
+      notes.undid(change, gone(choice, after));
+    }
+    const left = after.text.hunks.filter(({ id, conflict }) => conflict && (ids?.has(id) ?? true)).length;
+    const hunks =
+      left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
+    const problem = `${basename(path)}: ${hunks} since the agent wrote it (conflict)`;
+    if (left > 0 && !isNew) throw new Refusal(problem);
+    return { step: { before, after }, problem: left > 0 ? problem : undefined };
+  }
+
+  async function beReady(path: string): Promise<void> {
+    await options.resolveGone();
+    const agent = files.isAwaited(path);
+    if (agent)
+      throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);
+    await syncPath(path);
+  }
+
+  async function revert(): Promise<void> {
+    const decision = decisions.pop();
+    if (!decision) return report(["No decision to revert."], []);
+    const problems: string[] = [];
+    const back = decision.verb === "Kept" ? unkeep : redo;
+    for (const step of decision.steps) {
+      const { path } = step.before;
+      try {
+        await beReady(path);
+        if (step.changedBy) throw new Refusal(`${basename(path)} was changed by ${step.changedBy} since`);
+        await back(step);
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error;
+        problems.push(error.message);
+      }
+    }
+    const isAny = problems.length < decision.steps.length;
+    const result = `Reverted: ${decision.verb.toLowerCase()} ${decision.summary}.`;
+    report(isAny ? [result] : [], problems);
+  }
+
+  /** Lists changes again that the user has kept. */
+  async function unkeep({ before }: Step): Promise<void> {
+    const { path } = before;
+    const now = await see(path);
+    if (now.version === before.version) return files.set(before);
+    if (options.areCommandsRunning() && !files.get(path))
+      throw new Refusal(`${basename(path)} may be changed by a running command: try again later`);
+    const next = before.opaque ? undefined : follow(before, now);
+    if (!next || !isChanged(next)) throw new Refusal(`${basename(path)} was changed since`);
+    files.set(next);
+  }
+
+  /** Restores the agent's lines that the user has undone. */
+  async function redo({ before, after }: Step): Promise<void> {
+    const { path } = before;
+    if (before.opaque) throw new Refusal(`${path} stays: ${before.opaque.reason}`);
+    const now = await see(path);
+    const text = now.kind === "known" ? now.text : undefined;
+    if (now.kind === "unknown" || text !== textOf(after))
+      throw new Refusal(`${basename(path)} was changed since`);
+    const written = await userFiles.replace(path, now, {
+      text: textOf(before),
+      metadata: before.lastMetadata,
+    });
+    settled(path, written);
+    notes.reverted(path);
+    files.set({ ...before, version: written.version, lastMetadata: written.metadata });
+  }
+
+  return {
+    handlers: {
+      changes_keep: (chosen) => inTurn(() => decide("Kept", chosen, keep)),
+      changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undo)),
+      changes_revert: () => inTurn(revert),
+    },
+    agentWrote(path, { cli }) {
+      for (const { steps } of decisions)
+        for (const step of steps) if (step.before.path === path) step.changedBy = cli;
+    },
+  };
+}
+
+/** @returns undefined if the file has no chosen hunks. @throws {Refusal} */
+function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | undefined): Choice | undefined {
+  const { text, opaque, before } = change;
+  if (opaque || before === "unknown" || text.hunks.length === 0) {
+    const isMeant = turn === undefined || newestAuthor(change).turn === turn;
+    return isMeant ? { change, ids: undefined } : undefined;
+  }
+  if (turn === undefined && !hunks && !ranges) return { change, ids: undefined };
+  const wanted = hunks && new Set(hunks);
+  const isMeant = (hunk: { id: number; turn: number }) =>
+    (turn === undefined || hunk.turn === turn) && (wanted?.has(hunk.id) ?? true);
+  if (ranges && change.exists) return inRanges(change, ranges, isMeant);
+  const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
+  // If the hunks have gone meanwhile, nothing is left to decide.
+  return ids.size > 0 ? { change, ids } : undefined;
+}
+
+function inRanges(
+  change: FileChange,
+  ranges: readonly Range[],
+  isMeant: (hunk: { id: number; turn: number }) => boolean,
+): Choice | undefined {
+  const lines = ranges.map(({ from, to }) => ({ from: from - 1, to }));
+  const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
+  if (isRefused)
+    throw new Refusal(`${basename(change.path)}: choose the whole hunk, which also holds your own edits`);
+  return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
+}
+
+/** @returns the chosen hunks that are decided */
+function gone({ change, ids }: Choice, next: FileChange): Hunk[] {
+  const left = new Set(next.text.hunks.map(({ id }) => id));
+  return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
+}
+
+/** Counts the hunks that the user has decided on. */
+function counted(choice: Choice, next: FileChange): FileChange {
+  return { ...next, decided: choice.change.decided + gone(choice, next).length };
+}
+
+/** @returns the first part of a message: the numbers of kept or undone hunks and files */
+function summaryOf(steps: readonly Step[]): string {
+  const files = steps.length === 1 ? basename(steps[0]?.before.path ?? "") : `${steps.length} files`;
+  const hunks = steps.reduce((sum, { before, after }) => sum + after.decided - before.decided, 0);
+  return hunks === 0 ? files : `${hunks} ${hunks === 1 ? "hunk" : "hunks"} in ${files}`;
+}

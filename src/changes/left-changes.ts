@@ -1,0 +1,119 @@
+/**
+ * Takes over the changes of Neovims that have ended. Each Neovim has a journal. A new Neovim renames the journal, so that
+ * only one of several gets it, takes the changes that it wants, and puts the others back.
+ */
+import { randomUUID } from "node:crypto";
+import { rename, rm } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join } from "node:path";
+import { here } from "../system/platform.ts";
+import { isAlive } from "../system/processes.ts";
+import {
+  JOURNAL,
+  type Journal,
+  type JournalLine,
+  journalsIn,
+  pruneJournals,
+  readLines,
+  valuesOf,
+  writeJournal,
+} from "./journal.ts";
+
+/** Maximum age of changes. */
+const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** Maximum size of the journals that all Neovims have left (bytes). The oldest is removed first. */
+const MAX_SIZE_BYTES = 64 * 1024 * 1024;
+
+/** Difference between the clocks of Neovim's name and of the process table. */
+const CLOCK_DIFFERENCE_MS = 5_000;
+
+export interface LeftChanges {
+  /**
+   * Moves the stored changes of these files into the journal of this Neovim.
+   * @returns the stored values
+   */
+  take(isWanted: (path: string) => boolean): Promise<unknown[]>;
+  /** Removes journals that are too old or too large. */
+  prune(): Promise<void>;
+}
+
+interface Taken {
+  readonly file: string;
+  /** New name of the journal, which belongs to this Neovim. */
+  readonly target: string;
+  readonly wanted: readonly JournalLine[];
+  readonly others: readonly JournalLine[];
+}
+
+/**
+ * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`, where the instance consists of its process id and
+ * start. Whether a Neovim on another machine runs is unknown, therefore nothing is taken from there.
+ */
+export function createLeftChanges(own: string, journal: Journal): LeftChanges {
+  const machine = dirname(own);
+
+  /** Lists the journals of Neovims that have ended. */
+  async function left(): Promise<string[]> {
+    const found: string[] = [];
+    for (const file of await journalsIn(machine))
+      if (instanceOf(file) !== instanceOf(own) && !(await isRunning(file))) found.push(file);
+    return found;
+  }
+
+  async function takeFrom(file: string, isWanted: (path: string) => boolean): Promise<Taken[]> {
+    const target = join(machine, `${instanceOf(own)}+${randomUUID().slice(0, 8)}${JOURNAL}`);
+    try {
+      await rename(file, target);
+    } catch {
+      return []; // another Neovim has taken it
+    }
+    const oldest = Date.now() - MAX_AGE_MS;
+    // All other values in a journal are only for the next host of the same Neovim.
+    const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
+    const wanted = changes.filter(({ key }) => isWanted(key));
+    return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];
+  }
+
+  return {
+    async take(isWanted) {
+      const taken: Taken[] = [];
+      for (const file of await left()) taken.push(...(await takeFrom(file, isWanted)));
+      const newest = new Map<string, JournalLine>();
+      // An older value would restore changes that were decided since.
+      for (const one of taken.flatMap(({ wanted }) => wanted).sort((a, b) => a.at - b.at))
+        newest.set(one.key, one);
+      const values: unknown[] = [];
+      let size = 0;
+      for (const one of [...newest.values()].reverse()) {
+        size += one.json.length;
+        if (size > MAX_SIZE_BYTES) break;
+        const [value] = valuesOf(one);
+        journal.save(one.key, value);
+        values.push(value);
+      }
+      await journal.flush();
+      for (const { file, target, others } of taken) {
+        if (others.length > 0) await writeJournal(file, others);
+        await rm(target, { force: true });
+      }
+      return values;
+    },
+    async prune() {
+      await pruneJournals(await left(), MAX_AGE_MS, MAX_SIZE_BYTES);
+      const machines = (await journalsIn(dirname(machine), "")).filter((one) => one !== machine);
+      for (const other of machines) await pruneJournals(await journalsIn(other), MAX_AGE_MS, MAX_SIZE_BYTES);
+    },
+  };
+}
+
+function instanceOf(file: string): string {
+  return basename(file, JOURNAL).replace(/\+.*/, "");
+}
+
+/** Whether the Neovim of a journal runs. Its process id may have been reused. */
+async function isRunning(file: string): Promise<boolean> {
+  const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
+  if (!isAlive(Number(pid ?? 0))) return false;
+  const start = await here.startOf(Number(pid));
+  return start === undefined || start <= Number(seconds) * 1_000 + CLOCK_DIFFERENCE_MS;
+}

@@ -1,0 +1,160 @@
+/**
+ * Splits texts into lines, and compares them. A text has one character for each byte of its file (latin1), so
+ * that all bytes are preserved. A line includes its line break, so that different or missing line breaks
+ * count as differences.
+ */
+import { diffArrays } from "diff";
+
+/** Replaces `removed` lines from line `at` on (0-based) by the `inserted` ones. */
+export interface Edit {
+  at: number;
+  removed: number;
+  inserted: string[];
+}
+
+/**
+ * Limits for the comparison line by line, which finds the fewest differences. Its cost grows with the product
+ * of differences and lines.
+ */
+const MAX_EDITS = 200;
+const MAX_COST = 2_000_000;
+
+/** Maximum number of lines of both texts for the other algorithm, which blocks the host while it runs. */
+const MAX_LINES = 100_000;
+
+/** Maximum recursion depth. Ordinary texts need less. */
+const MAX_DEPTH = 100;
+
+/** Splits a text into lines, which joined give the text again. An empty text has no lines. */
+export function splitLines(text: string): string[] {
+  return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+}
+
+/** Lines `from` to `to` (exclusive) of each text. */
+interface Part {
+  readonly a: readonly [from: number, to: number];
+  readonly b: readonly [from: number, to: number];
+}
+
+/**
+ * Compares two texts line by line. Where they differ in many lines, matches the lines that occur in both
+ * exactly once, and compares the parts between them in the same way ("patience diff").
+ * @returns disjoint edits in order, with line numbers of `before`; between two edits there is at least one
+ * line
+ */
+export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
+  const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
+  const joined: Part[] = [];
+  for (const part of differing(before, after, whole)) {
+    const last = joined.at(-1);
+    if (last?.a[1] !== part.a[0]) joined.push(part);
+    else joined[joined.length - 1] = { a: [last.a[0], part.a[1]], b: [last.b[0], part.b[1]] };
+  }
+  return joined.map(({ a, b }) => ({ at: a[0], removed: a[1] - a[0], inserted: after.slice(...b) }));
+}
+
+function differing(before: readonly string[], after: readonly string[], { a, b }: Part): Part[] {
+  if (a[0] === a[1] && b[0] === b[1]) return [];
+  const numbers = new Map<string, number>();
+  const numberOf = (line: string) => {
+    const known = numbers.get(line) ?? numbers.size;
+    numbers.set(line, known);
+    return known;
+  };
+  const [ours, theirs] = [before.slice(...a).map(numberOf), after.slice(...b).map(numberOf)];
+  const whole: Part = { a: [0, ours.length], b: [0, theirs.length] };
+  const isLong = ours.length + theirs.length > MAX_LINES;
+  const parts = lineByLine(ours, theirs, whole) ?? (isLong ? [whole] : differences(ours, theirs, whole, 0));
+  const moved = ([from, to]: Part["a"], by: number) => [from + by, to + by] as const;
+  return parts.map((part) => ({ a: moved(part.a, a[0]), b: moved(part.b, b[0]) }));
+}
+
+type Lines = readonly number[];
+
+function differences(a: Lines, b: Lines, whole: Part, depth: number): Part[] {
+  const part = trimmed(a, b, whole);
+  if (part.a[0] === part.a[1] && part.b[0] === part.b[1]) return [];
+  if (part.a[0] === part.a[1] || part.b[0] === part.b[1] || depth > MAX_DEPTH) return [part];
+  const anchors = uniqueInBoth(a, b, part);
+  if (anchors.length === 0) return lineByLine(a, b, part) ?? [part];
+  const found: Part[] = [];
+  let [fromA, fromB] = [part.a[0], part.b[0]];
+  for (const [atA, atB] of [...anchors, [part.a[1], part.b[1]] as const]) {
+    for (const one of differences(a, b, { a: [fromA, atA], b: [fromB, atB] }, depth + 1)) found.push(one);
+    [fromA, fromB] = [atA + 1, atB + 1];
+  }
+  return found;
+}
+
+/** Removes equal lines at the beginning and the end. */
+function trimmed<T>(a: readonly T[], b: readonly T[], part: Part): Part {
+  let [[fromA, toA], [fromB, toB]] = [part.a, part.b];
+  for (; fromA < toA && fromB < toB && a[fromA] === b[fromB]; fromA += 1) fromB += 1;
+  for (; fromA < toA && fromB < toB && a[toA - 1] === b[toB - 1]; toA -= 1) toB -= 1;
+  return { a: [fromA, toA], b: [fromB, toB] };
+}
+
+type Pair = readonly [atA: number, atB: number];
+
+/** Returns the longest list of lines that occur exactly once in each text, in the same order. */
+function uniqueInBoth(a: Lines, b: Lines, part: Part): Pair[] {
+  const [inA, inB] = [uniques(a, part.a), uniques(b, part.b)];
+  const pairs: Pair[] = [];
+  for (const [line, atA] of inA) {
+    const atB = inB.get(line);
+    if (atA !== undefined && atB !== undefined) pairs.push([atA, atB]);
+  }
+  return longestRise(pairs.sort(([first], [second]) => first - second));
+}
+
+/** @returns the index of each line; undefined for a line that occurs more than once */
+function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | undefined> {
+  const places = new Map<number, number | undefined>();
+  for (let at = from; at < to; at += 1) {
+    const line = lines[at] ?? 0;
+    places.set(line, places.has(line) ? undefined : at);
+  }
+  return places;
+}
+
+/** Returns the longest subsequence of the pairs with increasing second numbers. */
+function longestRise(pairs: readonly Pair[]): Pair[] {
+  /** For each length: the last pair of the best list of that length, and the index of the pair before it. */
+  const ends: { pair: Pair; before: number }[] = [];
+  const piles: number[] = [];
+  for (const pair of pairs) {
+    let [low, high] = [0, piles.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((ends[piles[middle] ?? 0]?.pair[1] ?? 0) < pair[1]) low = middle + 1;
+      else high = middle;
+    }
+    ends.push({ pair, before: piles[low - 1] ?? -1 });
+    piles[low] = ends.length - 1;
+  }
+  const rise: Pair[] = [];
+  for (let at = piles.at(-1) ?? -1; at >= 0; ) {
+    const { pair, before } = ends[at] ?? { pair: [0, 0] as const, before: -1 };
+    rise.push(pair);
+    at = before;
+  }
+  return rise.reverse();
+}
+
+/** @returns undefined if there are too many differences */
+function lineByLine(a: Lines, b: Lines, part: Part): Part[] | undefined {
+  const [ours, theirs] = [a.slice(...part.a), b.slice(...part.b)];
+  const known = new Set(ours);
+  if (!theirs.some((line) => known.has(line))) return [part];
+  const maxEditLength = Math.min(MAX_EDITS, Math.ceil(MAX_COST / (ours.length + theirs.length)));
+  const changes = diffArrays(ours, theirs, { maxEditLength });
+  if (!changes) return undefined;
+  const parts: Part[] = [];
+  let [atA, atB] = [part.a[0], part.b[0]];
+  for (const { added, removed, value } of changes) {
+    const [toA, toB] = [added ? atA : atA + value.length, removed ? atB : atB + value.length];
+    if (added || removed) parts.push({ a: [atA, toA], b: [atB, toB] });
+    [atA, atB] = [toA, toB];
+  }
+  return parts;
+}

@@ -1,0 +1,168 @@
+/**
+ * Finds changes that the user has staged or committed, by the object names in Git's index. A commit stages
+ * first. The index is read without Git and the bytes are hashed here, so that no filter of a repository runs.
+ */
+import { createHash } from "node:crypto";
+import { lstatSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { createPauses } from "../base/work-slices.ts";
+import { disk } from "../system/disk.ts";
+import { see } from "../system/file-state.ts";
+import type { ChangedFiles } from "./changed-files.ts";
+import { type FileChange, kept, sightingOf } from "./file-change.ts";
+import type { GitIndex } from "./git-index.ts";
+import type { History } from "./history.ts";
+import { createIndexReader, findWorkTree, type WorkTree } from "./work-tree.ts";
+
+const GIT_TIMEOUT_MS = 2_000;
+
+/** Delay from an agent's write until the index is read, because a turn writes many files. */
+const RECORD_DELAY_MS = 100;
+
+/** Object name of a file that is not in the index. */
+const NONE = "";
+/** Object name of a file with a merge conflict, which has several objects. */
+const SEVERAL = "several";
+
+/** State of a file in the index. */
+interface Staged {
+  /** The object's name; `NONE` if the file is not in the index. */
+  readonly object: string;
+  readonly algorithm: "sha1" | "sha256";
+}
+
+export interface Staging {
+  /** Handles that an agent has written the file. */
+  wrote(path: string): void;
+  /**
+   * Handles that a command of an agent has ended. The command may have staged any file, which is no decision
+   * of the user.
+   */
+  commandEnded(): void;
+  /** Keeps changes that the user has staged. Must run in turn. */
+  keep(): Promise<void>;
+  /** May run twice. */
+  close(): void;
+}
+
+export interface StagingOptions {
+  files: ChangedFiles;
+  history: Pick<History, "kept">;
+  /** Runs functions one after the other. */
+  inTurn(run: () => Promise<void>): Promise<void>;
+  areCommandsRunning(): boolean;
+}
+
+export function createStaging({ files, history, inTurn, areCommandsRunning }: StagingOptions): Staging {
+  const readIndex = createIndexReader();
+  const names = new WeakMap<GitIndex, Map<string, string>>();
+  /** Files whose state in the index must still be recorded. */
+  const due = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function namesOf(index: GitIndex): Map<string, string> {
+    const known = names.get(index);
+    if (known) return known;
+    const objects = new Map<string, string>();
+    for (const { name, object } of index.entries) objects.set(name, objects.has(name) ? SEVERAL : object);
+    names.set(index, objects);
+    return objects;
+  }
+
+  /** @returns a function that returns undefined outside work trees, and if the index cannot be read */
+  function createLookup(): (path: string) => Promise<Staged | undefined> {
+    const tops = new Map<string, string | undefined>();
+    const trees = new Map<string, Promise<{ tree: WorkTree; index: GitIndex } | undefined>>();
+
+    const topOf = (directory: string): string | undefined => {
+      if (tops.has(directory)) return tops.get(directory);
+      const parent = dirname(directory);
+      const top = hasGit(directory) ? directory : parent === directory ? undefined : topOf(parent);
+      tops.set(directory, top);
+      return top;
+    };
+    const open = async (top: string) => {
+      const tree = await findWorkTree(top, GIT_TIMEOUT_MS);
+      const index = tree && (await readIndex(tree));
+      return tree && index && { tree, index };
+    };
+    return async (path) => {
+      if (disk.moment().isOnNetwork(path)) return undefined;
+      const top = topOf(dirname(path));
+      if (top === undefined) return undefined;
+      const opened = trees.get(top) ?? open(top);
+      trees.set(top, opened);
+      const found = await opened;
+      if (!found) return undefined;
+      const { tree, index } = found;
+      const name = path.slice(tree.top === "/" ? 1 : tree.top.length + 1);
+      const object = namesOf(index).get(name) ?? NONE;
+      return { object, algorithm: tree.idLength === 32 ? "sha256" : "sha1" };
+    };
+  }
+
+  async function record(): Promise<void> {
+    timer = undefined;
+    const changes = [...due].flatMap((path) => files.get(path) ?? []);
+    due.clear();
+    const lookup = createLookup();
+    const pause = createPauses();
+    for (const { path } of changes) {
+      await pause();
+      const staged = (await lookup(path))?.object;
+      const change = files.get(path);
+      if (change && change.staged !== staged) files.set({ ...change, staged });
+    }
+  }
+
+  function recordLater(): void {
+    timer ??= setTimeout(() => void inTurn(record), RECORD_DELAY_MS).unref();
+  }
+
+  return {
+    wrote(path) {
+      if (files.get(path)?.staged !== undefined) return;
+      due.add(path);
+      recordLater();
+    },
+    commandEnded() {
+      for (const { path } of files.all()) due.add(path);
+      recordLater();
+    },
+    async keep() {
+      if (areCommandsRunning()) return;
+      const lookup = createLookup();
+      const pause = createPauses();
+      for (const change of files.all()) {
+        await pause();
+        if (change.staged === undefined || due.has(change.path)) continue;
+        const now = await lookup(change.path);
+        if (!now || now.object === change.staged || !(await isCurrent(change, now))) continue;
+        history.kept(change.path);
+        files.set(kept(change), { decision: "kept" });
+      }
+    },
+    close: () => clearTimeout(timer),
+  };
+}
+
+function hasGit(directory: string): boolean {
+  try {
+    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the object has the bytes on disk, with the same or converted line endings. */
+async function isCurrent(change: FileChange, { object, algorithm }: Staged): Promise<boolean> {
+  const known = sightingOf(change);
+  const now = known.kind === "unknown" ? await see(change.path) : known;
+  if (now.kind === "absent") return object === NONE;
+  if (now.kind === "unknown") return false;
+  const isObject = (text: string) => {
+    const bytes = Buffer.from(text, "latin1");
+    return createHash(algorithm).update(`blob ${bytes.length}\0`).update(bytes).digest("hex") === object;
+  };
+  return isObject(now.text) || (now.text.includes("\r\n") && isObject(now.text.replaceAll("\r\n", "\n")));
+}

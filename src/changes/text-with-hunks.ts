@@ -1,0 +1,196 @@
+/**
+ * A text whose hunks contain the lines from before an agent's change. All other lines are the user's: edits
+ * outside hunks become part of the reference text, and are neither shown as the agent's nor undone with it.
+ * Pure: each operation returns a new text.
+ */
+import { grouped, overlaps, touches } from "./hunk-groups.ts";
+import { diffLines, type Edit } from "./line-diff.ts";
+
+/** Replaces the `old` lines by `count` lines from `line` on (0-based). */
+export interface Hunk {
+  /** Stays the same until an edit overlaps the hunk. */
+  readonly id: number;
+  readonly line: number;
+  readonly count: number;
+  readonly old: readonly string[];
+  /** Whether the user has edited the agent's lines. Restoring the old lines would remove the user's. */
+  readonly conflict: boolean;
+  /** Start of the turn that edited the hunk last (Unix milliseconds). */
+  readonly turn: number;
+  /** Text of the user's edit if the agent has overwritten it. Undo restores this instead of the old lines. */
+  readonly edited?: Piece | undefined;
+}
+
+/** Lines with their hunks. */
+export interface Piece {
+  readonly lines: readonly string[];
+  /** Sorted and disjoint. */
+  readonly hunks: readonly Hunk[];
+}
+
+export interface TrackedText extends Piece {
+  /** Highest id of any hunk so far. */
+  readonly lastId: number;
+}
+
+export function trackText(lines: readonly string[]): TrackedText {
+  return { lines, hunks: [], lastId: 0 };
+}
+
+/** Returns the reference text: without the agent's changes that were not kept. */
+export function reference(text: TrackedText): string[] {
+  return [...composed(text, oldOf).lines];
+}
+
+/** Returns the lines that undo restores, unless there is a conflict. */
+export function linesBefore({ old, edited }: Hunk): readonly string[] {
+  return edited?.lines ?? old;
+}
+
+/** Applies an edit of the agent. @param turn start of its turn (Unix milliseconds) */
+export function editedByAgent(text: TrackedText, lines: readonly string[], turn: number): TrackedText {
+  const edits = diffLines(text.lines, lines);
+  // Adjacent hunks are merged, as in every diff.
+  return rebuilt(text, lines, edits, touches, (before, old, now) => {
+    if (!before.hunks.some(({ conflict, edited }) => conflict || edited))
+      return hunksOf(diffLines(old, now), old, { conflict: false, turn });
+    const edited = composed(before, (hunk) => hunk.edited ?? asItIs(before, hunk));
+    return diffLines(edited.lines, now).length === 0
+      ? edited.hunks
+      : [{ line: 0, count: now.length, old, conflict: false, turn, edited }];
+  });
+}
+
+/** Applies an edit of the user. */
+export function editedByUser(text: TrackedText, lines: readonly string[]): TrackedText {
+  if (diffLines(reference(text), lines).length === 0) return { ...text, lines, hunks: [] };
+  const edits = diffLines(text.lines, lines).map((edit) => slideOut(edit, text));
+  return rebuilt(text, lines, edits, overlaps, ({ hunks }, old, now) =>
+    hunks.length === 0 ? [] : hunksOf(whole(old, now), old, { conflict: true, turn: newestTurn(hunks) }),
+  );
+}
+
+function newestTurn(hunks: readonly Hunk[]): number {
+  return hunks.reduce((latest, { turn }) => Math.max(latest, turn), 0);
+}
+
+/** Removes hunks: their current lines become the user's. */
+export function keep(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
+  return { ...text, hunks: text.hunks.filter(({ id }) => !ids.has(id)) };
+}
+
+/** Restores the old lines of hunks, except where this would remove lines of the user. */
+export function undo(text: TrackedText, ids: ReadonlySet<number>): TrackedText {
+  return { ...undone(text, ({ id }) => ids.has(id)), lastId: text.lastId };
+}
+
+function undone(piece: Piece, isMeant: (hunk: Hunk) => boolean): Piece {
+  return composed(piece, (hunk) => {
+    if (hunk.conflict || !isMeant(hunk)) return asItIs(piece, hunk);
+    return hunk.edited ? undone(hunk.edited, () => true) : oldOf(hunk);
+  });
+}
+
+/** @returns the piece with each hunk replaced */
+function composed(piece: Piece, replacement: (hunk: Hunk) => Piece): Piece {
+  const parts: (readonly string[])[] = [];
+  const hunks: Hunk[] = [];
+  let [at, length] = [0, 0];
+  const add = (lines: readonly string[]) => {
+    parts.push(lines);
+    length += lines.length;
+  };
+  for (const hunk of piece.hunks) {
+    add(piece.lines.slice(at, hunk.line));
+    const { lines, hunks: inner } = replacement(hunk);
+    hunks.push(...inner.map((one) => ({ ...one, line: one.line + length })));
+    add(lines);
+    at = hunk.line + hunk.count;
+  }
+  add(piece.lines.slice(at));
+  return { lines: parts.flat(), hunks };
+}
+
+function oldOf({ old }: Hunk): Piece {
+  return { lines: old, hunks: [] };
+}
+
+function asItIs({ lines }: Piece, hunk: Hunk): Piece {
+  return { lines: lines.slice(hunk.line, hunk.line + hunk.count), hunks: [{ ...hunk, line: 0 }] };
+}
+
+/**
+ * Moves an insertion above a hunk out of the hunk. If both begin with the same line (such as a comment), the
+ * position is ambiguous; the one outside the hunk is chosen.
+ */
+function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
+  const hunk = hunks.find((one) => overlaps(edit, one));
+  if (!hunk || edit.removed > 0) return edit;
+  const distance = edit.at - hunk.line;
+  const inserted = [...lines.slice(hunk.line, edit.at), ...edit.inserted];
+  const isSame = lines
+    .slice(hunk.line, edit.at)
+    .every((line, i) => line === inserted[edit.inserted.length + i]);
+  return isSame && distance > 0
+    ? { at: hunk.line, removed: 0, inserted: inserted.slice(0, edit.inserted.length) }
+    : edit;
+}
+
+/** Returns everything between the first and the last difference as one edit. */
+function whole(old: readonly string[], now: readonly string[]): Edit[] {
+  const edits = diffLines(old, now);
+  const [first, last] = [edits[0], edits.at(-1)];
+  if (!first || !last) return [];
+  const to = last.at + last.removed;
+  const inserted = now.slice(first.at, now.length - (old.length - to));
+  return [{ at: first.at, removed: to - first.at, inserted: [...inserted] }];
+}
+
+/**
+ * @param meet whether an edit and a hunk belong together
+ * @param renew creates the new hunks of an edited part from its earlier state, its old lines and its new
+ * state
+ */
+function rebuilt(
+  text: TrackedText,
+  lines: readonly string[],
+  edits: readonly Edit[],
+  meet: typeof touches,
+  renew: (before: Piece, old: readonly string[], now: readonly string[]) => readonly Omit<Hunk, "id">[],
+): TrackedText {
+  let { lastId } = text;
+  let shift = 0;
+  const hunks: Hunk[] = [];
+  for (const group of grouped(edits, text.hunks, meet)) {
+    if (group.edits.length === 0) {
+      hunks.push(...group.hunks.map((hunk) => ({ ...hunk, line: hunk.line + shift })));
+      continue;
+    }
+    const from = Math.min(...[...group.edits.map(({ at }) => at), ...group.hunks.map(({ line }) => line)]);
+    const to = Math.max(
+      ...group.edits.map(({ at, removed }) => at + removed),
+      ...group.hunks.map(({ line, count }) => line + count),
+    );
+    const growth = group.edits.reduce((sum, { removed, inserted }) => sum + inserted.length - removed, 0);
+    const inside = group.hunks.map((hunk) => ({ ...hunk, line: hunk.line - from }));
+    const before = { lines: text.lines.slice(from, to), hunks: inside };
+    const start = from + shift;
+    const renewed = renew(before, composed(before, oldOf).lines, lines.slice(start, to + shift + growth));
+    hunks.push(...renewed.map((hunk) => ({ ...hunk, id: ++lastId, line: hunk.line + start })));
+    shift += growth;
+  }
+  return { lines, hunks, lastId };
+}
+
+function hunksOf(
+  edits: readonly Edit[],
+  old: readonly string[],
+  rest: Pick<Hunk, "conflict" | "turn">,
+): Omit<Hunk, "id">[] {
+  let growth = 0;
+  return edits.map(({ at, removed, inserted }) => {
+    const line = at + growth;
+    growth += inserted.length - removed;
+    return { line, count: inserted.length, old: old.slice(at, at + removed), ...rest };
+  });
+}

@@ -1,0 +1,90 @@
+/** Stores what the user has undone, until the agent is told with its next prompt. */
+import { isAbsolute, relative } from "node:path";
+import type { Agent } from "../contract/hooks.ts";
+import { type FileChange, newestAuthor } from "./file-change.ts";
+import type { Hunk } from "./text-with-hunks.ts";
+
+/** Maximum numbers of stored agents and files. The oldest are forgotten. */
+const MAX_AGENTS = 16;
+const MAX_FILES = 1_000;
+
+/** Maximum number of names in a text, and their maximum length (UTF-16 units). */
+const MAX_NAMES = 10;
+const MAX_NAME_LENGTH = 200;
+
+export interface UndoNotes {
+  /** The user has undone these hunks of a change; an empty list stands for the whole file. */
+  undid(change: FileChange, hunks: readonly Hunk[]): void;
+  /** The user has reverted a decision on this file. */
+  reverted(path: string): void;
+  /** Returns what an agent has to know, once. */
+  take(agent: Agent): string | undefined;
+}
+
+export interface UndoNotesOptions {
+  /** The session of a turn, if known. */
+  sessionOf(turn: number): string | undefined;
+  /** Whether agents may know the name of a file. */
+  isShared(path: string): boolean;
+}
+
+export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): UndoNotes {
+  /** Numbers of hunks, by agent and path. */
+  const notes = new Map<string, Map<string, number>>();
+
+  function add(key: string, path: string, hunks: number): void {
+    const files = notes.get(key) ?? new Map<string, number>();
+    if (files.size < MAX_FILES) files.set(path, (files.get(path) ?? 0) + hunks);
+    notes.delete(key);
+    notes.set(key, files);
+    const [oldest] = notes.keys();
+    if (oldest !== undefined && notes.size > MAX_AGENTS) notes.delete(oldest);
+  }
+
+  return {
+    undid(change, hunks) {
+      const newest = newestAuthor(change);
+      const turns = hunks.length > 0 ? hunks.map(({ turn }) => turn) : [newest.turn];
+      for (const turn of new Set(turns)) {
+        const { cli } = [...change.earlier, change].find((author) => author.turn === turn) ?? newest;
+        const session = sessionOf(turn);
+        // After a restart the session is unknown: tell the next agent of the CLI.
+        const key = session === undefined ? keyOfCli(cli) : keyOfSession(session);
+        add(key, change.path, hunks.filter((hunk) => hunk.turn === turn).length);
+      }
+    },
+    reverted(path) {
+      for (const files of notes.values()) files.delete(path);
+    },
+    take({ session, cli, cwd }) {
+      const files = new Map<string, number>();
+      for (const key of [keyOfSession(session), keyOfCli(cli)]) {
+        for (const [path, hunks] of notes.get(key) ?? []) files.set(path, (files.get(path) ?? 0) + hunks);
+        notes.delete(key);
+      }
+      const names = [...files]
+        .filter(([path]) => isShared(path))
+        .map(
+          ([path, hunks]) =>
+            `${nameOf(path, cwd)}${hunks > 0 ? ` (${hunks === 1 ? "1 hunk" : `${hunks} hunks`})` : ""}`,
+        );
+      if (names.length === 0) return undefined;
+      const rest = names.length - MAX_NAMES;
+      const more = rest > 0 ? ` and ${rest} more ${rest === 1 ? "file" : "files"}` : "";
+      return `The user undid your changes in ${names.slice(0, MAX_NAMES).join(", ")}${more}; do not redo them unless asked.`;
+    },
+  };
+}
+
+const keyOfSession = (session: string) => `session ${session}`;
+const keyOfCli = (cli: string) => `cli ${cli}`;
+
+/**
+ * Quotes a name, without characters that could end it or start another line, because an agent has chosen it.
+ */
+function nameOf(path: string, cwd: string): string {
+  const below = relative(cwd, path);
+  const name = below.startsWith("..") || isAbsolute(below) ? path : below;
+  const plain = name.replace(/[\p{C}\p{Zl}\p{Zp}"\\`]/gu, "?");
+  return `"${plain.length > MAX_NAME_LENGTH ? `${plain.slice(0, MAX_NAME_LENGTH - 1)}…` : plain}"`;
+}

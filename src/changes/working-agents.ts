@@ -1,0 +1,71 @@
+/** Tracks the working agents: from their first event in a turn until the turn or their process ends. */
+import type { Agent, AgentEvent } from "../contract/hooks.ts";
+import { isAlive } from "../system/processes.ts";
+
+/** Interval for checking whether the processes of agents still run. */
+const INTERVAL_MS = 1_000;
+
+export interface Agents {
+  /**
+   * Handles an event. @returns the agent, with its process id only if that process is visible on this machine
+   */
+  hear(event: AgentEvent): Agent;
+  /** Continues with an agent of an earlier host. */
+  resume(agent: Agent): void;
+  readonly areAtWork: boolean;
+  /**
+   * Returns the agents whose processes have ended since the last call. Their unfinished edits will not be
+   * completed.
+   */
+  takeGone(): Agent[];
+  /** May run twice. */
+  close(): void;
+}
+
+export interface AgentsOptions {
+  /** Called when the process of an agent has ended, see {@link Agents.takeGone}. */
+  gone(): void;
+  /** Called when the first agent starts to work, or the last one stops. */
+  changed(areAtWork: boolean): void;
+}
+
+export function createAgents({ gone, changed }: AgentsOptions): Agents {
+  const atWork = new Map<string, Agent>();
+  let timer: NodeJS.Timeout | undefined;
+
+  const isGone = ({ pid }: Agent) => pid !== undefined && !isAlive(pid);
+
+  function begin(agent: Agent): void {
+    atWork.set(agent.session, agent);
+    timer ??= setInterval(() => [...atWork.values()].some(isGone) && gone(), INTERVAL_MS).unref();
+    if (atWork.size === 1) changed(true);
+  }
+
+  function end({ session }: Agent): void {
+    if (!atWork.delete(session) || atWork.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+    changed(false);
+  }
+
+  return {
+    hear({ kind, agent }) {
+      // The hook has just run. If its process is not visible, it belongs to another machine or container.
+      const pid = agent.pid !== undefined && isAlive(agent.pid) ? agent.pid : undefined;
+      const seen = atWork.get(agent.session) ?? { ...agent, pid };
+      if (kind === "turn_ended" || kind === "session_ended") end(agent);
+      else if (kind === "turn_started" || kind === "tool_starting") begin(seen);
+      return seen;
+    },
+    resume: begin,
+    get areAtWork() {
+      return atWork.size > 0;
+    },
+    takeGone() {
+      const all = [...atWork.values()].filter(isGone);
+      for (const agent of all) end(agent);
+      return all;
+    },
+    close: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,91 @@
+/** Opens WebSockets and serves each one. Loaded with the first client. */
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import type { Log } from "../base/log.ts";
+import type { Client } from "../http/client.ts";
+import { openSession, type SocketSession, type Times } from "./session.ts";
+import { type Diagnose, type Reviews, registerTools } from "./tools.ts";
+
+export interface SocketServerOptions {
+  version: string;
+  log: Log;
+  /** Maximum length of a message (bytes). */
+  maxMessage: number;
+  reviewsOf(client: Client): Reviews;
+  diagnose: Diagnose;
+  /**
+   * Called when the user has accepted the unchanged text of the file, which the CLI treats as a rejection.
+   */
+  unchanged(client: Client, filePath: string): void;
+  times?: Times;
+}
+
+export interface SocketServer {
+  /** Answers the handshake, and serves the connection. */
+  open(
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    credential: string,
+    listeners: { connected(session: SocketSession): void; ended(session: SocketSession): void },
+  ): void;
+  /** Ends all connections. May run twice. */
+  close(): void;
+}
+
+/** Subprotocol without which the client closes the connection. */
+const SUBPROTOCOL = "mcp";
+
+/** Time for clients to answer the end of the connection (milliseconds). */
+const CLOSE_TIMEOUT_MS = 500;
+
+export function createSocketServer(options: SocketServerOptions): SocketServer {
+  const { version, log, maxMessage, reviewsOf, diagnose, unchanged, times } = options;
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: maxMessage,
+    handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+  });
+
+  return {
+    open(request, socket, head, credential, listeners) {
+      const { localPort, remotePort } = request.socket;
+      const ports = localPort && remotePort ? { own: localPort, client: remotePort } : undefined;
+      const serve = (opened: WebSocket) =>
+        openSession({
+          id: randomUUID(),
+          socket: opened,
+          ports,
+          credential,
+          version,
+          log,
+          register: (mcp, client, sent) =>
+            registerTools(mcp, {
+              reviews: reviewsOf(client),
+              diagnose,
+              log,
+              sent,
+              unchanged: (filePath) => unchanged(client, filePath),
+            }),
+          ...listeners,
+          ...(times && { times }),
+        });
+      server.handleUpgrade(request, socket, head, (opened) => {
+        serve(opened).catch((error: unknown) => {
+          log.error("a WebSocket could not be served:", error);
+          opened.terminate();
+        });
+      });
+    },
+    close() {
+      for (const socket of server.clients) {
+        socket.close(1001);
+        setTimeout(() => socket.terminate(), CLOSE_TIMEOUT_MS).unref();
+      }
+      server.close();
+    },
+  };
+}

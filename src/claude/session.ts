@@ -1,0 +1,174 @@
+/** The session of one CLI on a WebSocket: MCP server, messages, and the end of silent connections. */
+import { isDeepStrictEqual } from "node:util";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { JSONRPCMessageSchema, type RequestId } from "@modelcontextprotocol/sdk/types.js";
+import type { WebSocket } from "ws";
+import type { Log } from "../base/log.ts";
+import type { Client, SharedContext } from "../http/client.ts";
+import { hasLongId, sessionInfo } from "../http/client-limits.ts";
+import { type SelectionChanged, selectionOf } from "./selection.ts";
+import type { Tools } from "./tools.ts";
+
+/** Intervals and timeouts (milliseconds). */
+export interface Times {
+  /** For the client to introduce itself. */
+  start: number;
+  /** From the introduction to the first notification: Claude Code 2.1.330 loses an earlier one. */
+  settle: number;
+  /** Between two pings. A connection is closed if the last ping was not answered. */
+  ping: number;
+}
+
+export const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
+
+export interface SocketSession extends Client {
+  /** Ends the connection. May run twice. */
+  close(): void;
+}
+
+export interface SocketSessionOptions {
+  id: string;
+  socket: WebSocket;
+  ports: Client["ports"];
+  /** Name of the token that opened the connection. */
+  credential: string;
+  version: string;
+  log: Log;
+  /** @param sent waits until the answer to a request was sent; false if the connection was lost before */
+  register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
+  /** The client has introduced itself. */
+  connected(session: SocketSession): void;
+  /** The connection of a client that had introduced itself is lost. */
+  ended(session: SocketSession): void;
+  times?: Times;
+}
+
+export async function openSession(options: SocketSessionOptions): Promise<SocketSession> {
+  const { id, socket, ports, credential, log, times = TIMES } = options;
+  const server = new McpServer({ name: "gemini-bridge.nvim", version: options.version });
+  const introduction = { protocolVersion: "", clientInfo: { name: "", version: "" } };
+  let info = sessionInfo(id, credential, introduction);
+  let isConnected = false;
+  let isSettled = false;
+  /** The last context, and the last selection that was sent. */
+  let context: SharedContext | undefined;
+  let shown: SelectionChanged | undefined;
+  /** Callers that wait for the answer to a request. */
+  const awaited = new Map<RequestId, (hasLeft: boolean) => void>();
+
+  const transport: Transport = {
+    start: async () => {},
+    send(message) {
+      return new Promise((resolve, reject) => {
+        socket.send(JSON.stringify(message), (error) => {
+          if ("id" in message && !("method" in message) && message.id !== undefined)
+            leave(message.id, !error);
+          if (error) return reject(error);
+          showContext();
+          resolve();
+        });
+      });
+    },
+    close: async () => socket.close(),
+  };
+
+  function leave(request: RequestId, hasLeft: boolean): void {
+    awaited.get(request)?.(hasLeft);
+    awaited.delete(request);
+  }
+
+  const canSend = () => isSettled && socket.readyState === socket.OPEN;
+
+  function notify(method: string, params: Record<string, unknown>): void {
+    transport.send({ jsonrpc: "2.0", method, params }).catch(() => {}); // the "close" event follows
+  }
+
+  /** Sends the newest context, unless the client is still reading earlier messages or already has it. */
+  function showContext(): void {
+    if (!canSend() || !context || socket.bufferedAmount > 0) return;
+    const next = selectionOf(context);
+    if (isDeepStrictEqual(next, shown)) return;
+    shown = next;
+    notify("selection_changed", { ...next });
+  }
+
+  let isAlive = true;
+  const starting = setTimeout(() => socket.terminate(), times.start);
+  const pinging = setInterval(() => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    socket.ping();
+  }, times.ping);
+  starting.unref();
+  pinging.unref();
+
+  socket
+    .on("pong", () => {
+      isAlive = true;
+    })
+    .on("error", ({ message }) => log.debug(`socket ${id.slice(0, 8)}: ${message.split(":", 1)[0]}`))
+    .on("message", (data, isBinary) => {
+      isAlive = true;
+      if (isBinary) return socket.close(1003, "text is expected");
+      const message = parse(String(data));
+      if (message) transport.onmessage?.(message);
+      else socket.close(1007, "not a JSON-RPC message");
+    })
+    .once("close", () => {
+      clearTimeout(starting);
+      clearInterval(pinging);
+      const wasConnected = isConnected;
+      isConnected = isSettled = false;
+      for (const request of [...awaited.keys()]) leave(request, false);
+      transport.onclose?.();
+      if (wasConnected) options.ended(session);
+    });
+
+  const session: SocketSession = {
+    id,
+    get info() {
+      return info;
+    },
+    get isConnected() {
+      return isConnected;
+    },
+    ports,
+    share(next) {
+      context = next;
+      showContext();
+    },
+    decide: (decision) => tools.decide(decision),
+    close: () => socket.close(1001),
+  };
+  const tools = options.register(
+    server,
+    session,
+    (request) => new Promise((report) => void awaited.set(request, report)),
+  );
+  server.server.onerror = ({ message }) => log.debug(`socket ${id.slice(0, 8)}: ${message.split(":", 1)[0]}`);
+  server.server.oninitialized = () => {
+    if (isConnected || socket.readyState !== socket.OPEN) return;
+    clearTimeout(starting);
+    const { name = "", version = "" } = server.server.getClientVersion() ?? {};
+    info = sessionInfo(id, credential, { protocolVersion: "", clientInfo: { name, version } });
+    isConnected = true;
+    setTimeout(() => {
+      isSettled = socket.readyState === socket.OPEN;
+      showContext();
+    }, times.settle).unref();
+    options.connected(session);
+  };
+  await server.connect(transport);
+  return session;
+}
+
+/** @returns undefined for anything but one message with a short id */
+function parse(text: string) {
+  try {
+    const message: unknown = JSON.parse(text);
+    return hasLongId(message) ? undefined : JSONRPCMessageSchema.parse(message);
+  } catch {
+    return undefined;
+  }
+}

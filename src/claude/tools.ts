@@ -1,0 +1,170 @@
+/** Registers the tools that the CLI itself calls: reviews and diagnostics. */
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
+import * as z from "zod";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import type { Diagnostic } from "../contract/questions.ts";
+import type { Decision } from "../http/client.ts";
+import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
+
+/** The reviews of one client. A review is named by its tab. */
+export interface Reviews {
+  /** Shows the proposal. @throws {Refusal} if it cannot be shown */
+  openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
+  /** Closes a review if it is open, after the CLI's own question was answered. */
+  dismiss(name: string): Promise<void>;
+  /** Closes all reviews in the same way. @returns their number */
+  dismissAll(): Promise<number>;
+}
+
+/** @param path of one file. Default: all files that may be shared */
+export type Diagnose = (path: string | undefined) => Promise<readonly Diagnostic[]>;
+
+export interface ToolsOptions {
+  reviews: Reviews;
+  diagnose: Diagnose;
+  log: Log;
+  /** Waits until the answer to a request was sent. @returns false if the connection was lost before */
+  sent(request: RequestId): Promise<boolean>;
+  /**
+   * Called when the user has accepted the unchanged text of the file, which the CLI treats as a rejection.
+   */
+  unchanged(filePath: string): void;
+}
+
+export interface Tools {
+  /** Answers the call that waits for a decision. @returns false if no call waits, or its answer was not sent */
+  decide(decision: Decision): Promise<boolean>;
+}
+
+interface Waiting {
+  readonly request: RequestId;
+  /** Hash of the file's text when the review opened, see {@link hashOfPlain}. */
+  readonly original: Promise<string>;
+  readonly answer: (result: CallToolResult) => void;
+}
+
+/**
+ * Maximum length of a tab's name (UTF-16 units). Contains the name of a file, and is stored while the review
+ * is open.
+ */
+const MAX_TAB_NAME_LENGTH = 1_024;
+
+const SEVERITIES = ["Error", "Warning", "Info", "Hint"];
+
+const Tab = z.string().max(MAX_TAB_NAME_LENGTH);
+
+const result = (...texts: string[]): CallToolResult => ({
+  content: texts.map((text) => ({ type: "text", text })),
+});
+
+/** The answer for a review that has ended without the user's decision. The CLI ignores it after its own question. */
+const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
+
+export function registerTools(server: McpServer, options: ToolsOptions): Tools {
+  const { reviews, diagnose, log, sent, unchanged } = options;
+  /** The calls that wait for a decision, by tab. */
+  const waiting = new Map<string, Waiting>();
+
+  function settle(name: string, outcome: CallToolResult): Waiting | undefined {
+    const found = waiting.get(name);
+    waiting.delete(name);
+    found?.answer(outcome);
+    return found;
+  }
+
+  async function openDiff(filePath: string, newContent: string, name: string, request: RequestId) {
+    settle(name, rejected(name)); // another proposal takes the place of this one
+    const outcome = new Promise<CallToolResult>((answer) => {
+      waiting.set(name, { request, original: originalOf(filePath), answer });
+    });
+    try {
+      await reviews.openDiff({ filePath, newContent }, name);
+    } catch (error) {
+      waiting.delete(name);
+      if (error instanceof Refusal) log.info("a review was refused:", error.message);
+      else log.error("a review failed:", error);
+      throw new Refusal(error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog");
+    }
+    return outcome;
+  }
+
+  server.registerTool(
+    "openDiff",
+    {
+      description: "Opens a modifiable diff of a file, and returns the user's decision.",
+      inputSchema: {
+        old_file_path: z.string(),
+        new_file_path: z.string(),
+        new_file_contents: z.string(),
+        tab_name: Tab,
+      },
+    },
+    ({ new_file_path, new_file_contents, tab_name }, { requestId }) =>
+      openDiff(new_file_path, new_file_contents, tab_name, requestId),
+  );
+  server.registerTool(
+    "close_tab",
+    { description: "Closes a diff.", inputSchema: { tab_name: Tab } },
+    async ({ tab_name: name }) => {
+      await reviews.dismiss(name);
+      settle(name, rejected(name));
+      return result("TAB_CLOSED");
+    },
+  );
+  server.registerTool(
+    "closeAllDiffTabs",
+    { description: "Closes all diffs of this client.", inputSchema: {} },
+    async () => {
+      const count = await reviews.dismissAll();
+      for (const name of [...waiting.keys()]) settle(name, rejected(name));
+      return result(`CLOSED_${count}_DIFF_TABS`);
+    },
+  );
+  server.registerTool(
+    "getDiagnostics",
+    {
+      description: "Returns the diagnostics of one file, or of all open files.",
+      inputSchema: { uri: z.string().optional() },
+    },
+    async ({ uri }) => {
+      const found = await diagnose(uri?.replace(/^file:\/\//, "")).catch(() => []);
+      return result(JSON.stringify(byFile(found)));
+    },
+  );
+
+  return {
+    async decide({ name, filePath, content }) {
+      const original = await waiting.get(name)?.original;
+      const isUnchanged = content !== undefined && hashOfPlain(content) === original;
+      const isAccepted = content !== undefined && !isUnchanged;
+      const found = settle(name, isAccepted ? result("FILE_SAVED", content) : rejected(name));
+      if (found && isUnchanged) unchanged(filePath);
+      return found !== undefined && sent(found.request);
+    },
+  };
+}
+
+/** Reads the file's text when the review opens. A missing file counts as empty. */
+async function originalOf(filePath: string): Promise<string> {
+  const { bytes } = await readDiskText(filePath);
+  return hashOfPlain(bytes ?? "");
+}
+
+/** Groups diagnostics by file. Paths are not URI-encoded, as in the CLI's own URIs. */
+function byFile(found: readonly Diagnostic[]) {
+  const files = new Map<string, object[]>();
+  for (const { path, line, character, severity, message, source, code } of found) {
+    const start = { line: line - 1, character: character - 1 };
+    const diagnostic = {
+      message,
+      severity: SEVERITIES[severity - 1],
+      range: { start, end: start },
+      source,
+      code,
+    };
+    files.set(path, [...(files.get(path) ?? []), diagnostic]);
+  }
+  return [...files].map(([path, diagnostics]) => ({ uri: `file://${path}`, diagnostics }));
+}

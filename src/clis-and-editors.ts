@@ -1,0 +1,74 @@
+/** Finds CLIs that will not connect by themselves, and other editors on this machine. */
+import { basename } from "node:path";
+import * as z from "zod";
+import type { Editors, Status } from "./contract/neovim.ts";
+import type { EventHandlers } from "./neovim/bridge.ts";
+import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
+import type { Profile } from "./profiles/profiles.ts";
+import { readSettings, setting } from "./profiles/settings.ts";
+import { here } from "./system/platform.ts";
+import type { Variables } from "./system/system.ts";
+
+export interface CliAndEditorSearchOptions {
+  /** Called for a CLI in a terminal of Neovim that will not connect by itself. */
+  unconnected: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
+  report: (change: Partial<Status>) => void;
+  profiles: readonly Profile[];
+  /** Port of this bridge. */
+  port: number;
+  /** Whether CLIs in Neovim's terminals connect without asking. */
+  connect: boolean;
+}
+
+/** Tells the user how to connect a CLI. In some CLIs, "Yes" would run `/ide install`, which does not support Neovim. */
+const hint = ({ label, answer, socket }: Profile) =>
+  socket
+    ? `${label} does not connect yet: type /ide there.`
+    : `${label} does not connect yet: answer ${answer} if it asks, then type /ide enable there, once.`;
+
+export function createCliAndEditorSearch({
+  unconnected,
+  report,
+  profiles,
+  port,
+  connect,
+}: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
+  /** Kinds of CLIs that were handled. Enabling one CLI enables all of its kind. */
+  const done = new Set<string>();
+  return {
+    cli_started({ terminal, cli, program, cwd, env }) {
+      const profile = profiles.find(({ name }) => name === cli);
+      const isOther = basename(program) !== basename(profile?.cmd[0] ?? "");
+      if (!profile || isOther || done.has(cli)) return;
+      const { isDecided, isAsked } = readChoice(profile, env, cwd);
+      const isLed = profile.socket !== undefined && env[profile.socket.variable] === String(port);
+      if (isDecided || isLed) return;
+      done.add(cli);
+      unconnected({ terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
+    },
+    editors_asked({ cwd }) {
+      report({ editors: editorsFor(cwd, port) });
+    },
+  };
+}
+
+/**
+ * Reads the user's choice: whether IDE mode is set, on or off, and whether the CLI will ask. A user who does not want
+ * to be asked again may not want to connect at all.
+ */
+function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
+  const files = readSettings(profile, env, cwd);
+  return {
+    isDecided: setting(files, profile.settings.ide, z.boolean()) !== undefined,
+    isAsked: profile.name === "gemini" && !setting(files, "ide.hasSeenNudge", z.boolean())?.value,
+  };
+}
+
+function editorsFor(cwd: string, own: number): Editors | undefined {
+  const open = announcedEditors(here.temporaryDirectory(process.env)).filter(
+    ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
+  );
+  // A CLI in another terminal has no editor as its ancestor.
+  const taken = chooseEditor(open, { idePid: 0, cwd });
+  return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
+}

@@ -1,0 +1,114 @@
+/** Prepares the directory of the discovery files, and checks that a token in it stays private. */
+import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
+import { Refusal } from "../base/refusal.ts";
+import { directoryOf } from "../profiles/discovery-paths.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { codeOf } from "../system/error-code.ts";
+import { here } from "../system/platform.ts";
+
+/** The directory is not safe for a token, or not writable. The message tells the user what to do. */
+export class DiscoveryError extends Refusal {
+  override readonly name = "DiscoveryError";
+}
+
+const GROUP_MAY_WRITE = 0o020;
+const OTHERS_MAY_WRITE = 0o002;
+/** Only the owner of a file, or of the directory, may rename or remove a file in such a directory. */
+const STICKY = 0o1000;
+
+/**
+ * Creates the directory of a profile's discovery files, private to the user. Refuses a directory that others can
+ * change.
+ * @throws {DiscoveryError}
+ */
+export function prepareDirectory(profile: Profile): void {
+  const wanted = directoryOf(profile);
+  const isTemporary = profile.directory.startsWith("{tmp}");
+  if (!isTemporary && !isAbsolute(wanted))
+    throw new DiscoveryError(
+      `its directory for discovery files is a relative path (${wanted}); make it absolute`,
+    );
+  let directory = isTemporary ? tmpdir() : ownDirectory(dirname(wanted));
+  const names = isTemporary ? relative(directory, wanted).split(sep) : [basename(wanted)];
+  const uid = process.getuid?.();
+  const elsewhere = isTemporary ? "set TMPDIR to a directory of your own" : "make it yours alone";
+  checkParent(directory, uid, elsewhere, !isTemporary);
+  for (const name of names) {
+    directory = join(directory, name);
+    try {
+      mkdirSync(directory, { mode: 0o700 });
+    } catch (error) {
+      if (codeOf(error) !== "EEXIST") {
+        const advice = isTemporary ? "set TMPDIR to a directory that you can write to" : elsewhere;
+        throw new DiscoveryError(`cannot create ${directory} (${codeOf(error)}); ${advice}`, {
+          cause: error,
+        });
+      }
+    }
+    const found = lstatSync(directory); // does not follow a link that another user may have made
+    if (found.isSymbolicLink())
+      throw new DiscoveryError(`${directory} is a symbolic link; remove it, or ${elsewhere}`);
+    if (!found.isDirectory())
+      throw new DiscoveryError(`${directory} is not a directory; remove it, or ${elsewhere}`);
+    if (uid !== undefined && found.uid !== uid) throw belongsToAnother(directory, elsewhere);
+    if (uid !== undefined && (found.mode & (GROUP_MAY_WRITE | OTHERS_MAY_WRITE)) !== 0)
+      chmodSync(directory, 0o700);
+  }
+}
+
+/**
+ * Creates a CLI's directory in the user's home if it is missing, and resolves links. Only the user can create links
+ * there.
+ * @throws {DiscoveryError}
+ */
+function ownDirectory(path: string): string {
+  try {
+    mkdirSync(path, { recursive: true, mode: 0o700 });
+    return realpathSync(path);
+  } catch (error) {
+    const reason = codeOf(error);
+    if (["EEXIST", "ENOENT", "ENOTDIR"].includes(reason))
+      throw new DiscoveryError(`${path} is neither a directory nor a link to one; remove it`, {
+        cause: error,
+      });
+    throw new DiscoveryError(`cannot create ${path} (${reason}); check its permissions`, { cause: error });
+  }
+}
+
+/**
+ * Refuses a parent directory in which another user could replace our directory.
+ * @param isOwn whether it is in the user's home, where the user's private group may have write permission
+ */
+function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
+  if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (!found?.isDirectory())
+    throw new DiscoveryError(`the temporary directory ${directory} does not exist; create it, or set TMPDIR`);
+  if (uid === undefined) return;
+  const elsewhere = `or ${advice}`;
+  if ((found.mode & STICKY) === 0) {
+    if ((found.mode & OTHERS_MAY_WRITE) !== 0)
+      throw new DiscoveryError(
+        `anyone may rename files in ${directory}; set its sticky bit (chmod +t), ${elsewhere}`,
+      );
+    if ((found.mode & GROUP_MAY_WRITE) !== 0 && !(isOwn && found.gid === uid))
+      throw new DiscoveryError(
+        `its group may rename files in ${directory}; remove that permission (chmod g-w), ${elsewhere}`,
+      );
+  }
+  if (found.uid !== uid && found.uid !== 0 && !mayBeRoots(found)) throw belongsToAnother(directory, advice);
+}
+
+/**
+ * Whether a sticky directory may be root's. In a rootless container, every unknown user appears as the overflow user:
+ * also root, as the owner of the machine's temporary directory.
+ */
+function mayBeRoots({ uid, mode }: Stats): boolean {
+  return (mode & STICKY) !== 0 && here.isUnknownUser(uid);
+}
+
+function belongsToAnother(directory: string, advice: string): DiscoveryError {
+  return new DiscoveryError(`${directory} belongs to another user; ${advice}`);
+}

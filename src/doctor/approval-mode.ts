@@ -1,0 +1,120 @@
+/**
+ * Checks the approval mode of a CLI by its screen, command line and settings. A diff opens only in mode "default". Policy
+ * files and lists of allowed tools are not read.
+ */
+import { parseArgs } from "node:util";
+import * as z from "zod";
+import type { Profile } from "../profiles/profiles.ts";
+import { type SettingsFile, setting } from "../profiles/settings.ts";
+import type { Gate } from "./contract.ts";
+import type { Findings } from "./findings.ts";
+
+/** The line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
+const RULE = /^─{20,}$/;
+
+/** The start of the line below it, by mode. */
+const INDICATORS: [RegExp, string][] = [
+  [/^auto-accept edits\b/, "auto_edit"],
+  [/^YOLO\b/, "yolo"],
+  [/^plan\b/, "plan"],
+  [/^\S+ to accept edits\b/, "default"],
+];
+
+/** The keys that leave a mode of Gemini CLI. */
+const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
+
+const text = { type: "string" } as const;
+
+/** Options of the CLIs. Includes options whose value could look like a flag. */
+const OPTIONS = {
+  "approval-mode": text,
+  "permission-mode": text,
+  "dangerously-skip-permissions": { type: "boolean" },
+  yolo: { type: "boolean", short: "y" },
+  prompt: { ...text, short: "p" },
+  "prompt-interactive": { ...text, short: "i" },
+} as const;
+
+/** Sources for the approval mode of a CLI. */
+export interface Appearance {
+  readonly profile: Profile;
+  /** Command line. */
+  readonly words: readonly string[];
+  /** In order of precedence. */
+  readonly files: readonly SettingsFile[];
+  /** Last lines of its terminal, if it runs in Neovim. */
+  readonly screen?: readonly string[] | undefined;
+  /** Gates of the Neovim that runs the doctor; undefined in a shell. */
+  readonly gates?: readonly Gate[] | undefined;
+}
+
+interface Mode {
+  /** Name as on the command line. */
+  readonly name: string;
+  /** Source of the name. */
+  readonly from: string;
+}
+
+export function checkMode(findings: Findings, appearance: Appearance): void {
+  const { name, from } = findMode(appearance);
+  const gate = appearance.gates?.find(({ cli }) => cli === appearance.profile.name);
+  if (name === "default" || name === "manual") findings.ok("asks before it writes, which opens a diff");
+  else if (name === "plan")
+    findings.warn(
+      `writes nothing in plan mode, so that no diff opens (${from})`,
+      "press Shift-Tab in it, or start it in another mode",
+    );
+  else if (gate?.isOn && gate.isObeyed)
+    findings.ok(`asks before it writes, because the gate is on; its own mode is ${name} (${from})`);
+  else
+    findings.warn(
+      `writes without asking in mode ${name}, so that no diff opens (${from})`,
+      gate?.isOn
+        ? "the gate is on, but the CLI does not obey it; :GeminiGate on shows the reason"
+        : adviceFor(name, appearance, gate),
+    );
+}
+
+/** @param gate undefined for a CLI without a gate, and in a shell */
+function adviceFor(mode: string, { profile, gates }: Appearance, gate: Gate | undefined): string {
+  const { name, like, args } = profile;
+  if (like !== "gemini") {
+    const start = args.length > 0 ? `start it with :Gemini cli=${name}, or` : "start it";
+    const open = profile.gate && !gate?.isRefused ? ", or :GeminiGate on" : "";
+    return `${start} with ${args[0] ?? "--approval-mode"} default${open}`;
+  }
+  const key = KEYS[mode];
+  const leave = key === undefined ? "start it with --approval-mode default" : `press ${key} in it`;
+  if (gate?.isRefused) return leave;
+  return `${leave}, or :GeminiGate on${gates ? "" : " in Neovim"}`;
+}
+
+function findMode({ profile, words, files, screen = [] }: Appearance): Mode {
+  const shown = modeOnScreen(screen);
+  if (shown !== undefined) return { name: shown, from: "its screen" };
+  const flag = modeInWords(words);
+  if (flag !== undefined) return { name: flag, from: "its command line" };
+  const key = profile.settings.approval;
+  const said = key === undefined ? undefined : setting(files, key, z.string());
+  // Gemini CLI accepts YOLO only on the command line.
+  const isTaken = said !== undefined && !(profile.like === "gemini" && said.value === "yolo");
+  return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
+}
+
+/** Reads the approval mode from a screen of Gemini CLI. @returns its name as on the command line */
+export function modeOnScreen(lines: readonly string[]): string | undefined {
+  const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
+  const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();
+  return INDICATORS.find(([pattern]) => pattern.test(indicator))?.[1];
+}
+
+/** @param words command line, with or without the interpreter */
+function modeInWords(words: readonly string[]): string | undefined {
+  const parsed = parseArgs({ args: [...words], options: OPTIONS, strict: false, allowPositionals: true });
+  const { "approval-mode": mode, "permission-mode": permission, yolo } = parsed.values;
+  const named = [permission, mode].find((each) => typeof each === "string");
+  if (named !== undefined) return named;
+  if (parsed.values["dangerously-skip-permissions"]) return "bypassPermissions";
+  // `--yolo=false` is parsed as a string.
+  return yolo !== undefined && yolo !== "false" ? "yolo" : undefined;
+}

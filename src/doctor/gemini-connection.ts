@@ -1,0 +1,117 @@
+/** Checks whether Gemini CLI finds the bridge and can connect: all conditions of the CLI, in its order. */
+import { realpathSync } from "node:fs";
+import { basename, delimiter, dirname } from "node:path";
+import {
+  type AnnouncedEditor,
+  announcedEditors,
+  contains,
+  findEditor,
+} from "../profiles/announced-editors.ts";
+import { readFileName } from "../profiles/discovery-paths.ts";
+import { GEMINI } from "../profiles/profiles.ts";
+import { dialsLoopback, isContainer } from "../system/container.ts";
+import { here } from "../system/platform.ts";
+import type { Variables } from "../system/system.ts";
+import type { Bridge } from "./contract.ts";
+import { describeEditor } from "./editors.ts";
+import type { Findings } from "./findings.ts";
+
+/** A CLI that runs or could be started. */
+export interface Searcher {
+  readonly env: Variables;
+  readonly cwd: string;
+  /** The process in which the CLI looks for its editor. Undefined for another CLI that `:Gemini` would start. */
+  readonly idePid?: number;
+}
+
+const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY"];
+
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
+  const looks = here.temporaryDirectory(subject.env);
+  const choice = findEditor(subject, subject.idePid ?? 0);
+  if (!bridge) checkAnyChoice(findings, subject, choice);
+  else if (bridge.state === "running") {
+    if (checkDirectory(findings, looks, directoryOf(bridge))) checkChoice(findings, subject, choice, bridge);
+    checkWorkspace(findings, subject, bridge.workspace);
+  }
+  checkNetwork(findings, subject);
+}
+
+function checkDirectory(findings: Findings, looks: string, lies: string): boolean {
+  const isSame = real(looks) === real(lies);
+  if (isSame) findings.ok(`looks for editors in ${looks}`);
+  else
+    findings.error(
+      `looks for editors in ${looks}, but this bridge is announced in ${lies}`,
+      `start it with TMPDIR=${lies}, or start Neovim with TMPDIR=${looks}`,
+    );
+  return isSame;
+}
+
+/** The temporary directory in which a bridge announces itself to Gemini CLI. */
+export function directoryOf({ discoveryFiles }: Bridge): string {
+  const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
+  return dirname(dirname(dirname(path)));
+}
+
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function checkChoice(
+  findings: Findings,
+  { env, idePid }: Searcher,
+  choice: AnnouncedEditor | undefined,
+  { port }: Bridge,
+): void {
+  if (choice?.port === port) findings.ok("chooses this Neovim");
+  else if (choice)
+    findings.error(
+      `chooses another editor: ${describeEditor(choice)}`,
+      "start it with :Gemini, or run the lines of :GeminiEnv in its shell first",
+    );
+  const own = announcedEditors(here.temporaryDirectory(env)).find((editor) => editor.port === port);
+  if (own && own.pid !== idePid)
+    findings.info(
+      `looks for its editor in process ${idePid}, but this one is ${own.pid}: releases up to 0.30 do not find it`,
+    );
+}
+
+function checkAnyChoice(findings: Findings, subject: Searcher, choice: AnnouncedEditor | undefined): void {
+  if (!choice) {
+    const looks = here.temporaryDirectory(subject.env);
+    findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
+    return;
+  }
+  findings.ok(`chooses ${describeEditor(choice)}`);
+  checkWorkspace(findings, subject, choice.content?.workspacePath?.split(delimiter) ?? []);
+}
+
+function checkWorkspace(findings: Findings, { cwd }: Searcher, workspace: readonly string[]): void {
+  const roots = workspace.join(delimiter);
+  if (contains(roots, cwd)) findings.ok(`${cwd} is in the workspace`);
+  else
+    findings.error(
+      `runs in ${cwd}, which is outside the workspace ${roots}`,
+      `start it in the workspace, or run :cd ${cwd} in Neovim`,
+    );
+}
+
+function checkNetwork(findings: Findings, { env }: Searcher): void {
+  if (isContainer()) {
+    const name = dialsLoopback(env);
+    if (name) findings.ok(`runs in a container, and connects to 127.0.0.1 because ${name} is set`);
+    else
+      findings.error(
+        "runs in a container, and connects to host.docker.internal instead of 127.0.0.1",
+        "start it with :Gemini, or with REMOTE_CONTAINERS=true (releases up to 0.30: outside the container)",
+      );
+  }
+  for (const name of PROXIES.filter((proxy) => env[proxy]))
+    findings.info(`${name} is set; the CLI does not use it for 127.0.0.1`);
+}

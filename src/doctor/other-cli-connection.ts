@@ -1,0 +1,101 @@
+/** Checks whether a CLI other than Gemini CLI finds the editor, by the discovery rules of its profile. */
+import { statSync } from "node:fs";
+import { basename, delimiter, dirname } from "node:path";
+import * as z from "zod";
+import { isWithin, list, realExisting } from "../profiles/announced-editors.ts";
+import { directoryOf, readFileName } from "../profiles/discovery-paths.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { readSmallFile } from "../system/small-file.ts";
+import type { Bridge } from "./contract.ts";
+import type { Findings } from "./findings.ts";
+import type { Searcher } from "./gemini-connection.ts";
+
+const Roots = z.array(z.string());
+const Announced = z.union([
+  z.object({ workspacePath: z.string() }),
+  z.object({ workspaceFolders: Roots, transport: z.literal("ws") }),
+]);
+
+type Descendant = Searcher & { readonly profile: Profile };
+
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+export function checkPlace(findings: Findings, subject: Descendant, bridge: Bridge | undefined): void {
+  const { profile, env, cwd } = subject;
+  const looks = directoryOf(profile, env);
+  if (!bridge) {
+    if (list(looks).some((name) => readFileName(profile, name))) findings.ok(`finds editors in ${looks}`);
+    else findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
+    return;
+  }
+  if (bridge.state !== "running") return;
+  const path = announcedFile(profile, bridge);
+  if (path === undefined)
+    findings.error(
+      `This bridge is not announced in ${looks}: the bridge started before ${profile.label} was installed, or the announcement failed`,
+      ":GeminiRestart; :GeminiLog has the reason of a failure",
+    );
+  else if (!isFile(path)) findings.error(`${path} is gone`, ":GeminiStart");
+  else if (realExisting(dirname(path)) !== realExisting(looks))
+    findings.error(
+      `looks for editors in ${looks}, but this bridge is announced in ${path}`,
+      "start it with :Gemini",
+    );
+  else {
+    findings.ok(`finds this Neovim by ${path}`);
+    checkProcess(findings, subject, bridge, readFileName(profile, basename(path))?.pid);
+    if (isWithin(rootsIn(path), cwd)) findings.ok(`${cwd} is in the workspace`);
+    else
+      findings.error(
+        `runs in ${cwd}, which is outside the workspace`,
+        `start it in the workspace, or run :cd ${cwd} in Neovim`,
+      );
+  }
+}
+
+/** Reads the directories in a discovery file, joined or as JSON: see src/contract/companion.ts. */
+function rootsIn(path: string): string[] {
+  try {
+    const announced = Announced.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
+    if ("workspaceFolders" in announced) return announced.workspaceFolders;
+    const { workspacePath } = announced;
+    return workspacePath.startsWith("[")
+      ? Roots.parse(JSON.parse(workspacePath))
+      : workspacePath.split(delimiter);
+  } catch {
+    return []; // not a file of this plugin
+  }
+}
+
+/** Finds the discovery file of a profile. Several profiles may use the same file name. */
+export function announcedFile(profile: Profile, { discoveryFiles, port }: Bridge): string | undefined {
+  const place = realExisting(directoryOf(profile, process.env));
+  return discoveryFiles.find(
+    (path) => readFileName(profile, basename(path))?.port === port && realExisting(dirname(path)) === place,
+  );
+}
+
+export function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** @param announced process id in the file's name */
+function checkProcess(
+  findings: Findings,
+  { profile, env, idePid }: Descendant,
+  { port }: Bridge,
+  announced: number | undefined,
+): void {
+  const { byProcess, name } = profile;
+  if (!byProcess || idePid === undefined) return;
+  const needs = Object.entries(byProcess);
+  const hasVariables =
+    env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
+  if (idePid === announced) findings.ok(`looks for its editor in process ${idePid}, which is this one`);
+  else if (hasVariables) findings.ok(`takes the port ${port} from its environment`);
+  else
+    findings.error(
+      `looks for its editor in process ${idePid}, but this one is ${announced}`,
+      `start it with :Gemini cli=${name}, or from a shell in :terminal; elsewhere, first run the lines of :GeminiEnv and ` +
+        needs.map(([key, value]) => `${key}=${value}`).join(" "),
+    );
+}

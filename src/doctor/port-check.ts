@@ -1,0 +1,35 @@
+/** Checks whether a bridge listens on a local port. */
+import { connect } from "node:net";
+
+/** Timeout of the request. */
+const ANSWER_TIMEOUT_MS = 2000;
+
+/** Maximum length of the first line of the answer (characters). */
+const MAX_LINE_LENGTH = 1000;
+
+/** @returns the first line of the answer to a request without a token, or undefined without an answer */
+export function answerOf(port: number): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect({ host: "127.0.0.1", port });
+    const finish = () => {
+      socket.destroy();
+      resolve(/^HTTP\/[^\r\n]+/.exec(text)?.[0]);
+    };
+    socket.setTimeout(ANSWER_TIMEOUT_MS, finish);
+    socket.once("connect", () =>
+      socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`),
+    );
+    socket.setEncoding("latin1").on("data", (piece) => {
+      text += piece;
+      if (text.includes("\r\n") || text.length > MAX_LINE_LENGTH) finish();
+    });
+    socket.once("error", finish);
+    socket.once("end", finish);
+  });
+}
+
+/** Whether the answer comes from a bridge: it requires a token. */
+export function isBridge(answer: string | undefined): boolean {
+  return answer?.includes(" 401") ?? false;
+}

@@ -1,0 +1,107 @@
+/** Checks the running CLIs: lists all, and examines one in detail. */
+import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
+import { GEMINI, type Profile } from "../profiles/profiles.ts";
+import { releaseOfCommand } from "../profiles/release.ts";
+import { here } from "../system/platform.ts";
+import { familyOf, processesOf } from "../system/processes.ts";
+import type { Process, ProcessTable, Variables } from "../system/system.ts";
+import { checkCli } from "./cli.ts";
+import type { Bridge, Facts, Section } from "./contract.ts";
+import { describeEditor } from "./editors.ts";
+import { type Findings, section } from "./findings.ts";
+import { checkRelease } from "./release.ts";
+
+/** The Neovim or shell that runs the doctor. */
+export interface Asker {
+  readonly bridge: Bridge | undefined;
+  /** The command that examines one CLI, without the process id. */
+  readonly command: string;
+  readonly profiles: readonly Profile[];
+  /** Last lines of its terminals, by the process of the CLI or an ancestor. */
+  readonly terminals: Facts["terminals"];
+  readonly gates: Facts["gates"] | undefined;
+}
+
+/** Returns the processes that run CLIs of these profiles. */
+export function runningClis(table: ProcessTable, profiles: readonly Profile[]): Process[] {
+  return [...new Set(profiles.flatMap((profile) => processesOf(table, profile)))];
+}
+
+export async function listRunning(table: ProcessTable, asker: Asker): Promise<Section> {
+  const findings = section("Running CLIs");
+  const running = runningClis(table, asker.profiles);
+  if (running.length === 0) findings.info("none");
+  for (const { pid, command } of running) {
+    const editor = await connectedTo(table, pid, (await here.environment(pid)) ?? process.env, asker);
+    const who = `process ${pid}: ${command}`;
+    if (editor) findings.ok(`${who}, connected to ${editor}`);
+    else
+      findings.info(
+        `${who}, not connected to ${asker.bridge ? "this Neovim" : "any editor"}; for the reason, run ${asker.command} ${pid}`,
+      );
+  }
+  return findings;
+}
+
+export async function checkRunning(table: ProcessTable, pid: number, asker: Asker): Promise<Section> {
+  const found = table.get(pid);
+  const runs = (each: Profile) => processesOf(table, each).some((process) => process.pid === pid);
+  const profile = asker.profiles.find(runs) ?? GEMINI;
+  const findings = section(`${profile.label}, process ${pid}`);
+  if (!found) {
+    findings.error(`There is no process ${pid}`, "pgrep -fl gemini");
+    return findings;
+  }
+  findings.info(found.command);
+  const [env, cwd, words] = await Promise.all([here.environment(pid), here.directory(pid), here.words(pid)]);
+  if (!env || cwd === undefined) {
+    findings.error("Its environment cannot be read", "run the doctor as the user of that process");
+    return findings;
+  }
+  const isGemini = profile.name === "gemini";
+  if (isGemini) checkRelease(findings, releaseOfCommand(words));
+  const editor = await connectedTo(table, pid, env, asker);
+  if (editor) findings.ok(`The CLI is connected to ${editor}`);
+  else adviseToConnect(findings, table, found.seconds, asker);
+  const idePid = isGemini ? idePidOf({ pid, env }, table) : here.editorProcess(table, pid);
+  const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
+  checkCli(findings, { profile, env, cwd, words, idePid, screen, gates: asker.gates }, asker.bridge);
+  return findings;
+}
+
+/** Describes the editor to which a CLI or one of its descendants is connected. */
+async function connectedTo(
+  table: ProcessTable,
+  pid: number,
+  env: Variables,
+  { bridge }: Asker,
+): Promise<string | undefined> {
+  const family = familyOf(table, pid);
+  if (bridge) {
+    const ports = bridge.state === "running" ? [bridge.port] : [];
+    const connections = await here.connections(family, ports);
+    const isClient = connections.some(({ own }) => bridge.clients.some(({ port }) => port === own));
+    return isClient ? "this Neovim" : undefined;
+  }
+  const editors = announcedEditors(here.temporaryDirectory(env));
+  const [connection] = await here.connections(
+    family,
+    editors.map((editor) => editor.port),
+  );
+  const editor = editors.find((each) => each.port === connection?.remote);
+  return editor && describeEditor(editor);
+}
+
+/** @param seconds since the start of the CLI */
+function adviseToConnect(findings: Findings, table: ProcessTable, seconds: number, { bridge }: Asker): void {
+  if (bridge && bridge.state !== "running") return;
+  const host = bridge && table.get(bridge.pid);
+  const isTooLate = host !== undefined && seconds > host.seconds;
+  findings.warn(
+    `The CLI is not connected to ${bridge ? "this Neovim" : "any editor"}`,
+    // A CLI looks for its editor only at its start.
+    isTooLate
+      ? "it started before the bridge: start it again, or type `/ide enable` in it if it was connected before"
+      : "if all checks below pass, type `/ide enable` in it",
+  );
+}

@@ -1,0 +1,46 @@
+/** Checks whether a CLI that connects by WebSocket does so without a question, and opens its diffs in the editor. */
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { expand } from "../profiles/discovery-paths.ts";
+import type { Profile } from "../profiles/profiles.ts";
+import { readSmallFile } from "../system/small-file.ts";
+import type { Bridge } from "./contract.ts";
+import type { Findings } from "./findings.ts";
+import type { Searcher } from "./gemini-connection.ts";
+
+/** The CLI's own state, in which it keeps what the user has chosen in its menus. */
+const State = z.object({ diffTool: z.string().optional().catch(undefined) });
+
+/** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
+export function checkSocket(
+  findings: Findings,
+  { profile, env }: Searcher & { readonly profile: Profile },
+  variable: string,
+  bridge: Bridge | undefined,
+): void {
+  const port = env[variable];
+  if (port !== undefined && (!bridge || port === String(bridge.port)))
+    findings.ok(`connects without a question, because ${variable} names the port`);
+  else findings.info(`connects after you type \`/ide\` in it, because ${variable} does not name the port`);
+  const path = statePath(profile, env);
+  if (read(path)?.diffTool === "terminal")
+    findings.warn(
+      `shows diffs only in its terminal ("diffTool" in ${path})`,
+      'set "diffTool" to "auto" there, or with `/config` in it',
+    );
+}
+
+/** The state is beside the folder of the settings, or in it if a variable names that folder. */
+function statePath({ settings }: Profile, env: Searcher["env"]): string {
+  const folder = dirname(expand(settings.files[0] ?? "", env));
+  const isNamed = folder !== expand(`~/${settings.folder}`, env);
+  return `${isNamed ? join(folder, settings.folder) : folder}.json`;
+}
+
+function read(path: string): z.infer<typeof State> | undefined {
+  try {
+    return State.parse(JSON.parse(readSmallFile(path)?.text ?? "{}"));
+  } catch {
+    return undefined; // not readable: the CLI says so itself
+  }
+}

@@ -1,0 +1,49 @@
+/** Limits for names and ids from clients, which are kept for every session and passed to Lua. */
+import type { SessionInfo } from "./client.ts";
+
+/** Maximum body of a request without a session id (UTF-16 units). */
+export const MAX_FIRST_MESSAGE_LENGTH = 64 * 1024;
+
+/** Maximum length of a client's name and version (UTF-16 units). */
+const MAX_NAME_LENGTH = 100;
+
+/** Maximum length of a message id, which is stored with its answer (UTF-16 units). */
+const MAX_ID_LENGTH = 256;
+
+/** Maximum length of a path (UTF-16 units). Operating systems allow no more bytes, and a path has at least as many. */
+export const MAX_PATH_LENGTH = 4096;
+
+export interface Introduction {
+  protocolVersion: string;
+  clientInfo: { name: string; version: string };
+}
+
+/** The data that is kept from a client's `initialize` request. */
+export function sessionInfo(
+  id: string,
+  credential: string,
+  { protocolVersion, clientInfo }: Introduction,
+): SessionInfo {
+  return {
+    id,
+    credential,
+    connectedAt: Date.now(),
+    name: shortLine(clientInfo.name),
+    version: shortLine(clientInfo.version),
+    protocolVersion: shortLine(protocolVersion),
+  };
+}
+
+/** Whether a message, or one of a batch, has an id that is too long. */
+export function hasLongId(body: unknown): boolean {
+  const messages: unknown[] = Array.isArray(body) ? body : [body];
+  return messages.some((message) => {
+    if (typeof message !== "object" || message === null || !("id" in message)) return false;
+    return typeof message.id === "string" && message.id.length > MAX_ID_LENGTH;
+  });
+}
+
+/** Makes a client's text safe to show to the user: one short line without control characters. */
+function shortLine(text: string): string {
+  return text.slice(0, MAX_NAME_LENGTH).replace(/\p{C}/gu, " ");
+}

@@ -1,0 +1,61 @@
+/** Makes edits for a CLI: they are tracked like edits that the CLI makes itself, or reviewed first. */
+
+import type { ReviewOutcome } from "../base/outcome-names.ts";
+import type { Agent, AgentEvent } from "../contract/hooks.ts";
+import type { SessionInfo } from "../http/client.ts";
+import { realPath } from "../system/file-state.ts";
+import type { UserFiles } from "../system/user-files.ts";
+
+export interface Following {
+  /** Receives the events of agents; see CONTRACT 3. */
+  listener(event: AgentEvent): Promise<void>;
+  /** Whether the user reviews every edit of this CLI. */
+  isGated(cli: string): boolean;
+  /** Opens a review of the new text of a file, and writes the accepted text. The signal closes the review. */
+  propose(cli: string, path: string, content: string, signal: AbortSignal): Promise<ReviewOutcome>;
+  readonly userFiles: UserFiles;
+}
+
+/** Makes the edits of one call. */
+export interface Editing {
+  readonly isGated: boolean;
+  /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
+  follow<T>(paths: readonly string[], act: () => Promise<T>): Promise<T>;
+  /** Writes a file within `follow`. @throws {Refusal} if the file does not contain the bytes `before` */
+  write(path: string, before: Buffer, after: Buffer): Promise<void>;
+  /** @returns the user's decision. @throws {Refusal} if the review cannot be shown */
+  propose(path: string, content: string): Promise<ReviewOutcome>;
+}
+
+let calls = 0;
+
+/**
+ * Creates the editing functions of one call. Each call counts as a separate agent, because the end of a call
+ * ends all edits of its agent.
+ */
+export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
+  const { listener, isGated, propose, userFiles } = following;
+  calls += 1;
+  const agent: Agent = { cli: credential, session: `neovim ${id} ${calls}`, cwd: "/" };
+  return {
+    get isGated() {
+      return isGated(credential);
+    },
+    propose: (path, content) => propose(credential, path, content, signal),
+    async write(path, before, after) {
+      const expected = { kind: "known" as const, text: before.toString("latin1"), version: "in its buffer" };
+      await userFiles.replace(await realPath(path), expected, { text: after.toString("latin1") });
+    },
+    async follow(paths, act) {
+      const base = () => ({ agent, at: Date.now() });
+      const tools = paths.map((filePath) => ({ kind: "edit" as const, name: "neovim", filePath }));
+      for (const tool of tools) await listener({ ...base(), kind: "tool_starting", tool, canAsk: false });
+      try {
+        return await act();
+      } finally {
+        for (const tool of tools) await listener({ ...base(), kind: "tool_ended", tool, failed: false });
+        await listener({ ...base(), kind: "turn_ended" });
+      }
+    },
+  };
+}

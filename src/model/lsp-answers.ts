@@ -1,0 +1,99 @@
+/** Parses answers of language servers (Language Server Protocol 3.17). Invalid parts are dropped. */
+import { fileURLToPath } from "node:url";
+import * as z from "zod";
+
+const Position = z.object({
+  line: z.number().int().nonnegative(),
+  character: z.number().int().nonnegative(),
+});
+export const Range = z.object({ start: Position, end: Position });
+
+const Location = z.object({ uri: z.string(), range: Range });
+const LocationLink = z
+  .object({ targetUri: z.string(), targetSelectionRange: Range })
+  .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
+const AnyLocation = z.union([Location, LocationLink]);
+
+/** A place in a file. `line` and `character` are 0-based, the character in the encoding of its server. */
+export interface Place {
+  path: string;
+  line: number;
+  character: number;
+}
+
+/** @returns the path, if the URI names a file on this machine */
+export function pathOf(uri: string): string | undefined {
+  try {
+    return fileURLToPath(uri);
+  } catch {
+    return undefined; // another scheme, or not a URI
+  }
+}
+
+function all<T>(schema: z.ZodType<T>, value: unknown): T[] {
+  const values = Array.isArray(value) ? value : [value];
+  return values.flatMap((one) => {
+    const parsed = schema.safeParse(one);
+    return parsed.success ? [parsed.data] : [];
+  });
+}
+
+/** @param result of a request for definitions, references or implementations */
+export function placesOf(result: unknown): Place[] {
+  return all(AnyLocation, result).flatMap(({ uri, range }) => {
+    const path = pathOf(uri);
+    return path === undefined ? [] : [{ path, ...range.start }];
+  });
+}
+
+const KINDS = (
+  "file module namespace package class method property field constructor enum interface function variable constant " +
+  "string number boolean array object key null member struct event operator type"
+).split(" ");
+
+export interface CodeSymbol extends Place {
+  name: string;
+  kind: string;
+  /** Names of the enclosing symbols, outermost first. */
+  container: string[];
+}
+
+const Named = z.object({ name: z.string(), kind: z.number().int() });
+const FlatSymbol = Named.extend({ location: Location, containerName: z.string().nullish() });
+const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unknown()).nullish() });
+
+/** Maximum depth. No source text has more. */
+const MAX_DEPTH = 30;
+
+/**
+ * @param result of `textDocument/documentSymbol` or `workspace/symbol`
+ * @param path of the document, for `textDocument/documentSymbol`
+ */
+export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
+  const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {
+    const file = pathOf(location.uri);
+    if (file === undefined) return [];
+    const outer = containerName ? [containerName] : [];
+    return [{ path: file, name, kind: kindOf(kind), container: outer, ...location.range.start }];
+  });
+  if (path === undefined || container.length > MAX_DEPTH) return flat;
+  const tree = all(TreeSymbol, result).flatMap(({ name, kind, selectionRange, children }) => [
+    { path, name, kind: kindOf(kind), container, ...selectionRange.start },
+    ...symbolsOf(children ?? [], path, [...container, name]),
+  ]);
+  return [...flat, ...tree];
+}
+
+function kindOf(kind: number): string {
+  return KINDS[kind - 1] ?? "symbol";
+}
+
+const Markup = z.union([z.string(), z.object({ value: z.string() }).transform(({ value }) => value)]);
+const Hover = z.object({ contents: z.union([Markup, z.array(Markup)]) });
+
+/** @returns the text of a hover, or an empty string */
+export function hoverText(result: unknown): string {
+  const parsed = Hover.safeParse(result);
+  if (!parsed.success) return "";
+  return [parsed.data.contents].flat().join("\n\n").trim();
+}

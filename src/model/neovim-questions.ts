@@ -1,0 +1,86 @@
+/** Asks Neovim questions for the model: each is a call with an id, answered by an event with the same id. */
+
+import { Refusal } from "../base/refusal.ts";
+import type { EventPayload } from "../contract/neovim.ts";
+import { type AnswerTo, answers, type QuestionName, type Questions } from "../contract/questions.ts";
+import { Consent } from "../contract/sharing.ts";
+import type { Bridge } from "../neovim/bridge.ts";
+
+/** Delay of an answer after the question's own timeout. Neovim is then blocked, for example by a prompt. */
+const MARGIN_MS = 1_000;
+
+/** Questions that change a buffer and its file. Their answers are awaited even after a cancellation. */
+const WRITING: readonly QuestionName[] = ["apply_edit", "finish_edit", "tell_written"];
+
+export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) => Promise<AnswerTo<N>>;
+
+export interface Asking {
+  /**
+   * @param signal ends the question, unless it writes
+   * @throws {Refusal} with the reason why there is no answer
+   */
+  ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
+  /** Returns the user's sharing settings. @throws {Refusal} like `ask` */
+  consent(signal: AbortSignal): Promise<Consent>;
+  answered(answer: EventPayload<"answered">): void;
+  /** Ends all questions. May run twice. */
+  close(): void;
+}
+
+/** Limits of the wait for an answer. */
+interface Limits {
+  /** Milliseconds. */
+  timeout: number;
+  signal: AbortSignal;
+}
+
+/** @param timeout of questions that name none (milliseconds) */
+export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
+  const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
+  let last = 0;
+
+  /**
+   * @param begin asks under this id, or settles it
+   * @param limits absent if the answer must be awaited
+   */
+  function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {
+    const id = ++last;
+    return new Promise((resolve, reject) => {
+      limits?.signal.throwIfAborted();
+      const cancel = () => waiting.get(id)?.(limits?.signal.reason);
+      const late = () =>
+        waiting.get(id)?.(new Refusal("Neovim does not answer: it may be waiting for the user at a prompt"));
+      const timer = limits && setTimeout(late, limits.timeout + MARGIN_MS);
+      limits?.signal.addEventListener("abort", cancel);
+      waiting.set(id, (problem, result) => {
+        clearTimeout(timer);
+        limits?.signal.removeEventListener("abort", cancel);
+        waiting.delete(id);
+        if (problem === undefined) resolve(result);
+        else reject(problem);
+      });
+      begin(id).catch((error: unknown) => {
+        waiting.get(id)?.(error instanceof Refusal ? error : new Refusal("Neovim is not running any more"));
+      });
+    });
+  }
+
+  return {
+    async ask(question, params, signal) {
+      const limits = { timeout: "timeout" in params ? params.timeout : timeout, signal };
+      const begin = (id: number) => bridge.call("ask", { id, question, params });
+      const answer = await wait(begin, WRITING.includes(question) ? undefined : limits);
+      return answers[question].parse(answer) as AnswerTo<typeof question>;
+    },
+    async consent(signal) {
+      const begin = async (id: number) => waiting.get(id)?.(undefined, await bridge.call("consent", {}));
+      return Consent.parse(await wait(begin, { timeout, signal }));
+    },
+    answered({ id, result, error }) {
+      waiting.get(id)?.(error === undefined ? undefined : new Refusal(error), result);
+    },
+    close() {
+      for (const settle of [...waiting.values()]) settle(new Refusal("the bridge was stopped"));
+    },
+  };
+}

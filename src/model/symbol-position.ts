@@ -1,0 +1,29 @@
+/** Finds a symbol in a line, and converts positions between UTF-16 units and the encoding of a language server. */
+
+/** Converts a 0-based character from UTF-16 units to the encoding of a server. */
+export function encode(text: string, character: number, encoding: string): number {
+  const before = text.slice(0, character);
+  if (encoding === "utf-8") return Buffer.byteLength(before);
+  return encoding === "utf-32" ? [...before].length : character;
+}
+
+/** Converts a 0-based character from the encoding of a server to UTF-16 units. */
+export function decode(text: string, character: number, encoding: string): number {
+  if (encoding === "utf-8") return Buffer.from(text).subarray(0, character).toString().length;
+  return encoding === "utf-32" ? [...text].slice(0, character).join("").length : character;
+}
+
+const WORD = "[\\p{L}\\p{N}_$]";
+
+/**
+ * Finds a symbol in a line, preferably as a whole word. The position for `a.b` is that of `b`.
+ * @returns the 0-based character in UTF-16 units
+ */
+export function findSymbol(text: string, symbol: string): number | undefined {
+  const escaped = symbol.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+  const whole = new RegExp(`(?<!${WORD})${escaped}(?!${WORD})`, "u").exec(text)?.index;
+  const index = whole ?? text.indexOf(symbol);
+  if (symbol === "" || index < 0) return undefined;
+  const lastWord = /[\p{L}\p{N}_$]+[^\p{L}\p{N}_$]*$/u.exec(symbol)?.index ?? 0;
+  return index + lastWord;
+}

@@ -1,0 +1,38 @@
+/** Ends the host's process and removes its files. */
+import type { Log } from "../base/log.ts";
+import { disk } from "../system/disk.ts";
+import type { Editor } from "./bridge.ts";
+
+/**
+ * Ends the process when Neovim ends: if Neovim was killed, only the channel closes; if Neovim exits, it sends
+ * a signal.
+ * @param abandon removes files synchronously; may run twice
+ */
+export function exitWithEditor(nvim: Editor, abandon: () => void): void {
+  const leave = () => {
+    abandon();
+    exitNow();
+  };
+  nvim.on("disconnect", leave);
+  for (const signal of ["SIGTERM", "SIGHUP", "SIGINT"] as const) process.on(signal, leave);
+  process.on("exit", abandon);
+}
+
+/** Ends the process after an uncaught error. Lua restarts the host and shows the last line of standard error. */
+export function exitOnFailure(log: () => Log | undefined): void {
+  for (const failure of ["uncaughtException", "unhandledRejection"] as const) {
+    process.on(failure, (error: unknown) => {
+      log()?.error(`${failure}:`, error);
+      process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+      exitNow(1);
+    });
+  }
+}
+
+/**
+ * Ends the process at once. Node's own exit waits for its threads, and a thread that reads a dead network never ends.
+ */
+export function exitNow(code = 0): never {
+  if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
+  process.exit(code);
+}

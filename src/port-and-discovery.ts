@@ -1,0 +1,91 @@
+/** Makes the bridge reachable: opens the port and publishes the discovery files. */
+import type { Log } from "./base/log.ts";
+import { sentence } from "./base/refusal.ts";
+import type { Boot, Status } from "./contract/neovim.ts";
+import { createWorkspacePublisher } from "./discovery/publisher.ts";
+import { type Endpoint, listen } from "./http/listen-on-port.ts";
+import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
+import { isActive } from "./profiles/discovery-paths.ts";
+import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profiles/profiles.ts";
+
+/**
+ * Time for which the clients of WebSockets try to return. After they have given up, they do not connect again with the
+ * same token, not even if the user asks them to: they get another one (milliseconds).
+ */
+const RETURN_TIMEOUT_MS = 15_000;
+
+export interface PortAndDiscovery {
+  readonly endpoint: Endpoint;
+  /** Tokens of WebSockets, by profile. */
+  readonly socketTokens: Endpoint["tokens"];
+  /** The profiles of the CLIs that can connect. */
+  readonly profiles: readonly Profile[];
+  readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
+  /** Publishes the bridge. @throws {DiscoveryError} if that fails; an abort error if the bridge stops meanwhile */
+  publish(): Promise<void>;
+}
+
+export interface PortAndDiscoveryOptions {
+  bridge: Bridge;
+  log: Log;
+  boot: Boot;
+  report: (change: Partial<Status>) => void;
+  /** Aborted when the bridge stops. */
+  signal: AbortSignal;
+  /** Registers the disposal of a completed step. */
+  undoWith: (dispose: () => unknown) => void;
+}
+
+/** Starts to listen. Clients wait until they are served. @throws an abort error if the bridge stops meanwhile */
+export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Promise<PortAndDiscovery> {
+  const { bridge, log, boot, report, signal, undoWith } = options;
+  const profiles = profilesOf(boot.clis).filter(isActive);
+  const withSockets = profiles.filter(({ socket }) => socket);
+  const isLong = (boot.absence?.duration ?? 0) > RETURN_TIMEOUT_MS;
+  const tokens = Object.entries(boot.tokens ?? {}).filter(([name]) => !(isLong && isSocketToken(name)));
+  const endpoint = await listen({
+    names: profiles.map(({ name }) => name),
+    socketNames: withSockets.map(socketTokenOf),
+    before: { port: boot.port, tokens: Object.fromEntries(tokens) },
+    log,
+  });
+  undoWith(endpoint.close);
+  signal.throwIfAborted();
+  log.info(`listening on port ${endpoint.port} for process ${boot.idePid}`);
+
+  const workspace = createWorkspacePublisher({
+    bridge,
+    log,
+    address: endpoint,
+    profiles,
+    boot,
+    report,
+    signal,
+  });
+  undoWith(workspace.remove);
+
+  /** Reports a failure to the user. */
+  async function attempt(publish: () => void | Promise<void>): Promise<void> {
+    try {
+      await publish();
+    } catch (error) {
+      if (signal.aborted) return;
+      log.error("the bridge could not be published:", error);
+      bridge.tell("message", { level: "warn", text: sentence(error) });
+    }
+  }
+
+  return {
+    endpoint,
+    socketTokens: Object.fromEntries(
+      withSockets.map((profile) => [profile.name, endpoint.socketTokens[socketTokenOf(profile)] ?? ""]),
+    ),
+    profiles,
+    handlers: {
+      announce: () => attempt(workspace.restore),
+      focused: workspace.refresh,
+      workspace: ({ directories }) => attempt(() => workspace.publish(directories)),
+    },
+    publish: () => workspace.publish(boot.workspace.directories),
+  };
+}

@@ -1,0 +1,54 @@
+/**
+ * Expands the paths in profiles. They begin with `~` (home directory), `{tmp}` (temporary directory), `{config}` (the
+ * user's settings directory) or `${NAME:-path}` (the value of a variable, or the path).
+ */
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, normalize } from "node:path";
+import { here } from "../system/platform.ts";
+import { findProgram } from "../system/program.ts";
+import type { System, Variables } from "../system/system.ts";
+import type { Profile } from "./profiles.ts";
+
+/** Expands a path for a program with this environment. The result is relative if the user's variable is. */
+export function expand(path: string, env: Variables = process.env, system: System = here): string {
+  const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
+  if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
+  const home = env["HOME"] || homedir();
+  const expanded = path
+    .replace(/^\{tmp\}/, () => system.temporaryDirectory(env))
+    .replace(/^\{config\}\/([^/]+)/, (_, program: string) => system.settingsDirectory(program, env, home))
+    .replace(/^~(?=\/|$)/, () => home);
+  return normalize(expanded);
+}
+
+/** The directory of the discovery files. */
+export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Variables): string {
+  return expand(directory, env);
+}
+
+/** Whether to serve a profile. Nothing is created in the home directory for a CLI that is not installed. */
+export function isActive(profile: Profile): boolean {
+  return (
+    profile.directory.startsWith("{tmp}") ||
+    existsSync(dirname(directoryOf(profile))) ||
+    findProgram(profile.cmd[0] ?? "", process.env) !== undefined
+  );
+}
+
+/** The name of a discovery file. */
+export function fileName({ file }: Profile, pid: number, port: number): string {
+  return file.replace("{pid}", String(pid)).replace("{port}", String(port));
+}
+
+/** The process id and port in the name of a discovery file. Undefined if CLIs ignore a file with this name. */
+export function readFileName(
+  { file }: Pick<Profile, "file">,
+  name: string,
+): { pid?: number | undefined; port?: number | undefined } | undefined {
+  const escaped = file.replace(/[.*+?^$()|[\]\\]/g, "\\$&");
+  const pattern = escaped.replace("{pid}", "(?<pid>\\d+)").replace("{port}", "(?<port>\\d+)");
+  const groups = new RegExp(`^${pattern}$`).exec(name)?.groups;
+  const number = (text: string | undefined) => (text === undefined ? undefined : Number(text));
+  return groups && { pid: number(groups["pid"]), port: number(groups["port"]) };
+}

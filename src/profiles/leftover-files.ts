@@ -1,0 +1,57 @@
+/** Detects discovery files of dead editors. */
+import { connect } from "node:net";
+import { here } from "../system/platform.ts";
+
+/** Timeout for connecting to a local port, which normally accepts or refuses at once. A timeout counts as alive. */
+const CONNECT_TIMEOUT_MS = 500;
+
+/** A younger file counts as alive. A running editor updates its file more often: see src/discovery/keep-file.ts. */
+const MAX_FILE_AGE_MS = 180_000;
+
+/** Tolerance for start times of processes, which are known to the second, and for adjusted clocks. */
+const START_TOLERANCE_MS = 5_000;
+
+/** The highest process id of Linux and macOS, in any namespace. */
+const MAX_PID = 2 ** 22;
+
+/**
+ * Whether the editor that wrote a discovery file has died.
+ * @param pid undefined if the file does not name a process
+ * @param date modification time of the file (Unix milliseconds)
+ */
+export async function isLeftover(pid: number | undefined, port: number, date: number): Promise<boolean> {
+  return !(await mayLive(pid, date)) && !(await isListening(port));
+}
+
+async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
+  // The process may be in another PID namespace, as in a container: a fresh date is enough.
+  if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
+  if (pid === undefined || !isRunning(pid)) return false;
+  // A process that started after the file was written only reuses the process id.
+  const start = await here.startOf(pid);
+  return start === undefined || start <= date + START_TOLERANCE_MS;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Any other error, such as EPERM, means that the process exists.
+    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
+  }
+}
+
+function isListening(port: number): Promise<boolean> {
+  if (port < 1 || port > 65_535) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const socket = connect({ host: "127.0.0.1", port });
+    const answer = (alive: boolean) => {
+      socket.destroy();
+      resolve(alive);
+    };
+    socket.setTimeout(CONNECT_TIMEOUT_MS, () => answer(true));
+    socket.once("connect", () => answer(true));
+    socket.once("error", () => answer(false));
+  });
+}

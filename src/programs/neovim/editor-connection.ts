@@ -1,0 +1,141 @@
+/** Connects to the editor on demand, and again after the editor has gone. */
+
+import { type Address, exchange, messagesOf } from "./http.ts";
+import { type Message, property, type Request } from "./without-editor.ts";
+
+/** Interval for searching the editor again. */
+const SEARCH_INTERVAL_MS = 1_000;
+
+export interface Upstream {
+  /** Stores the client's `initialize` request, which is sent to each editor. */
+  introduce(request: Request): void;
+  /**
+   * @param isAwaited asked before the request is sent
+   * @returns the editor's answer; undefined without an editor
+   */
+  ask(request: Request, isAwaited: () => boolean): Promise<Message | undefined>;
+  /** Forwards a message without an answer, if an editor is connected. */
+  tell(message: Message): Promise<void>;
+}
+
+interface Session {
+  address: Address;
+  headers: Record<string, string>;
+}
+
+/** @param receive called with notifications and requests of the editor */
+export function createUpstream(receive: (message: Message) => void): Upstream {
+  let introduction: Request | undefined;
+  let session: Promise<Session | undefined> | undefined;
+  let sessions = 0;
+  let due: NodeJS.Timeout | undefined;
+  /** The client's subscriptions by URI, which are repeated for each editor. */
+  const subscriptions = new Map<string, Request>();
+
+  async function connect(): Promise<Session | undefined> {
+    if (!introduction) return undefined;
+    const { findNeovim } = await import("./find.ts");
+    const address = await findNeovim();
+    if (!address) return undefined;
+    const response = await exchange(address, {}, introduction);
+    const id = response.headers["mcp-session-id"];
+    let version = "";
+    for await (const { result } of messagesOf(response))
+      version = String(property(result, "protocolVersion"));
+    if (response.statusCode !== 200 || typeof id !== "string") return undefined;
+    const opened = { address, headers: { "mcp-session-id": id, "mcp-protocol-version": version } };
+    await drain(opened, { jsonrpc: "2.0", method: "notifications/initialized" });
+    void listen(opened);
+    for (const request of subscriptions.values()) await drain(opened, request);
+    sessions += 1;
+    if (sessions > 1) {
+      // Another or restarted editor may offer other tools.
+      for (const what of ["tools", "resources", "prompts"])
+        receive({ jsonrpc: "2.0", method: `notifications/${what}/list_changed` });
+    }
+    return opened;
+  }
+
+  async function drain({ address, headers }: Session, message: Message): Promise<void> {
+    (await exchange(address, headers, message)).resume();
+  }
+
+  /** Forwards the standalone event stream until it ends. */
+  async function listen({ address, headers }: Session): Promise<void> {
+    const here = session;
+    try {
+      for await (const message of messagesOf(await exchange(address, headers))) receive(message);
+    } catch {
+      // The stream broke. The next request finds out whether the editor is still running.
+    }
+    if (session === here) session = undefined;
+    comeBack();
+  }
+
+  /** Searches the editor again for subscriptions, even if the client sends no requests. */
+  function comeBack(): void {
+    clearTimeout(due);
+    if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), SEARCH_INTERVAL_MS);
+  }
+
+  /** @returns the session. After a failure, the next request tries again. */
+  async function current(): Promise<Session | undefined> {
+    session ??= connect().catch(() => undefined);
+    const asked = session;
+    const found = await asked;
+    if (!found && session === asked) {
+      session = undefined;
+      comeBack();
+    }
+    return found;
+  }
+
+  /** Stores a confirmed subscription. */
+  function remember(request: Request, { error }: Message): void {
+    const uri = property(request.params, "uri");
+    if (typeof uri !== "string" || error !== undefined) return;
+    if (request.method === "resources/subscribe") subscriptions.set(uri, request);
+    if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
+  }
+
+  /** @returns the answer or an error; "gone" if the editor did not receive the request */
+  async function pass({ address, headers }: Session, request: Request): Promise<Message | "gone"> {
+    const response = await exchange(address, headers, request).catch(() => undefined);
+    if (!response || response.statusCode === 404 || response.statusCode === 401) {
+      response?.resume();
+      return "gone";
+    }
+    try {
+      for await (const message of messagesOf(response)) {
+        if (message.id === request.id && message.method === undefined) return message;
+        receive(message);
+      }
+    } catch {
+      // Do not repeat a request that the editor may have started.
+    }
+    const error = { code: -32603, message: "Neovim ended before it answered" };
+    return { jsonrpc: "2.0", id: request.id, error };
+  }
+
+  return {
+    introduce(request) {
+      introduction = request;
+    },
+    async ask(request, isAwaited) {
+      for (let tries = 0; tries < 2; tries++) {
+        const open = await current();
+        const asked = session;
+        if (!isAwaited()) return undefined;
+        const answer = open && (await pass(open, request));
+        if (answer && answer !== "gone") remember(request, answer);
+        if (answer !== "gone") return answer;
+        if (session === asked) session = undefined;
+      }
+      return undefined;
+    },
+    async tell(message) {
+      const open = await session;
+      if (open && message.method !== "notifications/initialized") await drain(open, message).catch(() => {});
+    },
+  };
+}

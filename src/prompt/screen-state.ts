@@ -1,0 +1,60 @@
+/** Reads the screen of one CLI, and keeps the state that decides whether a prompt can be typed into it. */
+import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts";
+import type { Terminal } from "./terminal.ts";
+
+/**
+ * An unknown program is ready when its screen has been unchanged for QUIET_MS, or has shown something for MAX_START_MS.
+ * Text that is typed earlier may be echoed or lost.
+ */
+const QUIET_MS = 1_000;
+const MAX_START_MS = 20_000;
+
+export interface Cli {
+  readonly terminal: Terminal;
+  /** How it draws its screen, if that is known. */
+  readonly drawing: Drawing | undefined;
+  /** The text in its prompt, if all of it was typed from here. */
+  ours: string | undefined;
+  /** Whether a text is being typed. */
+  isBusy: boolean;
+  /** Waits for a change of the screen, up to a short timeout. @returns undefined after the CLI has ended */
+  look(): Promise<Reading | undefined>;
+}
+
+/** @param isReviewing whether a review is open: the question of an unknown program is only known from that */
+export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
+  let drawing = known;
+  let last = "";
+  let changedAt = 0;
+  let shownAt: number | undefined;
+  let isSettled = false;
+
+  /** Reads the screen of an unknown program. "empty" means that the program seems to be ready. */
+  function guess(lines: readonly string[]): Reading {
+    const text = bare(lines.join(""));
+    const now = Date.now();
+    if (text !== last) {
+      last = text;
+      changedAt = now;
+      shownAt = text === "" ? undefined : (shownAt ?? now);
+    }
+    isSettled ||= shownAt !== undefined && (now - changedAt >= QUIET_MS || now - shownAt >= MAX_START_MS);
+    return { state: isReviewing() ? "question" : isSettled ? "empty" : "absent", text };
+  }
+
+  return {
+    terminal,
+    get drawing() {
+      return drawing;
+    },
+    ours: undefined,
+    isBusy: false,
+    async look() {
+      const screen = await terminal.next();
+      if (!screen) return undefined;
+      drawing ??= recognize(screen.lines);
+      if (screen.isEditing) return { state: "elsewhere", text: "" };
+      return drawing ? read(screen.lines, drawing) : guess(screen.lines);
+    },
+  };
+}

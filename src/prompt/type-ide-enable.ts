@@ -1,0 +1,139 @@
+/**
+ * Types `/ide enable` into an unconnected CLI in a terminal of Neovim: a CLI whose IDE mode is off, or that shows
+ * "Disconnected" because the port or token of the bridge changed.
+ */
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Bridge } from "../neovim/bridge.ts";
+import type { Destinations } from "./destination.ts";
+import type { Cli } from "./screen-state.ts";
+import { bare, type Drawing, read } from "./screens.ts";
+
+/** Long, because the user may have to log in, or an answer may be running. */
+const TIMEOUT_MS = 600_000;
+
+/** Timeout for the command to be shown and entered. */
+const SHOW_TIMEOUT_MS = 30_000;
+
+/**
+ * Time for which the command must be shown before Enter is pressed, and after which an ignored key is pressed again.
+ * Gemini CLI 0.61.0 treats Enter as a line break for 40 ms after a possible paste.
+ */
+const STABLE_MS = 300;
+const REPEAT_INTERVAL_MS = 2_000;
+
+/**
+ * Gemini CLI 0.61.0 tries to reach a lost host twice more, the last time after 2.5 s, and reports that failure for its
+ * next connection.
+ */
+const RECONNECT_DELAY_MS = 4_000;
+
+/** The question of Gemini CLI 0.61.0 whether to connect, without blanks and borders. Esc closes it. */
+const QUESTION = /doyouwanttoconnectneovimtogeminicli\?/i;
+/** Shown while the CLI works. A command would be queued as a prompt. */
+const WORKING = /esctocancel/i;
+const COMMAND = "/ide enable";
+
+/** The prompt holds only the command. The CLI may show completions below. */
+const IS_COMMAND = /^\/ideenable(enable|$)/;
+
+/** Number of lines that hold the question or the prompt, even in a narrow terminal. */
+const SCREEN_LINES = 60;
+
+/** Time for a CLI to connect, and number of attempts: it may report an earlier failure instead. */
+const CONNECT_TIMEOUT_MS = 4_000;
+const ATTEMPTS = 3;
+
+/** A CLI that will not connect by itself, although the user has not forbidden it. */
+export interface Unconnected {
+  /** Name of its terminal of `:Gemini`. */
+  readonly terminal: string;
+  /** Whether to type the command. */
+  readonly types: boolean;
+  /** Whether the CLI is going to ask whether to connect. */
+  readonly isAsked: boolean;
+  /** Shown to the user if the command is not typed. */
+  readonly hint: string;
+}
+
+export interface EnableOptions {
+  bridge: Bridge;
+  destinations: Pick<Destinations, "running" | "started">;
+  /** How the kind of CLI draws its screen for which a terminal was opened. */
+  drawingOf(terminal: string): Drawing | undefined;
+  /** Counts the connected CLIs of that kind. */
+  connected(terminal: string): number;
+  /** Aborted when the bridge stops. */
+  signal: AbortSignal;
+}
+
+export function createEnable({ bridge, destinations, drawingOf, connected, signal }: EnableOptions) {
+  /** A CLI may be reported again before the command is typed: two attempts at once would type it twice. */
+  const enabling = new Set<Cli>();
+
+  /**
+   * Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc first:
+   * it opens some time after the prompt, and would treat Enter as "Yes".
+   * @returns whether the CLI took the command; undefined if it has ended
+   */
+  async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {
+    const { terminal } = cli;
+    const begin = Date.now() + (isAsked ? 0 : RECONNECT_DELAY_MS);
+    let deadline = begin + TIMEOUT_MS;
+    let isTyped = false;
+    let askedAt = 0;
+    let shownAt: number | undefined;
+    let enteredAt: number | undefined;
+    const unfollow = terminal.follow();
+    try {
+      for (;;) {
+        const screen = await terminal.next();
+        const now = Date.now();
+        if (!screen) return undefined;
+        if (now > deadline) return false;
+        const lines = screen.lines.slice(-SCREEN_LINES);
+        const text = bare(lines.join(""));
+        const prompt = read(lines, drawing);
+        if (QUESTION.test(text)) {
+          if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
+        } else if (isTyped) {
+          shownAt = IS_COMMAND.test(prompt.text) ? (shownAt ?? now) : undefined;
+          if (shownAt === undefined && enteredAt !== undefined) return true;
+          const dueAt =
+            enteredAt === undefined ? STABLE_MS + (shownAt ?? now) : enteredAt + REPEAT_INTERVAL_MS;
+          // The list of completions may consume the first Enter.
+          if (shownAt !== undefined && now >= dueAt && (await terminal.press("\r"))) enteredAt = now;
+        } else if ((askedAt > 0 || now >= begin) && prompt.state === "empty" && !WORKING.test(text)) {
+          if (cli.isBusy || screen.isEditing) continue;
+          cli.isBusy = true;
+          cli.isBusy = isTyped = await terminal.press(COMMAND);
+          if (isTyped) deadline = now + SHOW_TIMEOUT_MS;
+        }
+      }
+    } finally {
+      unfollow();
+      if (isTyped) cli.isBusy = false;
+    }
+  }
+
+  /** Types the command, and types it again if no CLI has connected. If it cannot be typed, shows the hint. */
+  return async ({ terminal, types, isAsked, hint }: Unconnected): Promise<void> => {
+    const drawing = types ? drawingOf(terminal) : undefined;
+    const cli = drawing && (await destinations.started(terminal));
+    const tell = () => bridge.tell("message", { level: "info", text: hint });
+    if (!drawing || cli?.terminal.buf === undefined) return tell();
+    if (enabling.has(cli)) return;
+    enabling.add(cli);
+    try {
+      for (let tries = 1; tries <= ATTEMPTS; tries++) {
+        const before = connected(terminal);
+        const isTaken = await type(cli, drawing, isAsked && tries === 1);
+        if (isTaken === false) tell();
+        if (!isTaken) return;
+        await sleep(CONNECT_TIMEOUT_MS, undefined, { signal });
+        if (connected(terminal) > before || destinations.running(terminal) !== cli) return;
+      }
+    } finally {
+      enabling.delete(cli);
+    }
+  };
+}

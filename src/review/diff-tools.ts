@@ -1,0 +1,102 @@
+/** Registers the MCP tools openDiff and closeDiff. */
+import { isAbsolute } from "node:path";
+import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
+import type { Log } from "../base/log.ts";
+import { Refusal } from "../base/refusal.ts";
+import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
+import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
+import { disk, fileSystem } from "../system/disk.ts";
+
+export interface DiffTools {
+  /**
+   * Shows the proposal.
+   * @param name identifies the review in the session. Default: the path
+   * @throws {Refusal} if it cannot be shown
+   */
+  openDiff(request: OpenDiffRequest, name?: string): Promise<void>;
+  /**
+   * Closes a review whose text the CLI takes.
+   * @returns the content of the proposal
+   * @throws {Refusal} if there is no such review
+   */
+  closeDiff(name: string): Promise<string>;
+}
+
+/** Refuses paths that cannot be shown as a file. */
+export function checkedTools<T extends DiffTools>(diffs: T): T {
+  return {
+    ...diffs,
+    async openDiff(request, name) {
+      await checkFile(request.filePath);
+      await diffs.openDiff(request, name);
+    },
+  };
+}
+
+export function registerTools(server: McpServer, diffs: DiffTools, log: Log): void {
+  const { openDiff, closeDiff } = checkedTools(diffs);
+
+  async function answer(run: () => Promise<CallToolResult["content"]>): Promise<CallToolResult> {
+    try {
+      return { content: await run() };
+    } catch (error) {
+      // Internal errors go to the log, not to the client.
+      if (error instanceof Refusal) log.info("a tool was refused:", error.message);
+      else log.error("a tool failed:", error);
+      const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
+      return { isError: true, content: [{ type: "text", text }] };
+    }
+  }
+
+  server.registerTool(
+    "openDiff",
+    {
+      description: "Opens a modifiable diff view for a file. The outcome comes as a notification.",
+      inputSchema: OpenDiffRequest.shape,
+    },
+    (request) =>
+      answer(async () => {
+        await openDiff(request);
+        return [];
+      }),
+  );
+  server.registerTool(
+    "closeDiff",
+    {
+      description: "Closes the diff view of a file and answers its final content.",
+      inputSchema: CloseDiffRequest.shape,
+    },
+    ({ filePath }) =>
+      answer(async () => {
+        checkLength(filePath);
+        // The CLI reads a JSON text; the bare content of the specification is ignored by it.
+        const content = await closeDiff(filePath);
+        return [{ type: "text", text: JSON.stringify({ content }) }];
+      }),
+  );
+}
+
+/**
+ * Refuses a path that cannot be shown as a file.
+ * @throws {Refusal} also if the file is on a network drive that does not answer
+ */
+async function checkFile(filePath: string): Promise<void> {
+  checkLength(filePath);
+  if (!isAbsolute(filePath)) throw new Refusal(`filePath must be absolute: ${filePath}`);
+  if (filePath.includes("\0")) throw new Refusal("filePath must not contain a NUL character");
+  const problem = await disk.moment().ask(function* () {
+    const found = yield* fileSystem.stat(filePath);
+    if (found.error === "ENOENT") return undefined;
+    if (found.value?.isDirectory()) return "is a directory";
+    if (found.value && !found.value.isFile()) return "is not a regular file";
+    const { error } = found.value ? yield* fileSystem.access(filePath) : found;
+    return error && `cannot be read (${error})`;
+  });
+  if (problem) throw new Refusal(`${problem}: ${filePath}`);
+}
+
+/** @throws {Refusal} without the path, which may be very long */
+function checkLength(filePath: string): void {
+  if (filePath.length > MAX_PATH_LENGTH) throw new Refusal("filePath is too long");
+}

@@ -1,0 +1,382 @@
+/** Takes each review from `openDiff` to its outcome. Only this file changes the state of a review. */
+import { stat } from "node:fs/promises";
+import { basename } from "node:path";
+import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { Log } from "../base/log.ts";
+import type { ReviewOutcome } from "../base/outcome-names.ts";
+import { Refusal } from "../base/refusal.ts";
+import type { OpenDiffRequest } from "../contract/companion.ts";
+import type { EventPayload } from "../contract/neovim.ts";
+import type { Client, ClientList } from "../http/client.ts";
+import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import { disk } from "../system/disk.ts";
+import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
+import { realPath, see } from "../system/file-state.ts";
+import { isVersionSeen } from "../system/file-version.ts";
+import type { UserFiles } from "../system/user-files.ts";
+import type { DiffTools } from "./diff-tools.ts";
+import { areDropped } from "./dropped-edits.ts";
+import {
+  createReviewTable,
+  outcomeOf,
+  type Review,
+  type ReviewInfo,
+  type ReviewState,
+  setText,
+} from "./records.ts";
+import { createReviewedFiles } from "./reviewed-files.ts";
+import { createStaleness } from "./staleness.ts";
+
+/** Session id of reviews that the bridge opens itself. */
+const OWN = "";
+
+/** Timeout for reading the file before `openDiff` is answered (milliseconds). */
+const READ_TIMEOUT_MS = 1_000;
+
+/** The reviews of one client. */
+export interface ClientReviews extends DiffTools {
+  /** Closes a review if it is open, after the CLI's own question was answered. The user's edits are kept. */
+  dismiss(name: string): Promise<void>;
+  /** Closes all reviews of the client in the same way. @returns their number */
+  dismissAll(): Promise<number>;
+}
+
+export interface Reviews {
+  /** Returns the tools of a session. */
+  tools(client: Pick<Client, "id" | "info">): ClientReviews;
+  /**
+   * Opens a review without a waiting CLI. The host writes the accepted text.
+   * @param signal closes the review, unless another proposal has replaced this one
+   * @returns the outcome, when the user has decided
+   * @throws {Refusal} if the review cannot be shown
+   */
+  propose(cli: string, filePath: string, newContent: string, signal: AbortSignal): Promise<ReviewOutcome>;
+  /** Whether a review waits for the user. */
+  isPending(): boolean;
+  /** Closes the reviews of an ended session. */
+  abandon(client: Pick<Client, "id">): void;
+  /** Continues the reviews of an earlier host, after Lua has sent their decisions. */
+  resume(): void;
+  /** Stops watching files. May run twice. */
+  close(): void;
+  readonly handlers: Pick<EventHandlers, "diff_accepted" | "diff_rejected" | "original_changed">;
+}
+
+/** Names of a client and its CLI in messages. */
+interface Names {
+  client: string;
+  label: string;
+}
+
+/** Records reviews in the history. */
+export interface ReviewHistory {
+  /** A review shows a proposal. @param original the file on disk at that moment */
+  proposed(
+    id: number,
+    cli: string,
+    filePath: string,
+    newContent: string,
+    original: Promise<Pick<DiskText, "bytes" | "version">>,
+  ): Promise<void>;
+  /** The user has decided. @param content absent for a rejection */
+  decided(id: number, content: string | undefined): void;
+  /** The review ended without a decision. */
+  closed(id: number): void;
+}
+
+/** Wraps the promise, because `await` on a function that returns it would wait for the outcome, too. */
+type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
+
+export interface ReviewsOptions {
+  bridge: Bridge;
+  log: Log;
+  clients: Pick<ClientList, "get">;
+  names: {
+    nameOf(session: Pick<Client, "id" | "info">): Names;
+    /** @param cli the name of a profile */
+    labelOf(cli: string): string;
+  };
+  /** Highest review id in use. */
+  lastId: number;
+  /** Reviews of an earlier host. */
+  earlier: readonly ReviewInfo[];
+  /** Called when the user has decided on a review of this session. */
+  decided: (sessionId: string, accepted: boolean) => void;
+  /** Stores the open reviews for a later host. Called when they have changed. */
+  remember: (reviews: ReviewInfo[]) => void;
+  /**
+   * Called with the text that the user has accepted, here or in the CLI's prompt, in the tick in which the CLI is told:
+   * hashes of plain texts.
+   */
+  agreed: (filePath: string, hashes: readonly string[]) => void;
+  history: ReviewHistory;
+  userFiles: UserFiles;
+}
+
+export function createReviews(options: ReviewsOptions): Reviews {
+  const { bridge, log, clients } = options;
+  const closing = new AbortController();
+  const table = createReviewTable(options.lastId, options.earlier);
+  const files = createReviewedFiles(bridge);
+  const staleness = createStaleness({
+    bridge,
+    log,
+    noted: () => remember(),
+    written: async (review) => void recover(review, await close(review, "written")),
+  });
+
+  let remembered = table.infos();
+  /** Avoids a message to the editor if nothing has changed. */
+  function remember(): void {
+    const all = table.infos();
+    if (!isDeepStrictEqual(all, remembered)) options.remember(all);
+    remembered = all;
+  }
+
+  function move(review: Review, state: ReviewState): void {
+    log.debug(`review ${review.id} is ${state}:`, review.filePath);
+    files.follow(review.filePath);
+    table.move(review, state);
+    if (state !== "open" && state !== "closing") staleness.end(review);
+    remember();
+  }
+
+  /** Sends the user's decision to the session, or writes the file. @param event undefined for a rejection */
+  async function decide(id: number, event?: EventPayload<"diff_accepted">): Promise<void> {
+    const review = table.get(id);
+    if (!review) {
+      log.info(`review ${id} was decided, but had ended already`);
+      return settle(id, true, "");
+    }
+    move(review, "decided");
+    const content = event && (await acceptedText(review, event));
+    const { name, filePath, sessionId } = review;
+    const client = clients.get(sessionId);
+    if (client) move(review, "sent");
+    const isOwn = sessionId === OWN;
+    const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
+    const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
+    // Before the CLI can react to the decision.
+    options.decided(sessionId, content !== undefined);
+    options.history.decided(id, content);
+    // A CLI may drop the final line break of a whole file.
+    if (content !== undefined)
+      options.agreed(filePath, [hashOfPlain(content), hashOfPlain(content.replace(/\n$/, ""))]);
+    const problem = await writing;
+    const delivered = isOwn ? problem === undefined : ((await delivery) ?? false);
+    move(review, delivered ? "delivered" : "lost");
+    review.tell?.(outcomeOf(review, content, delivered));
+    log.info(`the decision on review ${id} was ${review.state}`);
+    settle(id, delivered, filePath, problem);
+  }
+
+  /** Returns the accepted text. Neovim sends the id of an unedited text instead of the text. */
+  async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
+    if ("content" in event) return event.content;
+    if (review.text?.id === event.textId) return review.text.content;
+    // The text was just being replaced, or an earlier host has it.
+    return (await bridge.call("decision_read", { id: review.id })).content;
+  }
+
+  /**
+   * Writes the accepted text of a review without a waiting CLI.
+   * @param version of the file when the user accepted
+   * @returns the reason if the text was not written
+   */
+  async function write(
+    filePath: string,
+    content: string,
+    version: string | undefined,
+  ): Promise<string | undefined> {
+    try {
+      const path = await realPath(filePath);
+      const seen = await see(path);
+      const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
+      if (version !== undefined && !isVersionSeen(version, found))
+        return `${basename(path)} has changed since you accepted, and was not written`;
+      await options.userFiles.replace(path, seen, { text: Buffer.from(content).toString("latin1") });
+      return undefined;
+    } catch (error) {
+      log.error(`${filePath} was not written:`, error);
+      return error instanceof Refusal ? error.message : `${basename(filePath)} was not written`;
+    }
+  }
+
+  /** Shows the user's edits as a new review if the CLI has written the proposal without them. */
+  async function recover({ filePath, baseline, label }: Review, content: string): Promise<void> {
+    if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
+      return;
+    log.warn(`${label} wrote a proposal without the edits:`, filePath);
+    const text = `${label} wrote ${basename(filePath)} without your edits: they are open as a review.`;
+    bridge.tell("message", { level: "warn", text });
+    await show(OWN, { filePath, newContent: content }, { client: label, label }).catch((error: unknown) =>
+      log.error(`the edits of ${filePath} could not be shown:`, error),
+    );
+  }
+
+  function settle(id: number, delivered: boolean, filePath: string, problem?: string): void {
+    bridge.tell("decision_settled", { id, delivered, filePath, problem });
+  }
+
+  /**
+   * Closes a review without an outcome. If the user has just decided, Lua refuses to close it, and the decision, which
+   * arrives before the refusal, continues.
+   */
+  async function close(
+    review: Review,
+    reason: "answered" | "cancelled" | "cli" | "disconnected" | "written",
+  ): Promise<string> {
+    move(review, "closing");
+    try {
+      const { content } = await bridge.call("diff_close", { id: review.id, reason });
+      move(review, "closed");
+      options.history.closed(review.id);
+      review.tell?.(reason === "written" ? "accepted" : "closed");
+      return content;
+    } catch (error) {
+      const isAbandoned = reason !== "cli" && reason !== "written";
+      if (review.state === "closing") move(review, isAbandoned ? "closed" : "open");
+      throw error;
+    }
+  }
+
+  /** Closes a review whose client has gone, has cancelled or has its answer, unless the user has decided. */
+  async function abandon(review: Review, reason: "answered" | "cancelled" | "disconnected"): Promise<void> {
+    if (review.state !== "open") return;
+    try {
+      await close(review, reason);
+    } catch (error) {
+      log.info(`review ${review.id} was not closed:`, error);
+    }
+  }
+
+  /** Closes a review whose CLI has its answer from the user, and may write the proposal. */
+  async function dismiss(review: Review): Promise<void> {
+    if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);
+    await abandon(review, "answered");
+  }
+
+  /**
+   * Shows a proposed text in Neovim.
+   * @returns nothing if the user has meanwhile decided on the earlier text of the review
+   */
+  async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
+    const { id, sessionId, filePath, text, tell } = review;
+    const outcome = setText(review, newContent);
+    const textId = review.text?.id ?? "";
+    const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
+    const original = setImmediate(filePath).then(readDiskText); // while Neovim shows the review
+    const cli = clients.get(sessionId)?.info.credential ?? names.label;
+    const noted = options.history.proposed(id, cli, filePath, newContent, original);
+    const isPending = await shown.then(
+      (answer) => answer.isPending,
+      (error: unknown) => {
+        // The earlier text stays.
+        Object.assign(review, { text, tell });
+        throw error;
+      },
+    );
+    if (!isPending) {
+      void outcome.then(tell);
+      return undefined;
+    }
+    tell?.("replaced");
+    // The file must be read before the client is answered and can change it.
+    await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
+    if (review.state === "open") void staleness.begin(review, original, newContent);
+    return { review, outcome };
+  }
+
+  /** Opens a review, or replaces the text of the session's open review with this name. */
+  async function show(
+    sessionId: string,
+    { filePath, newContent }: OpenDiffRequest,
+    names: Names,
+    name = filePath,
+  ): Promise<Shown> {
+    const earlier = table.find(sessionId, name);
+    const replaced = earlier && (await present(earlier, newContent, names));
+    if (replaced) return replaced;
+    if (sessionId !== OWN && !clients.get(sessionId)) throw new Refusal("the session has ended");
+    const review = table.add({ sessionId, name, filePath, label: names.label });
+    // Store the review before it is shown, so that after a crash the next host knows it.
+    move(review, "open");
+    try {
+      const shown = await present(review, newContent, names);
+      if (shown) return shown;
+      throw new Error(`Neovim knows review ${review.id} already`);
+    } catch (error) {
+      move(review, "closed");
+      throw error;
+    }
+  }
+
+  const openOf = (sessionId: string) =>
+    table.all().filter((review) => review.state === "open" && review.sessionId === sessionId);
+
+  return {
+    tools: (client) => ({
+      async openDiff(request, name) {
+        await show(client.id, request, options.names.nameOf(client), name);
+      },
+      async closeDiff(name) {
+        const review = table.find(client.id, name);
+        if (!review) throw new Refusal(`no diff is open for ${name}`);
+        const { filePath } = review;
+        const content = await close(review, "cli");
+        // The CLI writes either text, or none: it may drop the edits.
+        const proposed = review.baseline ? [review.baseline.proposed] : [];
+        options.agreed(filePath, [hashOfPlain(content), ...proposed]);
+        void recover(review, content);
+        return content;
+      },
+      async dismiss(name) {
+        const review = table.find(client.id, name);
+        if (review) await dismiss(review);
+      },
+      async dismissAll() {
+        const open = openOf(client.id);
+        await Promise.all(open.map(dismiss));
+        return open.length;
+      },
+    }),
+    async propose(cli, filePath, newContent, signal) {
+      const label = options.names.labelOf(cli);
+      const { review, outcome } = await show(OWN, { filePath, newContent }, { client: label, label });
+      const { text } = review;
+      const cancel = () => {
+        if (review.text === text) void abandon(review, "cancelled");
+      };
+      if (signal.aborted) cancel();
+      else signal.addEventListener("abort", cancel);
+      return outcome;
+    },
+    isPending: () => table.all().some(({ state }) => state === "open"),
+    abandon({ id }) {
+      for (const review of openOf(id)) void abandon(review, "disconnected");
+    },
+    resume() {
+      for (const review of table.all()) {
+        if (review.state !== "open") continue;
+        if (review.sessionId === OWN || clients.get(review.sessionId)) staleness.resume(review);
+        // The connection of this client has ended with the earlier host.
+        else void abandon(review, "disconnected");
+      }
+    },
+    close() {
+      closing.abort();
+      staleness.close();
+      files.close();
+      for (const review of table.all()) review.tell?.("closed");
+    },
+    handlers: {
+      diff_accepted: (event) => decide(event.id, event),
+      diff_rejected: ({ id }) => decide(id),
+      original_changed({ id, edited }) {
+        const review = table.get(id);
+        if (review) staleness.edited(review, edited);
+      },
+    },
+  };
+}

@@ -1,0 +1,121 @@
+/** The record of a review: everything that the host knows about one `openDiff`, and the table of all pending reviews. */
+import { randomUUID } from "node:crypto";
+import type { ReviewOutcome } from "../base/outcome-names.ts";
+import type { DiskText } from "../system/disk-text.ts";
+
+/**
+ * A review is `open` until the user decides (`decided`) or it is closed without an outcome (`closing`, then `closed`). A
+ * decision is written to the event stream of the client (`sent`). The client gets it (`delivered`) or not (`lost`).
+ */
+export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
+
+/** States in which the record is removed. */
+const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
+
+/** Hashes of the file and the proposal when the review opened. */
+export interface Baseline {
+  readonly disk: string;
+  readonly proposed: string;
+  /** Whether the user has edited the file's buffer since. */
+  readonly edited: boolean;
+}
+
+/** State of the file since the review opened. Only src/review/staleness.ts changes it. */
+export interface FollowedFile {
+  /** Whether the user's buffer differs from the file. */
+  edited: boolean;
+  /** The file when it was read last. */
+  seen?: Pick<DiskText, "hash" | "version">;
+  /** Last value that Neovim was told. */
+  stale: boolean;
+  /** Paths whose folders are watched. */
+  places: string[];
+}
+
+/** Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */
+export interface Review {
+  readonly id: number;
+  /** Session of the client that called `openDiff`. */
+  readonly sessionId: string;
+  /** Name of the CLI for the user. */
+  readonly label: string;
+  /** Identifies the review in its session: the path, unless the CLI has another name for it. */
+  readonly name: string;
+  /** As in `openDiff`. */
+  readonly filePath: string;
+  state: ReviewState;
+  /** The proposed text and the id by which Neovim names it. Unknown after a crash of the host. */
+  text?: { readonly id: string; readonly content: string };
+  /** Undefined until the file was read. */
+  baseline?: Baseline | undefined;
+  /** Defined while the file is watched. */
+  file?: FollowedFile;
+  /** Resolves the promise of the outcome. */
+  tell?: (outcome: ReviewOutcome) => void;
+}
+
+/** The part of a review that a later host needs. Only reviews that are identified by their path survive a host. */
+export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
+
+export interface ReviewTable {
+  add(review: Pick<Review, "sessionId" | "name" | "filePath" | "label">): Review;
+  get(id: number): Review | undefined;
+  /** Finds an open review by its name in its session. */
+  find(sessionId: string, name: string): Review | undefined;
+  all(): Review[];
+  infos(): ReviewInfo[];
+  /** Sets the state. Removes a record in a final state, whose state no longer changes. */
+  move(review: Review, state: ReviewState): void;
+}
+
+/**
+ * @param lastId highest id that Neovim knows
+ * @param earlier reviews of an earlier host. Neovim sends their decisions again.
+ */
+export function createReviewTable(lastId: number, earlier: readonly ReviewInfo[] = []): ReviewTable {
+  const reviews = new Map<number, Review>(
+    earlier.map((info) => [info.id, { ...info, name: info.filePath, state: "open" }]),
+  );
+  let last = Math.max(lastId, ...earlier.map(({ id }) => id));
+  return {
+    add(parts) {
+      const review: Review = { id: ++last, ...parts, state: "open" };
+      reviews.set(review.id, review);
+      return review;
+    },
+    get: (id) => reviews.get(id),
+    find: (sessionId, name) =>
+      [...reviews.values()].find(
+        (review) => review.state === "open" && review.sessionId === sessionId && review.name === name,
+      ),
+    all: () => [...reviews.values()],
+    infos: () =>
+      [...reviews.values()].map(({ id, sessionId, label, filePath, baseline }) => ({
+        id,
+        sessionId,
+        label,
+        filePath,
+        baseline,
+      })),
+    move(review, state) {
+      if (!reviews.has(review.id)) return;
+      review.state = state;
+      if (FINAL_STATES.includes(state)) reviews.delete(review.id);
+    },
+  };
+}
+
+/** Sets the proposed text of a review. @returns the promise of its outcome */
+export function setText(review: Review, content: string): Promise<ReviewOutcome> {
+  review.text = { id: randomUUID(), content };
+  return new Promise((tell) => {
+    review.tell = tell;
+  });
+}
+
+/** Returns the outcome of a decision. @param content of the accepted proposal; undefined for a rejection */
+export function outcomeOf(review: Review, content: string | undefined, isDelivered: boolean): ReviewOutcome {
+  if (content === undefined) return "rejected";
+  if (!isDelivered) return "lost";
+  return content === review.text?.content ? "accepted" : "edited";
+}

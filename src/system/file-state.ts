@@ -1,0 +1,195 @@
+/** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
+import { lstat, open, realpath } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { disk } from "./disk.ts";
+import { codeOf } from "./error-code.ts";
+import { versionOf } from "./file-version.ts";
+
+/** Maximum size of a file that is read (bytes). */
+export const MAX_FILE = 8 * 1024 * 1024;
+
+/** Maximum size of a file that is read synchronously (bytes). */
+const MAX_SYNC_BYTES = 1024 * 1024;
+
+/** Resolution of the clock for file times (milliseconds). */
+export const CLOCK_TICK_MS = 20;
+
+/** Mode and owner of a file. */
+export interface Metadata {
+  /** Permission bits. */
+  readonly mode: number;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/** `text` has one character for each byte of the file (latin1). */
+export type Content =
+  | { readonly kind: "absent" }
+  | { readonly kind: "known"; readonly text: string }
+  /** The bytes are unknown for this reason, the end of a sentence. */
+  | { readonly kind: "unknown"; readonly reason: string };
+
+export type Sighting = Content & {
+  readonly metadata?: Metadata | undefined;
+  /** Equal as long as the file does not change. */
+  readonly version: string;
+  /** Time of the last change (Unix milliseconds). */
+  readonly since?: number | undefined;
+};
+
+export const ABSENT: Sighting = { kind: "absent", version: "ENOENT" };
+
+/** Whether a system error means that the file does not exist. */
+export function isAbsent(code: string): boolean {
+  return code === "ENOENT" || code === "ENOTDIR";
+}
+
+export const TOO_LONG = "the file is too long";
+export const NOT_REGULAR = "it is not a regular file that can be read";
+
+export function unknown(reason: string, version = "unknown"): Sighting {
+  return { kind: "unknown", reason, version };
+}
+
+/** Time without changes after which a write counts as complete (milliseconds). Many writers truncate the file first. */
+const STABLE_AFTER_MS = 30;
+const MAX_WAITS = 10;
+
+/** Opens a FIFO without waiting. Refuses a symbolic link, because the path is a real one. */
+export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/**
+ * Resolves the symbolic links of a path, also if the file does not exist.
+ * @param path absolute
+ */
+export async function realPath(path: string): Promise<string> {
+  const isLocal = !disk.moment().isOnNetwork(path);
+  const missing: string[] = [];
+  for (let head = path; ; head = dirname(head)) {
+    const found = isLocal ? realNow(head) : await disk.run(head, () => realpath(head)).catch(() => undefined);
+    if (found !== undefined) return join(found, ...missing);
+    if (dirname(head) === head) return path;
+    missing.unshift(basename(head));
+  }
+}
+
+function realNow(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Reads the state of a path. A small local file is read synchronously, before an agent can continue.
+ * @param path a {@link realPath}
+ */
+export async function see(path: string): Promise<Sighting> {
+  return (disk.moment().isOnNetwork(path) ? undefined : seeNow(path)) ?? disk.run(path, () => seeLater(path));
+}
+
+/** @returns undefined for a large file */
+function seeNow(path: string): Sighting | undefined {
+  try {
+    const file = openSync(path, READ_FLAGS);
+    try {
+      const found = fstatSync(file);
+      return unread(found) ?? (found.size > MAX_SYNC_BYTES ? undefined : knownOf(readFileSync(file), found));
+    } finally {
+      closeSync(file);
+    }
+  } catch (error) {
+    return unreadable(path, codeOf(error));
+  }
+}
+
+async function seeLater(path: string): Promise<Sighting> {
+  try {
+    const file = await open(path, READ_FLAGS);
+    try {
+      const found = await file.stat();
+      return unread(found) ?? knownOf(await file.readFile(), found);
+    } finally {
+      await file.close();
+    }
+  } catch (error) {
+    return unreadable(path, codeOf(error));
+  }
+}
+
+/** Returns the state of a path that cannot be opened, such as a symbolic link. */
+function unreadable(path: string, code: string): Sighting {
+  if (isAbsent(code)) return ABSENT;
+  try {
+    return unknown(NOT_REGULAR, versionOf(lstatSync(path)));
+  } catch {
+    return unknown(NOT_REGULAR, code);
+  }
+}
+
+function unread(found: Stats): Sighting | undefined {
+  if (!found.isFile()) return { ...unknown(NOT_REGULAR, versionOf(found)), since: found.ctimeMs };
+  return found.size > MAX_FILE ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
+}
+
+function knownOf(bytes: Buffer, found: Stats): Sighting {
+  if (bytes.length > MAX_FILE) return { ...unknown(TOO_LONG), ...factsOf(found) };
+  return { kind: "known", text: bytes.toString("latin1"), ...factsOf(found) };
+}
+
+/**
+ * Reads the state of a path that may be being written, when the write is complete. An empty file is watched for longer:
+ * it may have been truncated a moment ago, and not every file system changes the time of a file then.
+ * @param path a {@link realPath}
+ */
+export async function seeStill(path: string): Promise<Sighting> {
+  const start = Date.now();
+  for (let waits = 0; ; waits += 1) {
+    const found = await see(path);
+    const age = Date.now() - (found.since ?? start);
+    const isEmpty = found.kind === "known" && found.text === "";
+    // The clock of another machine may be ahead.
+    const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age < 0);
+    if (isStill || waits === MAX_WAITS) return found;
+    await delay(isEmpty ? STABLE_AFTER_MS : STABLE_AFTER_MS - age);
+  }
+}
+
+/** Reads the {@link Sighting.version} of a path without following links. Never rejects. */
+export async function versionAt(path: string): Promise<string> {
+  try {
+    const found = disk.moment().isOnNetwork(path)
+      ? await disk.run(path, () => lstat(path))
+      : lstatSync(path, { throwIfNoEntry: false });
+    return found ? versionOf(found) : ABSENT.version;
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
+export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid">): Metadata {
+  return { mode: mode & 0o7777, uid, gid };
+}
+
+/** Returns the low 32 bits of a file's inode, which stays the same when the file is renamed. */
+export function inodeOf(found: Pick<Stats, "ino"> | Sighting): number {
+  const inode = "ino" in found ? found.ino : Number.parseInt(found.version, 10);
+  return inode % 2 ** 32;
+}
+
+/** Returns the version, metadata and time of a file. */
+export function factsOf(found: Stats): Pick<Sighting, "version" | "metadata" | "since"> {
+  return { version: versionOf(found), metadata: metadataOf(found), since: found.ctimeMs };
+}

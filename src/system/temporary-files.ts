@@ -1,0 +1,56 @@
+/**
+ * Tracks temporary files: new content beside the file that it will replace. A note of each lets a later host
+ * remove the files that a crash has left.
+ */
+import { randomBytes } from "node:crypto";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { lstat, readdir, readFile, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { here } from "./platform.ts";
+import { isAlive } from "./processes.ts";
+
+const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
+
+/** Maximum length of the file's name in the temporary file's name, which may have 255 bytes (UTF-16 units). */
+const MAX_NAME_LENGTH = 50;
+
+export interface TemporaryFiles {
+  /** Must be called before the temporary file is created. */
+  begin(temporary: string): void;
+  /** Must be called when the temporary file is gone. */
+  end(temporary: string): void;
+  /** Removes the temporary files of processes that have ended. */
+  removeLeftovers(): Promise<void>;
+}
+
+/** Returns a new path for a temporary file of a file. */
+export function temporaryPathFor(path: string): string {
+  const name = basename(path).slice(0, MAX_NAME_LENGTH);
+  return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);
+}
+
+/** @param directory for the notes; only the user may write to it */
+export function createTemporaryFiles(directory: string): TemporaryFiles {
+  const noteOf = (temporary: string) =>
+    join(directory, `${process.pid}${/\.[0-9a-f]{12}(?=\.gemini-bridge$)/.exec(temporary)?.[0]}`);
+
+  async function removeNoted(note: string): Promise<void> {
+    if (isAlive(Number.parseInt(note, 10))) return;
+    const temporary = await readFile(join(directory, note), "utf8");
+    const found = await lstat(temporary).catch(() => undefined);
+    if (found?.isFile() && here.isOwn(found.uid) && NAME.test(basename(temporary))) await rm(temporary);
+    await rm(join(directory, note));
+  }
+
+  return {
+    begin(temporary) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      writeFileSync(noteOf(temporary), temporary, { mode: 0o600 });
+    },
+    end: (temporary) => void rm(noteOf(temporary), { force: true }).catch(() => {}),
+    async removeLeftovers() {
+      const notes = await readdir(directory).catch((): string[] => []);
+      await Promise.allSettled(notes.map(removeNoted));
+    },
+  };
+}

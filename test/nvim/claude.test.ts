@@ -1,0 +1,451 @@
+/** Claude Code's protocol, by a scripted client: lock file, reviews, context, and the end of everything. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type RunningBridge, startBridge } from "../support/bridge.ts";
+import type { NvimOptions } from "../support/nvim.ts";
+import { lockOf, readLocks, SocketClient } from "../support/socket-client.ts";
+import { waitFor } from "../support/wait.ts";
+
+/** A bridge in a home with Claude Code's folder. */
+function start(t: Test, options: NvimOptions = {}) {
+  return startBridge(t, {
+    ...options,
+    files: { "a.txt": "one\ntwo\nthree\n", "../home/.claude/keep": "", ...options.files },
+  });
+}
+
+const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+  return (vim.b[buf].gemini_diff or {}).role == 'proposal'
+end)`;
+
+t.test("the lock file is private, names this Neovim, and is removed with it", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const lock = lockOf(bridge);
+  t.match(lock, {
+    pid: await nvim.lua("return vim.fn.getpid()"),
+    workspaceFolders: [nvim.dirs.workspace],
+    ideName: "Neovim",
+    port: (await bridge.status()).port,
+    mode: 0o600,
+  });
+  t.equal(statSync(join(nvim.dirs.home, ".claude/ide")).mode & 0o777, 0o700);
+  t.equal(await nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), String(lock.port));
+  t.not(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"), lock.authToken, "the token of hooks");
+
+  rmSync(lock.path);
+  await waitFor(() => readLocks(nvim.dirs.home).length === 1, "the lock file to be restored");
+  t.equal(lockOf(bridge).authToken, lock.authToken);
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.same(readLocks(nvim.dirs.home), []);
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  process.kill(Number(await nvim.lua("return vim.fn.getpid()")), "SIGKILL");
+  await waitFor(() => readdirSync(join(nvim.dirs.home, ".claude/ide")).length === 0, "the lock file to go");
+});
+
+t.test("there is no lock file without Claude Code, or where it is switched off", async (t) => {
+  const without = await startBridge(t);
+  t.same(readdirSync(without.nvim.dirs.home).includes(".claude"), false);
+  t.equal(await without.nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), null);
+  const off = await start(t, { init: "require('gemini-bridge').setup({ clis = { claude = false } })" });
+  t.same(readLocks(off.nvim.dirs.home), []);
+});
+
+t.test("the lock files of other editors stay", async (t) => {
+  const { nvim } = await start(t, {
+    files: {
+      // Dead, but written by another plugin; and one of a Neovim with this plugin that is dead.
+      "../home/.claude/ide/1.lock": JSON.stringify({ pid: 4_194_300, ideName: "Neovim", transport: "ws" }),
+      "../home/.claude/ide/2.lock": JSON.stringify({
+        pid: 4_194_300,
+        ppid: 4_194_300,
+        ideInfo: { name: "neovim", displayName: "Neovim" },
+      }),
+    },
+    init: "for _, name in ipairs({ '1', '2' }) do vim.uv.fs_utime(vim.env.HOME .. '/.claude/ide/' .. name .. '.lock', 0, 0) end",
+  });
+  const names = () => readdirSync(join(nvim.dirs.home, ".claude/ide")).sort();
+  await waitFor(() => !names().includes("2.lock"), "the leftover to go");
+  t.ok(names().includes("1.lock"));
+});
+
+t.test("an accepted proposal is answered with the text and the user's edits", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
+  t.match(await nvim.lua("return require('gemini-bridge').status().clients[1]"), {
+    cli: "claude",
+    label: "Claude Code",
+    name: "claude-code",
+    version: "2.1.330",
+  });
+  t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /connected/);
+  await nvim.command("edit a.txt");
+  const path = nvim.path("a.txt");
+
+  t.same(await client.call("closeAllDiffTabs", {}), ["CLOSED_0_DIFF_TABS"]);
+  const unedited = client.openDiff(path, "one\n2\nthree\n", "first");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiAccept");
+  t.same(await unedited, ["FILE_SAVED", "one\n2\nthree\n"]);
+  t.same(await client.call("close_tab", { tab_name: "first" }), ["TAB_CLOSED"]);
+  writeFileSync(path, "one\n2\nthree\n");
+
+  const edited = client.openDiff(path, "one\n2\n3\n", "second");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the next review");
+  await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+  await nvim.command("GeminiAccept");
+  t.same(await edited, ["FILE_SAVED", "one\n2\n3\nmine\n"]);
+
+  const rejected = client.openDiff(path, "none\n", "third");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the last review");
+  await nvim.command("GeminiReject");
+  t.same(await rejected, ["DIFF_REJECTED", "third"]);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "no review");
+});
+
+t.test("texts come back exactly as they were proposed", async (t) => {
+  const bridge = await start(t, { files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" } });
+  const { nvim } = bridge;
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const large = `${"x".repeat(99)}\n`.repeat(20_000);
+  const texts: [string, string][] = [
+    ["crlf.txt", "a\nB\n"],
+    ["crlf.txt", "a\r\nB\r\n"],
+    ["bom.txt", "\uFEFFb\n"],
+    ["a.txt", "no end of line"],
+    ["new.txt", "\u{1F600} \u0000 new\n"],
+    ["large.txt", large],
+  ];
+  for (const [name, text] of texts) {
+    const answer = client.openDiff(nvim.path(name), text);
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    await nvim.command("GeminiAccept");
+    const [outcome, content] = await answer;
+    t.equal(outcome, "FILE_SAVED", name);
+    t.ok(content === text, name);
+  }
+});
+
+t.test("the accepted text of before counts as a rejection, which the user is told", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const answer = client.openDiff(nvim.path("a.txt"), "1\n", "tab");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, 0, -1, true, { 'one', 'two', 'three' })`);
+  await nvim.command("GeminiAccept");
+  t.same(await answer, ["DIFF_REJECTED", "tab"]);
+  await nvim.waitFor(
+    async () => /Claude Code takes the accepted text of a.txt for a rejection/.test(await nvim.messages()),
+    "the message",
+  );
+});
+
+t.test("an answer in the terminal closes the review and keeps the user's edits", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const path = nvim.path("a.txt");
+  const first = client.openDiff(path, "1\n", "first");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+  t.same(await client.call("close_tab", { tab_name: "first" }), ["TAB_CLOSED"]);
+  t.same(await first, ["DIFF_REJECTED", "first"], "an answer that the CLI ignores");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
+  t.match(await nvim.messages(), /Your edits are kept/);
+
+  const open = ["b", "c"].map((name) => client.openDiff(nvim.path(name), "new\n", name));
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "two reviews");
+  t.same(await client.call("closeAllDiffTabs", {}), ["CLOSED_2_DIFF_TABS"]);
+  t.same(await Promise.all(open), [
+    ["DIFF_REJECTED", "b"],
+    ["DIFF_REJECTED", "c"],
+  ]);
+  t.same(await client.call("close_tab", { tab_name: "none" }), ["TAB_CLOSED"]);
+});
+
+t.test("a path that cannot be reviewed is refused, and the CLI asks by itself", async (t) => {
+  const bridge = await start(t);
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
+  t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
+  t.match(await client.call("openDiff", {}), ["error", /./]);
+  await t.rejects(client.request("unknown/method", {}), /-32601/);
+});
+
+t.test("two clients review the same file beside Gemini CLI, and each gets its own outcome", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const lock = lockOf(bridge);
+  const [one, two] = [await SocketClient.connect(t, lock), await SocketClient.connect(t, lock)];
+  const gemini = await bridge.client();
+  const path = nvim.path("a.txt");
+  const first = one.openDiff(path, "first\n", "tab").catch(String);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
+  const second = two.openDiff(path, "second\n", "tab");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "two reviews");
+  await gemini.openDiff(path, "third\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 3", "three reviews");
+  one.socket.terminate();
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "the end of one");
+  t.match(await first, /lost/);
+  t.same(await two.call("close_tab", { tab_name: "tab" }), ["TAB_CLOSED"]);
+  t.same(await second, ["DIFF_REJECTED", "tab"]);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the last one");
+  await nvim.command("GeminiAccept");
+  t.equal((await gemini.waitForNotification("ide/diffAccepted")).content, "third\n");
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "the others");
+});
+
+t.test("the active file and the selected lines are sent once, and private files never", async (t) => {
+  const bridge = await start(t, {
+    files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
+  });
+  const { nvim } = bridge;
+  await nvim.command("edit a.txt");
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const none = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 }, isEmpty: true };
+  const path = nvim.path("a.txt");
+  const first = await client.selected(({ filePath }) => filePath === path, "the active file");
+  t.same(first, { text: "", filePath: path, fileUrl: `file://${path}`, selection: none });
+
+  await nvim.input("jVj");
+  const lines = await client.selected(({ text }) => text === "two\nthree", "the selected lines");
+  t.same(lines.selection, {
+    start: { line: 1, character: 0 },
+    end: { line: 3, character: 0 },
+    isEmpty: false,
+  });
+  await nvim.input("<Esc>gg");
+  await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
+  await nvim.command("edit b.txt");
+  await nvim.input("lvl");
+  const part = await client.selected(({ text }) => text === "𝄞x", "the selected characters");
+  t.same(part.selection, {
+    start: { line: 0, character: 1 },
+    end: { line: 0, character: 4 },
+    isEmpty: false,
+  });
+  await nvim.input("<Esc>");
+  await client.until(() => client.selections.at(-1)?.selection.isEmpty || undefined, "no selection");
+
+  const before = client.selections.length;
+  await nvim.input("jhl");
+  await nvim.command("edit secret.txt");
+  await client.until(() => client.selections[before], "the next");
+  t.match(client.selections[before], { filePath: "", text: "" }, "no movement, and no private file");
+  t.notOk(client.selections.some(({ filePath }) => filePath.includes("secret")));
+  await nvim.command("edit a.txt");
+  await client.until(() => (client.selections.at(-1)?.filePath === path ? true : undefined), "the file");
+  await nvim.command("GeminiShare off");
+  await client.until(() => (client.selections.at(-1)?.filePath === "" ? true : undefined), "nothing");
+});
+
+t.test("diagnostics are those that Neovim has at once, of shared files", async (t) => {
+  const bridge = await start(t, { files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" } });
+  const { nvim } = bridge;
+  await nvim.lua(`local ns = vim.api.nvim_create_namespace('test')
+    for _, name in ipairs({ 'secret.txt', 'a.txt' }) do
+      vim.cmd.edit(name)
+      vim.diagnostic.set(ns, 0, {
+        { lnum = 1, col = 2, message = 'wrong', severity = vim.diagnostic.severity.WARN, source = 'test', code = 7 },
+      })
+    end`);
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  const uri = `file://${nvim.path("a.txt")}`;
+  const start_ = { line: 1, character: 2 };
+  const expected = [
+    {
+      uri,
+      diagnostics: [
+        {
+          message: "wrong",
+          severity: "Warning",
+          range: { start: start_, end: start_ },
+          source: "test",
+          code: 7,
+        },
+      ],
+    },
+  ];
+  const ask = async (args: object) => JSON.parse((await client.call("getDiagnostics", args))[0] ?? "");
+  t.same(await ask({ uri }), expected);
+  t.same(await ask({}), expected);
+  t.same(await ask({ uri: `file://${nvim.path("secret.txt")}` }), []);
+  t.same(await ask({ uri: "file:///etc/passwd" }), []);
+  await nvim.command("GeminiShare off");
+  t.same(await ask({}), []);
+});
+
+/** Sends a hook as the script of `:Gemini cli=claude` does. @returns the answer */
+async function hook(bridge: RunningBridge, hook_event_name: string, fields: object = {}): Promise<unknown> {
+  const { nvim } = bridge;
+  const [port, token] = z
+    .tuple([z.string(), z.string()])
+    .parse(
+      await nvim.lua("return { vim.env.CLAUDE_CODE_IDE_SERVER_PORT, vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN }"),
+    );
+  const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${process.pid}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+    body: JSON.stringify({ session_id: "s", cwd: nvim.dirs.workspace, hook_event_name, ...fields }),
+  });
+  if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
+  const answer = await response.text();
+  return answer === "" ? undefined : JSON.parse(answer);
+}
+
+t.test("its hooks report turns and changes, and the gate makes it ask", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const path = nvim.path("a.txt");
+  const write = { tool_name: "Write", tool_input: { file_path: path, content: "1\n" } };
+  const activity = (expected: string) =>
+    nvim.waitFor(`(require('gemini-bridge').status().clients[1] or {}).activity == '${expected}'`, expected);
+  await hook(bridge, "SessionStart");
+  const client = await SocketClient.connect(t, lockOf(bridge));
+  await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "its hooks to be known");
+  await hook(bridge, "UserPromptSubmit", { prompt: "Write it." });
+  await activity("working");
+  t.equal(await hook(bridge, "PreToolUse", write), undefined, "no gate");
+  writeFileSync(path, "1\n");
+  await hook(bridge, "PostToolUse", { ...write, tool_response: { filePath: path } });
+  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
+  t.match(await nvim.lua("return require('gemini-bridge').changes()[1]"), {
+    cli: "claude",
+    status: "modified",
+  });
+  const shell = { tool_name: "Bash", tool_input: { command: "true" } };
+  t.equal(await hook(bridge, "PreToolUse", shell), undefined);
+  await hook(bridge, "PostToolUse", { ...shell, tool_response: {} });
+
+  await nvim.command("GeminiGate on");
+  t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /gate on/);
+  const ask = { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "ask" } };
+  // The host learns of the gate by another way.
+  await waitFor(async () => (await hook(bridge, "PreToolUse", write)) !== undefined, "the gate");
+  t.match(await hook(bridge, "PreToolUse", write), ask);
+  t.equal(await hook(bridge, "PreToolUse", shell), undefined, "commands are not edits");
+  await hook(bridge, "PermissionRequest", write);
+  await activity("waiting");
+  const answer = client.openDiff(path, "2\n", "tab");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiReject");
+  t.same(await answer, ["DIFF_REJECTED", "tab"]);
+  await activity("idle");
+  client.socket.terminate();
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 0", "its end");
+  t.equal(await hook(bridge, "PreToolUse", write), undefined, "nobody could review");
+});
+
+t.test(":Gemini cli=claude passes hooks and tools as arguments, and the user's own ones win", async (t) => {
+  const bridge = await start(t, { init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH" });
+  const { nvim } = bridge;
+  const { home } = nvim.dirs;
+  mkdirSync(join(home, "bin"));
+  writeFileSync(
+    join(home, "bin/claude"),
+    `#!/bin/sh\nprintf '%s\\n' "$@" > "$HOME/run.new"; mv "$HOME/run.new" "$HOME/run"\nexec cat\n`,
+  );
+  chmodSync(join(home, "bin/claude"), 0o755);
+  const run = async (command: string) => {
+    rmSync(join(home, "run"), { force: true });
+    await nvim.command(command);
+    await waitFor(() => existsSync(join(home, "run")), "the program");
+    return readFileSync(join(home, "run"), "utf8").trimEnd().split("\n");
+  };
+  const [settings = "", mcp = "", ...rest] = await run("Gemini! cli=claude --resume");
+  t.same(rest, ["--permission-mode", "default", "--resume"]);
+  const { hooks } = JSON.parse(settings.replace("--settings=", ""));
+  t.match(hooks.PreToolUse[0], {
+    matcher: "Edit|MultiEdit|Write|NotebookEdit|Bash",
+    hooks: [{ type: "command" }],
+  });
+  const { neovim } = JSON.parse(mcp.replace("--mcp-config=", "")).mcpServers;
+  t.equal(neovim.headers.Authorization, `Bearer \${CLAUDE_CODE_IDE_AUTH_TOKEN}`);
+  const token = String(await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"));
+  t.notMatch(settings + mcp, token, "other users can read command lines");
+  t.match(await run("Gemini! cli=claude --settings=mine --dangerously-skip-permissions"), [
+    /^--mcp-config=/,
+    "--settings=mine",
+    "--dangerously-skip-permissions",
+  ]);
+  t.same((await run("Gemini! cli=claude --permission-mode plan")).slice(2), ["--permission-mode", "plan"]);
+});
+
+t.test("after a crash of the host the client returns with its token, and its review is closed", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const lock = lockOf(bridge);
+  const client = await SocketClient.connect(t, lock);
+  const answer = client.openDiff(nvim.path("a.txt"), "1\n").catch(String);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+  const host = await bridge.crash();
+  t.match(await answer, /lost/);
+  // The CLI tries again at once: the request waits for the application.
+  await waitFor(
+    async () => (await SocketClient.open(t, lock).catch(() => undefined)) !== undefined,
+    "the port",
+  );
+  await bridge.nextHost(host);
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the end of the review");
+  t.match(await nvim.messages(), /Your edits are kept/);
+  t.same(lockOf(bridge), { ...lock });
+  const again = await SocketClient.connect(t, lock);
+  const next = again.openDiff(nvim.path("a.txt"), "2\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
+  await nvim.command("GeminiAccept");
+  t.same(await next, ["FILE_SAVED", "2\n"]);
+});
+
+t.test("after an outage in which the client gives up, the lock file has another token", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const lock = lockOf(bridge);
+  const hooks = await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN");
+  const client = await SocketClient.connect(t, lock);
+  await nvim.command("GeminiStop");
+  t.equal(await client.closed(), 1001);
+  await bridge.is("stopped");
+  await nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 16000 end");
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  const next = lockOf(bridge);
+  t.equal(next.port, lock.port);
+  t.not(next.authToken, lock.authToken);
+  t.equal(
+    await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"),
+    hooks,
+    "hooks of a running CLI still arrive",
+  );
+  await t.rejects(SocketClient.open(t, lock), /401/);
+  await SocketClient.connect(t, next);
+});
+
+t.test("a lock file in the place of ours stays", async (t) => {
+  const bridge = await start(t);
+  const lock = lockOf(bridge);
+  const other = `${lock.path}.other`;
+  writeFileSync(other, readFileSync(lock.path, "utf8").replace(lock.authToken, "another"));
+  renameSync(other, lock.path);
+  await bridge.nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  t.equal(readLocks(bridge.nvim.dirs.home).length, 1);
+});

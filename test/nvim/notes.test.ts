@@ -1,0 +1,82 @@
+/** Notes on lines of files: shown, saved, and sent as one prompt. */
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { receives, startWithEcho } from "../support/echo.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+
+const SIGNS = `(function()
+  local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.notes']
+  if not namespace then return '' end
+  local marks = vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true })
+  return table.concat(vim.tbl_map(function(mark)
+    return ('%d-%d%s'):format(mark[2] + 1, mark[4].end_row + 1, mark[4].virt_text[1][1])
+  end, marks), ', ')
+end)()`;
+const MAP = "vim.keymap.set({ 'n', 'x' }, 'gn', '<Plug>(gemini-note)')";
+
+const saved = (nvim: Nvim) => join(nvim.dirs.state, "nvim/gemini-bridge-notes.json");
+async function shows(t: Test, nvim: Nvim, wanted: string) {
+  await nvim.waitFor(async () => (await nvim.lua(`return ${SIGNS}`)) === wanted, "the notes").catch(() => {});
+  t.equal(await nvim.lua(`return ${SIGNS}`), wanted);
+}
+
+t.test("notes are sent as one prompt with the quoted lines, and deleted when it is typed", async (t) => {
+  const nvim = await startWithEcho(t, "", { init: MAP });
+  await nvim.command("edit a.txt");
+  await nvim.input(":GeminiSend --notes<CR>");
+  await nvim.waitFor(async () => /There are no notes/.test(await nvim.messages()), "the message");
+  await nvim.input("gnUse a number<CR>");
+  await nvim.input("3GVjgnask @someone<CR>");
+  await shows(t, nvim, "1-1 \u270e Use a number, 3-4 \u270e ask @someone");
+  t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
+  t.equal(statSync(saved(nvim)).mode & 0o777, 0o600);
+  await nvim.input("ggOtop<Esc>:silent write<CR>");
+  await shows(t, nvim, "2-2 \u270e Use a number, 4-5 \u270e ask @someone");
+  await nvim.input(":GeminiSend --notes please<CR>");
+  await receives(
+    nvim,
+    "<@a.txt\nline 2:\n> one\nUse a number\nlines 4-5:\n> three\n> four\nask @someone\nplease >",
+  );
+  await shows(t, nvim, "");
+  await nvim.waitFor(() => !existsSync(saved(nvim)), "the file to go");
+});
+
+t.test("notes survive a restart, are edited and deleted, and excluded files have none", async (t) => {
+  const first = await startNvim(t, { files: { "a.txt": "1\n2\n3\n", ".env": "KEY=1\n" }, init: MAP });
+  await first.command("edit a.txt");
+  await first.input("2Ggnwhy?<CR>");
+  await shows(t, first, "2-2 \u270e why?");
+  await first.input("ggdd:silent write<CR>");
+  await first.command("edit .env");
+  await first.input("gn");
+  await first.waitFor(
+    async () => /This file is not shared with CLIs/.test(await first.messages()),
+    "the refusal",
+  );
+  await first.lua("vim.cmd('doautocmd VimLeavePre')");
+  t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
+
+  const args = ["--cmd", "let g:second = 1"];
+  await first.lua(
+    `vim.g.job = vim.fn.jobstart(vim.list_extend({ vim.v.progpath, '--headless', '--listen', vim.fn.getcwd() .. '/second' }, ...))`,
+    args,
+  );
+  await first.waitFor("vim.uv.fs_stat('second')", "the second Neovim");
+  const remote = (code: string) =>
+    first.lua(
+      "vim.g.channel = vim.g.channel or vim.fn.sockconnect('pipe', vim.fn.getcwd() .. '/second', { rpc = true }) return vim.rpcrequest(vim.g.channel, 'nvim_exec_lua', ..., {})",
+      code,
+    );
+  await remote("vim.cmd('edit a.txt') require('gemini-bridge.notes.notes').load()");
+  t.equal(await remote(`return ${SIGNS}`), "1-1 \u270e why?");
+  await remote("vim.ui.input = function(opts, done) vim.g.default = opts.default done('because') end");
+  await remote("require('gemini-bridge.notes.notes').edit({ 1, 1 })");
+  t.equal(await remote("return vim.g.default"), "why?");
+  t.equal(await remote(`return ${SIGNS}`), "1-1 \u270e because");
+  await remote("vim.ui.input = function(_, done) done('') end");
+  await remote("require('gemini-bridge.notes.notes').edit({ 1, 1 })");
+  t.equal(await remote(`return ${SIGNS}`), "");
+  t.notOk(existsSync(saved(first)));
+  await first.lua("vim.fn.jobstop(vim.g.job)");
+});

@@ -1,0 +1,344 @@
+/** The review page: all that agents have changed, decided by single keys. */
+import { existsSync, renameSync, writeFileSync } from "node:fs";
+import t from "tap";
+import { HookedAgent } from "../support/hooked-agent.ts";
+import { startPage } from "../support/page.ts";
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `${index + 1}\n`).join("");
+const text = numbered(20);
+/** Three hunks: a changed line, an added line, two removed lines. */
+const changed = text.replace("3\n", "three\n").replace("10\n", "10\nmore\n").replace("16\n17\n", "");
+
+t.test("hunks of several files are decided by single keys, one after the other", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "a\n", "src/b.txt": text, "src/c.txt": "c\n", "gone.txt": "old\n" },
+    args: ["a.txt"],
+  });
+  const { nvim, agent, read } = page;
+  await agent.prompt("first things");
+  await agent.write("src/c.txt", "C\n");
+  await agent.prompt("count");
+  await agent.write("src/b.txt", changed);
+  await agent.write("gone.txt", undefined);
+  await agent.write("new.txt", "new\n");
+  await page.changed(4);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.shows(
+    t,
+    "▾ count +3 -4 0/5",
+    " ▾ src +2 -3 0/3",
+    "  ● b.txt +2 -3 0/3",
+    " ● gone.txt +0 -1 0/1",
+    " ● new.txt +1 -0 0/1",
+    "▾ first things +1 -1 0/1",
+    " ▾ src +1 -1 0/1",
+    "  ● c.txt +1 -1 0/1",
+  );
+  await page.is(t, "*page:3", "b.txt:3");
+  t.equal(await nvim.lua("return vim.bo[vim.fn.bufnr('b.txt')].filetype"), "text", "an ordinary buffer");
+
+  await nvim.input("s");
+  await page.is(t, "*page:3", "b.txt:11");
+  await nvim.input("x");
+  await page.is(t, "*page:3", "b.txt:15");
+  await page.says(/Undid 1 hunk in b\.txt/);
+  t.equal(read("src/b.txt"), changed.replace("more\n", ""));
+  await page.shows(
+    t,
+    "▾ count +1 -3 2/5",
+    " ▾ src +0 -2 2/3",
+    "  ● b.txt +0 -2 2/3",
+    " ● gone.txt +0 -1 0/1",
+    " ● new.txt +1 -0 0/1",
+    "▾ first things +1 -1 0/1",
+    " ▾ src +1 -1 0/1",
+    "  ● c.txt +1 -1 0/1",
+  );
+  await nvim.input("x");
+  await page.is(t, "*page:4", "gone.txt:1");
+  t.equal(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(2))"), "gemini-deleted://gone.txt");
+  await nvim.input("x");
+  await page.is(t, "*page:5", "new.txt:1");
+  await nvim.waitFor(() => existsSync(nvim.path("gone.txt")), "the deleted file to be back");
+  await nvim.input("X");
+  await page.is(t, "*page:8", "c.txt:1");
+  await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
+  await nvim.input("s");
+  await page.says(/No undecided changes are left/);
+  await page.changed(0);
+  t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
+  t.equal(read("gone.txt"), "old\n");
+  t.equal(read("src/c.txt"), "C\n");
+
+  await nvim.input("u");
+  await page.changed(1);
+  await nvim.input("u");
+  await nvim.waitFor(() => existsSync(nvim.path("new.txt")), "the new file to be back");
+  await page.says(/Reverted: undid 1 hunk in new\.txt/);
+  t.equal(read("new.txt"), "new\n");
+  await nvim.input("q");
+  await page.is(t, "*a.txt:1");
+  t.equal(await nvim.lua("return #vim.api.nvim_list_tabpages()"), 1);
+  t.equal(await nvim.lua("return vim.fn.bufnr('src/b.txt')"), -1, "no buffers stay behind");
+  t.notMatch(await nvim.messages(), /E\d+:|got in the way/);
+});
+
+t.test("a single changed file gets the focus, with its old lines and the keys of the page", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "a\n", "b.txt": text },
+    args: ["a.txt"],
+    init: "vim.keymap.set('n', 'gz', '<Cmd>let g:mine = 1<CR>')",
+  });
+  const { nvim, agent, read } = page;
+  await agent.write("b.txt", changed);
+  await page.changed(1);
+  await nvim.command("vsplit | edit b.txt | lua vim.keymap.set('n', ']h', 'G', { buffer = 0 })");
+  const layout = await page.windows();
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*b.txt:3");
+  const old = `(function()
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+    return vim.tbl_map(function(mark) return mark[4].virt_lines[1][1][1] end,
+      vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, { details = true }))
+  end)()`;
+  await nvim.waitFor(`#${old} == 2`, "the old lines");
+  t.same(await nvim.lua(`return ${old}`), ["3", "16"]);
+  await nvim.input("]h");
+  await page.is(t, "page:2", "*b.txt:11");
+  await nvim.input("\\k");
+  await page.is(t, "page:2", "*b.txt:16");
+  await page.says(/Kept 1 hunk/);
+  await nvim.input("[h");
+  await page.is(t, "page:2", "*b.txt:3");
+
+  await nvim.input("Amine<Esc>");
+  await nvim.input("u");
+  t.equal(await nvim.lua("return vim.fn.getline(3)"), "three", "after an edit, u is Neovim's own");
+  await nvim.input("\\d");
+  await page.says(/Undid 1 hunk/);
+  await nvim.waitFor("vim.fn.getline(3) == '3'", "the undone line");
+  await nvim.input("u");
+  await page.says(/Reverted: undid 1 hunk/);
+  await nvim.waitFor("vim.fn.getline(3) == 'three'", "the decision to be reverted");
+  t.equal(read("b.txt"), changed);
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+
+  await nvim.input("q");
+  t.same(await page.windows(), layout);
+  await nvim.input("gg]h");
+  t.equal(await nvim.lua("return vim.fn.line('.')"), 19, "the user's map is back");
+  t.equal(await nvim.lua(`return #${old}`), 0, "the old lines are gone");
+  t.equal(await nvim.lua("return vim.fn.maparg('q', 'n')"), "");
+});
+
+t.test("selected lines of a hunk are decided on their own", async (t) => {
+  const page = await startPage(t, { files: { "b.txt": "1\n2\n" } });
+  const { nvim, agent, read } = page;
+  await agent.write("b.txt", "1\na\nb\nc\nd\n2\n");
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*b.txt:2");
+  await nvim.input("Vj\\k");
+  await page.says(/Kept 1 hunk/);
+  await nvim.waitFor(
+    "require('gemini-bridge').changes()[1].ranges[1].first == 4",
+    "the rest to stay undecided",
+  );
+  await nvim.input("4GV\\d");
+  await nvim.waitFor(async () => read("b.txt") === "1\na\nb\nd\n2\n", "one line to be undone");
+  await page.changed(1);
+});
+
+t.test("a turn is undone after a question, and the undo of it is reverted", async (t) => {
+  const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
+  const page = await startPage(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
+  const { nvim, agent, read } = page;
+  await agent.prompt("first");
+  await agent.write("f0.txt", changed);
+  await agent.prompt("second");
+  for (const name of names) await agent.write(name, `top\n${read(name)}`);
+  await page.changed(12);
+  await nvim.lua(`vim.ui.select = function(items, opts, choose)
+    vim.g.asked = opts.prompt .. ' ' .. opts.kind
+    choose(vim.g.answer and items[vim.g.answer])
+  end`);
+  await nvim.input(":GeminiUndo turn<CR>");
+  t.equal(await nvim.lua("return vim.g.asked"), "Undo 12 files? gemini-bridge");
+  await nvim.command("let g:answer = 1");
+  await nvim.input(":GeminiUndo turn<CR>");
+  await page.says(/Undid 12 hunks in 12 files/);
+  await page.changed(1);
+  t.equal(read("f0.txt"), changed, "what the turn before has changed stays");
+  t.equal(read("f7.txt"), text);
+
+  await nvim.input(":GeminiChanges<CR>");
+  await page.shows(t, "▾ first +2 -3 1/4", " ● f0.txt +2 -3 1/4");
+  await nvim.input("<C-w>t");
+  await nvim.input("u");
+  await page.changed(12);
+  t.equal(read("f7.txt"), `top\n${text}`);
+  t.match(await page.tree(), ["▾ second +14 -3 0/15"]);
+  await nvim.input("G");
+  await nvim.input(":GeminiKeep turn<CR>");
+  await page.changed(1);
+  t.match(await page.tree(), { length: 14 }, "decided files stay on the page");
+  await nvim.command("unlet g:answer g:asked");
+  await nvim.command("GeminiUndo all");
+  await page.changed(0);
+  t.equal(await nvim.lua("return vim.g.asked"), null, "one file is undone without a question");
+  t.equal(read("f0.txt"), `top\n${text}`);
+});
+
+t.test("generated files are folded, and large ones loaded on request", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "a\n", "package-lock.json": "{}\n" },
+    args: ["a.txt"],
+  });
+  const { nvim, agent } = page;
+  await agent.prompt("update");
+  await agent.write("package-lock.json", "{ }\n");
+  await agent.write("big.txt", "x".repeat(1023).concat("\n").repeat(1100));
+  await agent.write("a.txt", "A\n");
+  await page.changed(3);
+  await nvim.input(":GeminiChanges<CR>");
+  const rows = [
+    "▾ update +1102 -2 0/3",
+    " ● a.txt +1 -1 0/1",
+    " ● big.txt +1100 -0 0/1",
+    " ▸ Generated files (1) +1 -1 0/1",
+  ];
+  await page.shows(t, ...rows);
+  await page.is(t, "*page:2", "a.txt:1");
+  await nvim.input("<Tab>");
+  await page.is(t, "*page:3", ":1");
+  t.match(
+    await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1)[1]"),
+    /^big\.txt has 1\.1 MB\. Press Enter again to load it\.$/,
+  );
+  t.equal(await nvim.lua("return vim.fn.bufnr('big.txt')"), -1);
+  await nvim.input("<CR>");
+  await page.is(t, "*page:3", "big.txt:1");
+  await nvim.input("<Tab>");
+  await page.is(t, "*page:2", "a.txt:1");
+  await nvim.input("G<CR>");
+  await page.shows(
+    t,
+    ...rows.slice(0, 3),
+    " ▾ Generated files (1) +1 -1 0/1",
+    "  ● package-lock.json +1 -1 0/1",
+  );
+  await nvim.input("k");
+  await nvim.input("<CR>");
+  await nvim.input("j");
+  await nvim.input("S");
+  await page.changed(2);
+  await nvim.command("tabclose");
+  t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
+});
+
+t.test("the earlier text is shown beside the file, and goes again", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text }, args: ["a.txt"] });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", changed);
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:3");
+  await nvim.input("\\s");
+  await page.is(t, "page:2", "a.txt:3", "*a.txt:3");
+  const old = `(function()
+    local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+    return #vim.api.nvim_buf_get_extmarks(0, namespace, 0, -1, {})
+  end)()`;
+  t.equal(await nvim.lua(`return ${old}`), 0, "the old lines are in the other window");
+  t.same(
+    await nvim.lua(
+      "return vim.tbl_map(function(win) return vim.wo[win].winbar ~= '' end, { vim.fn.win_getid(2), 0 })",
+    ),
+    [true, true],
+    "so that the lines are side by side",
+  );
+  t.same(await nvim.lua("return { vim.wo.diff, vim.fn.getbufline(vim.fn.winbufnr(2), 1, '$') }"), [
+    true,
+    text.trimEnd().split("\n"),
+  ]);
+  await nvim.input("\\s");
+  await page.is(t, "page:2", "*a.txt:3");
+  t.equal(await nvim.lua("return vim.wo.diff"), false);
+  await nvim.input("\\sq");
+  await page.is(t, "*a.txt:1");
+  t.equal(await nvim.lua("return vim.wo.diff"), false);
+});
+
+t.test("unsaved changes and files that changed meanwhile are left alone", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.write("a.txt", changed);
+  await agent.write("b.txt", changed);
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:2", "a.txt:3");
+  await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 0, true, { 'mine' })");
+  await nvim.input("X");
+  await page.says(/a\.txt has unsaved changes: save or discard them first/);
+  t.equal(read("a.txt"), changed);
+  // At once: a file that is empty for a moment would be the user's as a whole.
+  writeFileSync(nvim.path("draft"), changed.replace("three", "THREE"));
+  renameSync(nvim.path("draft"), nvim.path("b.txt"));
+  await nvim.input("j");
+  await nvim.input("X");
+  await page.says(/b\.txt: 1 hunk stays: you have edited it since/);
+  await nvim.waitFor(async () => (await page.tree())[2]?.startsWith(" ! b.txt") === true, "the conflict");
+  t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
+});
+
+t.test("pending proposals are on the page, and accepted and rejected there", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
+  const { nvim, agent, bridge } = page;
+  await agent.write("c.txt", "C\n");
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "A\n");
+  await client.openDiff(nvim.path("b.txt"), "B\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "the proposals");
+  await nvim.command("GeminiChanges");
+  await page.is(t, "*page:5", "c.txt:1");
+  t.match(await page.tree(), [
+    "▾ Proposals",
+    " ? a.txt",
+    " ? b.txt",
+    /^▾ gemini, \d\d:\d\d \+1 -1 0\/1$/,
+    " ● c.txt +1 -1 0/1",
+  ]);
+  await nvim.input("gg");
+  await nvim.input("jS");
+  await client.waitForNotification("ide/diffAccepted");
+  await nvim.waitFor(async () => (await page.tree()).length === 4, "the proposal to go");
+  await nvim.input("gg");
+  await nvim.input("X");
+  await client.waitForNotification("ide/diffRejected");
+  await nvim.waitFor(async () => (await page.tree()).length === 2, "the group to go");
+});
+
+t.test("the fifth proposal in a turn says once how to review the rest afterwards", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "a\n" } });
+  const { nvim, bridge } = page;
+  const agent = new HookedAgent(bridge, "of the client", process.pid);
+  const client = await bridge.client();
+  const advice = async () => (await nvim.messages()).match(/Many proposals\?/g)?.length ?? 0;
+  const propose = async (from: number, to: number) => {
+    for (let index = from; index <= to; index += 1)
+      await client.openDiff(nvim.path(`f${index}.txt`), "new\n");
+    await nvim.waitFor(`#require('gemini-bridge').diffs() == ${to}`, "the proposals");
+  };
+  await agent.prompt("write a lot");
+  await nvim
+    .waitFor("require('gemini-bridge').status().clients[1].hooks", "the hook to be known")
+    .catch(() => {});
+  await propose(1, 4);
+  await agent.prompt("and more");
+  await propose(5, 8);
+  t.equal(await advice(), 0, "none of the turns has five");
+  await propose(9, 9);
+  await nvim.waitFor(async () => (await advice()) === 1, "the advice");
+  await propose(10, 16);
+  t.equal(await advice(), 1);
+});

@@ -1,0 +1,198 @@
+/** The real Claude Code with a scripted model, where CLAUDE_CODE names its program. */
+import { existsSync, readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { CLAUDE_CODE, startWithClaude } from "../support/claude.ts";
+import { geminiIn } from "../support/gemini.ts";
+import type { Turn } from "../support/model.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { readLocks } from "../support/socket-client.ts";
+
+const skip = CLAUDE_CODE === undefined && "CLAUDE_CODE does not name the program";
+
+const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
+  return (vim.b[buf].gemini_diff or {}).role == 'proposal'
+end)`;
+
+/** Waits for this number of reviews. */
+const diffs = (nvim: Nvim, count: number) =>
+  nvim.waitFor(`#require('gemini-bridge').diffs() == ${count}`, `${count} reviews`, 30_000);
+
+/** Waits until the client is connected and its turn is over. */
+const idle = (nvim: Nvim) =>
+  nvim.waitFor(
+    "(require('gemini-bridge').status().clients[1] or {}).activity == 'idle'",
+    "the end of the turn",
+    30_000,
+  );
+
+const changes = (nvim: Nvim) =>
+  nvim.lua(`local list = vim.tbl_map(function(change)
+      return ('%s %s %s'):format(vim.fs.basename(change.path), change.status, change.cli)
+    end, require('gemini-bridge').changes())
+    return table.concat(list, ', ')`);
+
+t.test("Claude Code asks for a review of each edit", { skip }, async (t: Test) => {
+  const { nvim, model } = await startWithClaude(t, { files: { "a.txt": "one\ntwo\nthree\n" } });
+  const path = nvim.path("a.txt");
+  const onDisk = () => readFileSync(path, "utf8");
+  await nvim.command("edit a.txt");
+  await nvim.command("Gemini cli=claude");
+  await idle(nvim);
+  const cli = await geminiIn(nvim);
+  const says = (sentence: string) => cli.waitForScreen(new RegExp(sentence), 20_000);
+  const edits = (old_string: string, new_string: string): Turn[] => [
+    [{ functionCall: { name: "Read", args: { file_path: path } } }],
+    [{ functionCall: { name: "Edit", args: { file_path: path, old_string, new_string } } }],
+    [{ text: `It is ${new_string}.` }],
+  ];
+
+  await t.test("the context is in its request, an accepted edit on disk", async (t) => {
+    await says("In a.txt");
+    model.say(...edits("two", "zwei"));
+    await nvim.command("GeminiSend! --text Change it.");
+    await diffs(nvim, 1);
+    t.match(model.promptText(), /The user opened the file .*a\.txt in the IDE/);
+    await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
+    await nvim.command("GeminiAccept");
+    await says("It is zwei");
+    t.equal(onDisk(), "one\nzwei\nthree\nmine\n");
+    await idle(nvim);
+    t.match(model.promptText(), /The user modified your proposed/);
+    t.equal(await changes(nvim), "", "an accepted edit is not a change");
+  });
+
+  await t.test("a rejected edit is not written, and ends the turn", async (t) => {
+    model.say(...edits("three", "drei").slice(0, 2));
+    await nvim.command("GeminiSend! --text Again.");
+    await diffs(nvim, 1);
+    await nvim.command("GeminiReject");
+    await diffs(nvim, 0);
+    await idle(nvim);
+    t.equal(onDisk(), "one\nzwei\nthree\nmine\n");
+  });
+
+  await t.test("an answer in the terminal closes the review and keeps the user's edits", async (t) => {
+    model.say(...edits("three", "drei"));
+    await nvim.command("GeminiSend! --text Once more.");
+    await diffs(nvim, 1);
+    await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'kept' })`);
+    await says("Do you want to make this edit");
+    // The CLI ignores the first keys.
+    await nvim.waitFor(
+      async () => {
+        await cli.press("\r");
+        return (await nvim.lua("return #require('gemini-bridge').diffs()")) === 0;
+      },
+      "the answer",
+      10_000,
+    );
+    await says("It is drei");
+    t.equal(onDisk(), "one\nzwei\ndrei\nmine\n");
+    t.match(await nvim.messages(), /Your edits are kept/);
+    await idle(nvim);
+    t.equal(await changes(nvim), "");
+  });
+
+  await t.test("the selected lines and a reference are in its request", async (t) => {
+    await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
+    await nvim.input("<C-\\><C-n>ggjVj:GeminiSelect<CR>");
+    await says("2 lines selected");
+    model.say([{ text: "I see them." }]);
+    await nvim.command("GeminiSend! What is this?");
+    await says("I see them");
+    t.match(model.promptText(), /The user selected the lines 2 to 3 from/);
+    t.match(model.promptText(), "@a.txt What is this?");
+    await nvim.command("GeminiSelect!");
+    await idle(nvim);
+  });
+
+  await t.test("a tool of Neovim's answers with unsaved text, after a question", async (t) => {
+    await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
+    await nvim.input("<C-\\><C-n><Esc>Gounsaved<Esc>");
+    model.say(
+      [{ functionCall: { name: "mcp__neovim__read_buffer", args: { path: "a.txt" } } }],
+      [{ text: "I have read it." }],
+    );
+    await nvim.command("GeminiSend! --text Read it.");
+    await says("Do you want to proceed\\?");
+    await nvim.command("GeminiSend! --text This waits.");
+    await nvim.waitFor(
+      async () => {
+        await cli.press("\r");
+        return /modified\\+":true/.test(model.promptText());
+      },
+      "the answer of the tool",
+      10_000,
+    );
+    await says("I have read it");
+    t.match(model.promptText(), /mine\\+nunsaved/);
+    await says("The script has ended"); // the prompt that has waited for the question
+    await nvim.command("silent! undo");
+    await idle(nvim);
+  });
+
+  await t.test("it returns after a crash of the host, and is not asked to", async (t) => {
+    const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
+    const [lock] = readLocks(nvim.dirs.home);
+    process.kill(host, "SIGKILL");
+    await nvim.waitFor(
+      `require('gemini-bridge').status().pid ~= ${host} and #require('gemini-bridge').status().clients == 1`,
+      "its return",
+      20_000,
+    );
+    t.same(readLocks(nvim.dirs.home), [lock]);
+    model.say(...edits("drei", "three"));
+    await nvim.command("GeminiSend! --text And back.");
+    await diffs(nvim, 1);
+    await nvim.command("GeminiAccept!");
+    await says("It is three");
+    t.match(onDisk(), /three/);
+    const version = await nvim.lua("return require('gemini-bridge').status().clients[1].version");
+    t.comment(
+      `| Claude Code ${version}, the program itself | yes | active file, selection | yes | yes | yes |`,
+    );
+    await nvim.command("GeminiStop");
+    await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
+    t.same(readLocks(nvim.dirs.home), []);
+  });
+});
+
+for (const mode of ["acceptEdits", "bypassPermissions"]) {
+  t.test(`in mode ${mode} its changes are listed, and the gate makes it ask`, { skip }, async (t: Test) => {
+    const { nvim, model } = await startWithClaude(t, { files: { "a.txt": "one\ntwo\nthree\n" } });
+    const path = nvim.path("a.txt");
+    const onDisk = () => readFileSync(path, "utf8");
+    const writes = (word: string, ...more: Turn[]): Turn[] => [
+      [{ functionCall: { name: "Read", args: { file_path: path } } }],
+      [{ functionCall: { name: "Write", args: { file_path: path, content: `${word}\n` } } }],
+      ...more,
+      [{ text: `It is ${word}.` }],
+    ];
+    const command = "echo new > new.txt";
+    await nvim.command("edit a.txt");
+    await nvim.command(`Gemini cli=claude --permission-mode ${mode}`);
+    await idle(nvim);
+    const cli = await geminiIn(nvim);
+    model.say(...writes("first", [{ functionCall: { name: "Bash", args: { command, description: "x" } } }]));
+    await nvim.command("GeminiSend! --text Write.");
+    await cli.waitForScreen(/It is first/, 20_000);
+    await idle(nvim);
+    t.match(onDisk(), /^first/);
+    t.equal(await changes(nvim), "a.txt modified claude, new.txt added claude");
+    await nvim.command("GeminiUndo! all");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no changes");
+    t.equal(onDisk(), "one\ntwo\nthree\n");
+    t.notOk(existsSync(nvim.path("new.txt")));
+
+    await nvim.command("GeminiGate on");
+    model.say(...writes("second"));
+    await nvim.command("GeminiSend! --text Once more.");
+    await diffs(nvim, 1);
+    t.match(model.promptText(), /The user undid your changes/);
+    await nvim.command("GeminiAccept");
+    await cli.waitForScreen(/It is second/, 20_000);
+    await idle(nvim);
+    t.match(onDisk(), /^second/);
+    t.equal(await changes(nvim), "", "a reviewed edit is not a change");
+  });
+}

@@ -1,0 +1,48 @@
+import { mkdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Test } from "tap";
+import { type AnthropicModel, startAnthropicModel } from "./anthropic.ts";
+import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
+
+/** The program, which the tests do not install. */
+export const CLAUDE_CODE = process.env["CLAUDE_CODE"];
+
+const KEY = "sk-ant-a-key-for-the-scripted-model";
+
+/** A Neovim in which `claude` can be run with a scripted model, without a question at its start. */
+export async function startWithClaude(
+  t: Test,
+  options: NvimOptions = {},
+): Promise<{ nvim: Nvim; model: AnthropicModel }> {
+  const model = await startAnthropicModel(t);
+  const nvim = await startNvim(t, {
+    ...options,
+    init: `local config = {
+        hasCompletedOnboarding = true,
+        bypassPermissionsModeAccepted = true,
+        customApiKeyResponses = { approved = { '${KEY.slice(-20)}' }, rejected = vim.empty_dict() },
+        projects = { [vim.uv.fs_realpath(vim.uv.cwd())] = { hasTrustDialogAccepted = true } },
+      }
+      config.customApiKeyResponses.rejected = {}
+      local text = vim.json.encode(config):gsub('"rejected":{}', '"rejected":[]')
+      vim.fn.writefile({ text }, vim.env.HOME .. '/.claude.json')
+      ${options.init ?? ""}`,
+    env: {
+      PATH: [join(dirname(process.execPath)), process.env["PATH"]].join(":"),
+      ANTHROPIC_API_KEY: KEY,
+      ANTHROPIC_BASE_URL: model.url,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
+      DISABLE_AUTOUPDATER: "1",
+      DISABLE_TELEMETRY: "1",
+      DISABLE_ERROR_REPORTING: "1",
+      http_proxy: "http://127.0.0.1:9",
+      ...options.env,
+    },
+  });
+  const bin = join(nvim.dirs.home, "bin");
+  mkdirSync(bin);
+  symlinkSync(CLAUDE_CODE ?? "", join(bin, "claude"));
+  await nvim.lua("vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH");
+  return { nvim, model };
+}

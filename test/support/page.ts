@@ -1,0 +1,58 @@
+import { readFileSync } from "node:fs";
+import type { Test } from "tap";
+import { z } from "zod";
+import { startBridge } from "./bridge.ts";
+import { HookedAgent } from "./hooked-agent.ts";
+import type { NvimOptions } from "./nvim.ts";
+
+const Lines = z.array(z.string());
+
+/** The buffers of the current tab page from left to right, each with its name and the line of its cursor. */
+const WINDOWS = `return vim.tbl_map(function(win)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
+  local focus = win == vim.api.nvim_get_current_win() and '*' or ''
+  return ('%s%s:%d'):format(focus, name, vim.api.nvim_win_get_cursor(win)[1])
+end, vim.api.nvim_tabpage_list_wins(0))`;
+
+/** A Neovim with an agent that writes without asking, and the review page. */
+export async function startPage(t: Test, options: NvimOptions) {
+  const bridge = await startBridge(t, options);
+  const { nvim } = bridge;
+  const windows = async () => Lines.parse(await nvim.lua(WINDOWS));
+  const page = {
+    bridge,
+    nvim,
+    agent: new HookedAgent(bridge),
+    read: (name: string) => readFileSync(nvim.path(name), "utf8"),
+    windows,
+    /** The lines of the tree, without the blanks in which the columns are aligned. */
+    tree: async () =>
+      Lines.parse(
+        await nvim.lua(`local buf = vim.fn.bufnr('^gemini-changes://page$')
+          return buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true) or { '' }`),
+      ).map((line) => line.replace(/(?<=\S) +/g, " ")),
+    /** Waits until as many files have undecided changes. */
+    changed: (count: number) =>
+      nvim.waitFor(`#require('gemini-bridge').changes() == ${count}`, `${count} changed files`, 20_000),
+    /** Waits until the tree is this. */
+    async shows(t: Test, ...wanted: string[]) {
+      const isShown = async () => JSON.stringify(await page.tree()) === JSON.stringify(wanted);
+      await nvim.waitFor(isShown, "the tree").catch(() => {});
+      t.same(await page.tree(), wanted);
+    },
+    /** Waits until the windows of the tab page are these. */
+    async is(t: Test, ...wanted: string[]) {
+      const isThere = async () => JSON.stringify(await windows()) === JSON.stringify(wanted);
+      await nvim.waitFor(isThere, "the windows").catch(() => {});
+      t.same(await windows(), wanted);
+    },
+    says: (sentence: RegExp) =>
+      nvim
+        .waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`)
+        .catch(async (error) => {
+          throw new Error(`${sentence} in:\n${await nvim.messages()}`, { cause: error });
+        }),
+  };
+  return page;
+}

@@ -1,0 +1,113 @@
+import {
+  appendFileSync,
+  existsSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { createLog } from "../../src/base/log.ts";
+import { createJournal, type Journal, pruneJournals } from "../../src/changes/journal.ts";
+import { temporary } from "../support/temporary.ts";
+
+function start(t: Test, file = join(temporary(t), "folder/1.jsonl")) {
+  return { file, journal: createJournal(file, createLog()) };
+}
+
+/** What the next host reads. */
+function nextOf(file: string): Promise<unknown[]> {
+  return createJournal(file, createLog()).load();
+}
+
+async function save(journal: Journal, values: Record<string, unknown>): Promise<void> {
+  for (const [key, value] of Object.entries(values)) journal.save(key, value);
+  await journal.flush();
+}
+
+t.test("of several values for one key the last is stored, also if it comes during a pause", async (t) => {
+  const { file, journal } = start(t);
+  const slow = {
+    toJSON() {
+      const end = performance.now() + 10; // long enough that writing pauses
+      while (performance.now() < end);
+      setImmediate(() => journal.save("key", "new"));
+      return "slow";
+    },
+  };
+  await save(journal, { slow, key: "old" });
+  await journal.flush();
+  t.strictSame((await nextOf(file)).sort(), ["new", "slow"]);
+  t.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+t.test("a removed value is gone, and an empty journal holds no text", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: "a secret", b: "b" });
+  journal.remove("a");
+  journal.remove("never saved");
+  await journal.flush();
+  t.strictSame(await nextOf(file), ["b"]);
+  journal.remove("b");
+  await journal.flush();
+  t.equal(readFileSync(file, "utf8"), "");
+  await save(journal, { c: 1 });
+  t.strictSame(await nextOf(file), [1]);
+});
+
+t.test("the space of replaced values is freed, also of those of an earlier host", async (t) => {
+  const { file, journal } = start(t);
+  const text = "x".repeat(200_000);
+  for (let i = 0; i < 30; i += 1) await save(journal, { text: `${text}${i}`, other: i });
+  t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
+  t.strictSame(await nextOf(file), [`${text}29`, 29]);
+  const next = createJournal(file, createLog()); // which has not read it
+  for (let i = 0; i < 30; i += 1) await save(next, { text: `${text}${i}` });
+  t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
+  t.strictSame((await nextOf(file)).sort(), [29, `${text}29`]);
+});
+
+t.test("a line that was not written completely is skipped, and the next host goes on after it", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: 1 });
+  appendFileSync(file, '1234567890123\t"a"\t{"c":"d');
+  const next = createJournal(file, createLog());
+  t.strictSame(await next.load(), [1]);
+  await save(next, { e: 2 });
+  t.strictSame(await nextOf(file), [1, 2]);
+});
+
+t.test("a journal that somebody removed is created again", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: 1 });
+  rmSync(join(file, ".."), { recursive: true });
+  await save(journal, { b: 2 });
+  t.strictSame(await nextOf(file), [2]);
+});
+
+t.test("values are removed by age and by size, the oldest first", async (t) => {
+  const { file, journal } = start(t);
+  await save(journal, { a: "1", b: "2", c: "3" });
+  writeFileSync(file, readFileSync(file, "utf8").replace(/\d+\t"a"/, '1\t"a"'));
+  const next = createJournal(file, createLog());
+  await next.load();
+  next.trim(60_000, 1_000);
+  await next.flush();
+  t.strictSame(await nextOf(file), ["2", "3"]);
+  next.trim(60_000, 25);
+  await next.flush();
+  t.strictSame(await nextOf(file), ["3"]);
+});
+
+t.test("journals are removed by age and by size, the oldest first", async (t) => {
+  const directory = temporary(t);
+  const files = ["old", "b", "c", "d", "empty"].map((name) => join(directory, name));
+  for (const [hours, file] of [25, 3, 2, 1, 0].map((hours, i) => [hours, files[i] ?? ""] as const)) {
+    writeFileSync(file, hours > 0 ? "ten bytes\n" : "");
+    utimesSync(file, new Date(), new Date(Date.now() - hours * 3_600_000));
+  }
+  await pruneJournals(files, 24 * 3_600_000, 25);
+  t.strictSame(files.map(existsSync), [false, false, true, true, false]);
+});
