@@ -160,8 +160,8 @@ export async function seeStill(path: string): Promise<Sighting> {
     const found = await see(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // The clock of another machine may be ahead.
-    const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age < 0);
+    // The clock of another machine may be ahead. Date.now() drops fractions of a millisecond, file times keep them.
+    const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);
     if (isStill || waits === MAX_WAITS) return found;
     await delay(isEmpty ? STABLE_AFTER_MS : STABLE_AFTER_MS - age);
   }

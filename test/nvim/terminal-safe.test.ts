@@ -95,23 +95,23 @@ t.test("Terminal mode begins only where the user goes", async (t) => {
   const pass = async (how: string) => {
     await nvim.input("<C-\\><C-n><C-w>p");
     await nvim.lua(
-      `_G.origin = require('gemini-bridge.editor.focus_and_mode')
+      `local focus = require('gemini-bridge.editor.focus_and_mode')
        local here = vim.api.nvim_get_current_win()
        local function enter() vim.api.nvim_set_current_win(cli) end
        local function back() vim.api.nvim_set_current_win(here) end
-       local function passing(act) local arrive = origin.pass() act() arrive() end
+       local function moving(act) local end_move = focus.begin_move() act() end_move() end
        ${how}`,
     );
     await nvim.input(""); // whatever was scheduled has run
     return nvim.lua("return { vim.api.nvim_get_current_win() == cli, vim.api.nvim_get_mode().mode }");
   };
-  t.same(await pass("passing(enter)"), [true, "nt"], "the plugin leads there");
+  t.same(await pass("moving(enter)"), [true, "nt"], "the plugin leads there");
   t.same(
-    await pass("enter() passing(function() vim.wait(50) end)"),
+    await pass("enter() moving(function() vim.wait(50) end)"),
     [true, "nt"],
     "the plugin is at work when it would begin",
   );
-  t.same(await pass("passing(function() enter() back() end)"), [false, "n"], "and away");
+  t.same(await pass("moving(function() enter() back() end)"), [false, "n"], "and away");
   t.same(await pass("enter()"), [true, "t"], "the user goes there");
 });
 

@@ -1,13 +1,11 @@
 /** The real Claude Code with a scripted model, where CLAUDE_CODE names its program. */
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
-import { CLAUDE_CODE, startWithClaude } from "../support/claude.ts";
+import { startWithClaude } from "../support/claude.ts";
 import { geminiIn } from "../support/gemini.ts";
 import type { Turn } from "../support/model.ts";
 import type { Nvim } from "../support/nvim.ts";
 import { readLocks } from "../support/socket-client.ts";
-
-const skip = CLAUDE_CODE === undefined && "CLAUDE_CODE does not name the program";
 
 const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
@@ -31,7 +29,7 @@ const changes = (nvim: Nvim) =>
     end, require('gemini-bridge').changes())
     return table.concat(list, ', ')`);
 
-t.test("Claude Code asks for a review of each edit", { skip }, async (t: Test) => {
+t.test("Claude Code asks for a review of each edit", async (t: Test) => {
   const { nvim, model } = await startWithClaude(t, { files: { "a.txt": "one\ntwo\nthree\n" } });
   const path = nvim.path("a.txt");
   const onDisk = () => readFileSync(path, "utf8");
@@ -158,7 +156,7 @@ t.test("Claude Code asks for a review of each edit", { skip }, async (t: Test) =
 });
 
 for (const mode of ["acceptEdits", "bypassPermissions"]) {
-  t.test(`in mode ${mode} its changes are listed, and the gate makes it ask`, { skip }, async (t: Test) => {
+  t.test(`in mode ${mode} its changes are listed, and the gate makes it ask`, async (t: Test) => {
     const { nvim, model } = await startWithClaude(t, { files: { "a.txt": "one\ntwo\nthree\n" } });
     const path = nvim.path("a.txt");
     const onDisk = () => readFileSync(path, "utf8");

@@ -44,6 +44,6 @@ t.test("the CLI's walk from a shell in :terminal leads to the discovery file", a
     `${clean} node '${join(root, "dist/doctor.cjs")}' --json >'${report}'; touch '${report}.done'\r`,
   );
   await waitFor(() => existsSync(`${report}.done`), "the doctor's report", 15_000);
-  const takes = `takes Neovim, process ${walked.pid}, port ${file?.port}`;
-  t.match(readFileSync(report, "utf8"), JSON.stringify(takes), "the doctor in that shell walks the same way");
+  const chooses = `chooses Neovim, process ${walked.pid}, port ${file?.port}`;
+  t.match(readFileSync(report, "utf8"), JSON.stringify(chooses), "the doctor in that shell walks the same way");
 });

@@ -4,9 +4,6 @@ import type { Test } from "tap";
 import { type AnthropicModel, startAnthropicModel } from "./anthropic.ts";
 import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 
-/** The program, which the tests do not install. */
-export const CLAUDE_CODE = process.env["CLAUDE_CODE"];
-
 const KEY = "sk-ant-a-key-for-the-scripted-model";
 
 /** A Neovim in which `claude` can be run with a scripted model, without a question at its start. */
@@ -40,9 +37,11 @@ export async function startWithClaude(
       ...options.env,
     },
   });
+  const program = process.env["CLAUDE_CODE"];
+  if (program === undefined) throw new Error("CLAUDE_CODE must name the program");
   const bin = join(nvim.dirs.home, "bin");
   mkdirSync(bin);
-  symlinkSync(CLAUDE_CODE ?? "", join(bin, "claude"));
+  symlinkSync(program, join(bin, "claude"));
   await nvim.lua("vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH");
   return { nvim, model };
 }
