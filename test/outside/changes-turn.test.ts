@@ -1,0 +1,164 @@
+/** A turn of 60 files by a real CLI, decided on the review page by single keys, with a restart of Neovim in the middle. */
+import { existsSync, readFileSync } from "node:fs";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { linkExtension } from "../support/extension.ts";
+import { geminiIn } from "../support/gemini.ts";
+import type { Turn } from "../support/model.ts";
+import { type Nvim, startNvim } from "../support/nvim.ts";
+import { startWithQwen } from "../support/qwen.ts";
+
+const numbers = (count: number) =>
+  Array.from({ length: count }, (_, index) => String(index).padStart(2, "0"));
+
+const EDITED = numbers(30).map((number) => `src/edited-${number}.txt`);
+const NEW = numbers(12).map((number) => `new/new-${number}.txt`);
+const DELETED = numbers(6).map((number) => `old/deleted-${number}.txt`);
+const RENAMED = numbers(5).map((number) => [`old/before-${number}.txt`, `old/after-${number}.txt`] as const);
+const APPENDED = ["log-00.txt", "log-01.txt"];
+/** A renamed file is listed under both names, and each can be decided. */
+const COUNT = EDITED.length + NEW.length + DELETED.length + 2 * RENAMED.length + APPENDED.length;
+
+/** Line endings, a byte order mark, and a missing end of line must stay as they are. */
+function original(name: string): string {
+  const lines = ["first", "second", ...Array.from({ length: 9 }, () => name), "last line"];
+  if (/[27]\.txt$/.test(name)) return lines.join("\r\n") + "\r\n";
+  if (/[38]\.txt$/.test(name)) return `\uFEFF${lines.join("\n")}`;
+  return lines.join("\n") + "\n";
+}
+
+const FILES = Object.fromEntries(
+  [...EDITED, ...DELETED, ...RENAMED.map(([from]) => from), ...APPENDED].map((name) => [
+    name,
+    original(name),
+  ]),
+);
+
+const COMMAND = [
+  "rm old/deleted-*",
+  ...RENAMED.map(([from, to]) => `mv ${from} ${to}`),
+  ...APPENDED.map((name) => `echo appended >> ${name}`),
+].join(" && ");
+
+const Changes = z.preprocess(
+  (list) => (Array.isArray(list) ? list : []),
+  z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int() })),
+);
+
+/** The tools of each CLI, and the arguments with which it asks for nothing. */
+const CLIS = [
+  { cli: "gemini", args: "--yolo", replace: "replace", extra: { instruction: "Do it." }, shell: {} },
+  { cli: "qwen", args: "--approval-mode yolo", replace: "edit", extra: {}, shell: { is_background: false } },
+] as const;
+
+for (const { cli, args, replace, extra, shell } of CLIS)
+  t.test(`${cli}: 60 files are decided by single keys, half of them after a restart`, async (t) => {
+    const { nvim, model, gemini } = await startWithQwen(t, { files: FILES, init: "vim.o.swapfile = false" });
+    linkExtension(nvim.dirs.home);
+    const edits = (name: string): Turn => {
+      const file_path = nvim.path(name);
+      const call = (old_string: string, new_string: string) => ({
+        functionCall: { name: replace, args: { file_path, ...extra, old_string, new_string } },
+      });
+      const top = call("second", "zweite");
+      return isTwofold(name) ? [top, call("last line", "letzte Zeile")] : [top];
+    };
+    const read: Turn = EDITED.map((name) => ({
+      functionCall: { name: "read_file", args: { file_path: nvim.path(name) } },
+    }));
+    const writes: Turn = NEW.map((name) => ({
+      functionCall: { name: "write_file", args: { file_path: nvim.path(name), content: `${name}\n` } },
+    }));
+    const command: Turn = [
+      { functionCall: { name: "run_shell_command", args: { command: COMMAND, ...shell } } },
+    ];
+    (cli === "qwen" ? model : gemini).say(read, ...EDITED.map(edits), writes, command, [
+      { text: "All 60 done." },
+    ]);
+
+    await nvim.command(`Gemini cli=${cli} ${args}`);
+    await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI", 30_000);
+    await nvim.command("GeminiSend! --text Change everything.");
+    await (await geminiIn(nvim)).waitForScreen(/All 60 done\./, 120_000);
+    await nvim.waitFor(async () => (await changes(nvim)).size === COUNT, "all changes", 20_000);
+    const written = new Map([...allNames()].map((name) => [name, bytes(nvim, name)]));
+    const decisions = new Map<string, ("s" | "x")[]>();
+
+    await decide(t, nvim, decisions, COUNT / 2);
+    await nvim.command("qa!").catch(() => {});
+    await nvim.exited;
+
+    const next = await startNvim(t, { after: nvim, env: { PATH: process.env["PATH"] ?? "" } });
+    await next.command("GeminiStart");
+    await next.waitFor(async () => (await changes(next)).size === COUNT / 2, "the other half", 20_000);
+    await decide(t, next, decisions, 0);
+
+    t.equal(decisions.size, COUNT);
+    for (const [name, keys] of decisions) {
+      const isUndone = keys[0] === "x";
+      const twofold = original(name).replace("second", "zweite");
+      const wanted = isUndone ? FILES[name] : written.get(name);
+      // In a file with two hunks, the first is kept and the second undone.
+      t.equal(bytes(next, name), isTwofold(name) ? twofold : wanted, `${name} after ${keys.join("")}`);
+    }
+    const differing = await next.lua(`return vim.iter(vim.api.nvim_list_bufs()):filter(function(buf)
+      local path = vim.api.nvim_buf_get_name(buf)
+      if vim.bo[buf].buftype ~= '' or path == '' or not vim.api.nvim_buf_is_loaded(buf) then return false end
+      local file = io.open(path, 'rb')
+      local text = file and file:read('*a') or ''
+      local lines = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), '\\n')
+      return vim.bo[buf].modified or text:gsub('^\\239\\187\\191', ''):gsub('\\r', ''):gsub('\\n$', '') ~= lines
+    end):map(vim.api.nvim_buf_get_name):totable()`);
+    t.strictSame(differing, [], "the buffers have the bytes on disk");
+  });
+
+/** Whether the agent changes this file at two places. */
+function isTwofold(name: string): boolean {
+  return name.startsWith("src/") && name.endsWith("5.txt");
+}
+
+function allNames(): Set<string> {
+  return new Set([...Object.keys(FILES), ...NEW, ...RENAMED.map(([, to]) => to)]);
+}
+
+/** The bytes of a file as a string of latin1 characters; undefined if it does not exist. */
+function bytes(nvim: Nvim, name: string): string | undefined {
+  return existsSync(nvim.path(name)) ? readFileSync(nvim.path(name), "utf8") : undefined;
+}
+
+/** The undecided hunks of each file. */
+async function changes(nvim: Nvim): Promise<Map<string, number>> {
+  const list = Changes.parse(await nvim.lua("return require('gemini-bridge').changes()"));
+  return new Map(list.map(({ path, hunks }) => [path.slice(nvim.dirs.workspace.length + 1), hunks]));
+}
+
+/** Decides on the page, hunk by hunk, until so many files are undecided. Keeps and undoes in turn. */
+async function decide(
+  t: Test,
+  nvim: Nvim,
+  decisions: Map<string, ("s" | "x")[]>,
+  rest: number,
+): Promise<void> {
+  await nvim.command("GeminiChanges");
+  const buffer = "vim.fn.bufnr('^gemini-changes://page$')";
+  await nvim.waitFor(`vim.api.nvim_get_current_buf() == ${buffer}`, "the page");
+  for (let undecided = await changes(nvim); undecided.size > rest; ) {
+    const line = String(await nvim.lua("return vim.api.nvim_get_current_line()"));
+    const name = [...undecided.keys()].find((each) => line.includes(each.slice(each.lastIndexOf("/") + 1)));
+    if (name === undefined) throw new Error(`no undecided file is on the line of the cursor: ${line}`);
+    const keys = decisions.get(name) ?? [];
+    const key = isTwofold(name) ? (keys.length === 0 ? "s" : "x") : decisions.size % 2 === 0 ? "s" : "x";
+    decisions.set(name, [...keys, key]);
+    await nvim.input(key);
+    const hunks = undecided.get(name) ?? 0;
+    await nvim.waitFor(async () => ((await changes(nvim)).get(name) ?? 0) < hunks, `the decision on ${name}`);
+    undecided = await changes(nvim);
+    if (undecided.size > rest)
+      await nvim.waitFor(
+        `not vim.api.nvim_get_current_line():find(${JSON.stringify(name.slice(name.lastIndexOf("/") + 1))}, 1, true)
+          or ${undecided.has(name)}`,
+        "the next file",
+      );
+  }
+  t.equal((await changes(nvim)).size, rest);
+}
