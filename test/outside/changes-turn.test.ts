@@ -22,9 +22,9 @@ const COUNT = EDITED.length + NEW.length + DELETED.length + 2 * RENAMED.length +
 /** Line endings, a byte order mark, and a missing end of line must stay as they are. */
 function original(name: string): string {
   const lines = ["first", "second", ...Array.from({ length: 9 }, () => name), "last line"];
-  if (/[27]\.txt$/.test(name)) return lines.join("\r\n") + "\r\n";
+  if (/[27]\.txt$/.test(name)) return `${lines.join("\r\n")}\r\n`;
   if (/[38]\.txt$/.test(name)) return `\uFEFF${lines.join("\n")}`;
-  return lines.join("\n") + "\n";
+  return `${lines.join("\n")}\n`;
 }
 
 const FILES = Object.fromEntries(

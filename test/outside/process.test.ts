@@ -45,5 +45,9 @@ t.test("the CLI's walk from a shell in :terminal leads to the discovery file", a
   );
   await waitFor(() => existsSync(`${report}.done`), "the doctor's report", 15_000);
   const chooses = `chooses Neovim, process ${walked.pid}, port ${file?.port}`;
-  t.match(readFileSync(report, "utf8"), JSON.stringify(chooses), "the doctor in that shell walks the same way");
+  t.match(
+    readFileSync(report, "utf8"),
+    JSON.stringify(chooses),
+    "the doctor in that shell walks the same way",
+  );
 });
