@@ -6,7 +6,7 @@ import type { EventHandlers } from "./neovim/bridge.ts";
 import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
-import { here } from "./system/platform.ts";
+import { platform } from "./system/platform.ts";
 import type { Variables } from "./system/system.ts";
 
 export interface CliAndEditorSearchOptions {
@@ -65,7 +65,7 @@ function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided:
 }
 
 function editorsFor(cwd: string, own: number): Editors | undefined {
-  const open = announcedEditors(here.temporaryDirectory(process.env)).filter(
+  const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
   // A CLI in another terminal has no editor as its ancestor.

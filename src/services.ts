@@ -20,7 +20,7 @@ import { createPrompts } from "./prompt/prompts.ts";
 import { checkedTools, registerTools } from "./review/diff-tools.ts";
 import { createReviews } from "./review/open-to-outcome.ts";
 import { createIdleMemory } from "./system/idle-memory.ts";
-import { here } from "./system/platform.ts";
+import { platform } from "./system/platform.ts";
 import { createTemporaryFiles } from "./system/temporary-files.ts";
 import { createUserFiles } from "./system/user-files.ts";
 import { createClients } from "./turns/clients.ts";
@@ -174,7 +174,7 @@ export function createServices(options: ServicesOptions): Services {
     const { headless = [] } = profileOf(agent.cli) ?? {};
     const isConnected = (await agents.find(agent)) !== undefined;
     if (!isConnected || headless.length === 0 || agent.pid === undefined) return isConnected;
-    return !(await here.words(agent.pid)).some((word) => headless.includes(word));
+    return !(await platform.words(agent.pid)).some((word) => headless.includes(word));
   }
   const hooks = createHooksRoute({
     listeners: [hear, activity.listener, changes.listener],

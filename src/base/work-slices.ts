@@ -1,19 +1,19 @@
-/** Splits long work into short pieces, so that the host can answer other requests in between. */
+/** Splits long work into short slices: in between, the host can answer other requests. */
 import { setImmediate } from "node:timers/promises";
 
-/** Maximum duration of a piece. */
-const PIECE_MS = 5;
+/** Maximum duration of a slice. */
+const SLICE_MS = 5;
 
 /**
- * Creates a function to call between two steps of the work. @returns a promise to await when the piece is
- * over
+ * Creates a function to call between two steps of the work. It returns a promise to await when the current slice is
+ * over, otherwise undefined.
  */
-export function createPauses(): () => Promise<void> | undefined {
-  let end = performance.now() + PIECE_MS;
+export function createYielder(): () => Promise<void> | undefined {
+  let end = performance.now() + SLICE_MS;
   return () => {
     if (performance.now() < end) return undefined;
     return setImmediate().then(() => {
-      end = performance.now() + PIECE_MS;
+      end = performance.now() + SLICE_MS;
     });
   };
 }

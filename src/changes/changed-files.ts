@@ -7,7 +7,7 @@ import type { ShownChange } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { Status } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
-import { type Sighting, unknown } from "../system/file-state.ts";
+import { type FileState, unknown } from "../system/file-state.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
@@ -45,7 +45,7 @@ export interface ChangedFiles {
   /** Sets whether agents work. If so, Neovim reports each write of the user. */
   follow(areAtWork: boolean): void;
   /** Creates the change of a new file from its state before an agent's edit. */
-  begin(path: string, found: Sighting, author: Author): FileChange;
+  begin(path: string, found: FileState, author: Author): FileChange;
   /** Continues with the files of an earlier host. @returns files that no agent is editing */
   restore(saved: Pick<Saved, "changes" | "awaited">): FileChange[];
   /** Stops watching the disk. May run twice. */

@@ -5,12 +5,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { Boot, Status } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { realPath, type Sighting, see, seeStill, versionAt } from "../system/file-state.ts";
+import { type FileState, readStableState, readState, realPath, versionAt } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
@@ -132,7 +132,7 @@ export function createChanges(options: ChangesOptions): Changes {
   const areCommandsRunning = () => tracker.areCommandsRunning;
   const staging = createStaging({ files, history, inTurn, areCommandsRunning });
   let last: Promise<void> = Promise.resolve();
-  const pause = createPauses();
+  const yieldIfDue = createYielder();
 
   /**
    * Runs functions one after the other, because each updates the state that the next one compares with the
@@ -143,7 +143,7 @@ export function createChanges(options: ChangesOptions): Changes {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
       else log.error("changes:", error);
     });
-    last = done.then(pause);
+    last = done.then(yieldIfDue);
     return done;
   }
 
@@ -155,7 +155,7 @@ export function createChanges(options: ChangesOptions): Changes {
     return open && { files: open.paths, directories: open.directories };
   }
 
-  async function restored(path: string, now: Sighting): Promise<void> {
+  async function restored(path: string, now: FileState): Promise<void> {
     bridge.tell("file_changed", { path });
     await wroteHere(path, now);
   }
@@ -183,7 +183,7 @@ export function createChanges(options: ChangesOptions): Changes {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
     const { areCommandsRunning } = tracker;
-    const now = await seeStill(path);
+    const now = await readStableState(path);
     // If an agent has started meanwhile, its file is compared when that event is handled.
     if (files.isAwaited(path) || tracker.areCommandsRunning !== areCommandsRunning) return;
     if (now.kind === "absent" && change.exists && !areCommandsRunning) await followRename(change);
@@ -193,10 +193,11 @@ export function createChanges(options: ChangesOptions): Changes {
   /** Lists the change under the new name of its file. */
   async function followRename(change: FileChange): Promise<void> {
     const name = await findRenamed(change, (await openPlaces())?.files ?? []);
-    if (name !== undefined && !files.get(name)) files.set(follow({ ...change, path: name }, await see(name)));
+    if (name !== undefined && !files.get(name))
+      files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
-  async function wroteHere(path: string, now: Sighting): Promise<void> {
+  async function wroteHere(path: string, now: FileState): Promise<void> {
     tracker.settled(path, now);
     const change = files.get(path);
     if (change && now.version !== change.version) files.set(follow(change, now));
@@ -208,7 +209,7 @@ export function createChanges(options: ChangesOptions): Changes {
     const agents = saved.awaited.map(({ agent }) => agent);
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
     tracker.resume(agents, isLong ? saved.commands.map(withoutSnapshot) : saved.commands);
-    const written = await Promise.all((absence?.written ?? []).map(seeWritten));
+    const written = await Promise.all((absence?.written ?? []).map(readWrittenFile));
     return { saved, written };
   }
 
@@ -242,9 +243,9 @@ export function createChanges(options: ChangesOptions): Changes {
   });
 
   /** Reads a file that the user has written, so that no running command is taken for the author. */
-  async function seeWritten(named: string): Promise<{ path: string; now: Sighting }> {
+  async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
     const path = await realPath(named);
-    const now = await see(path);
+    const now = await readState(path);
     tracker.settled(path, now);
     return { path, now };
   }
@@ -259,7 +260,7 @@ export function createChanges(options: ChangesOptions): Changes {
     handlers: {
       ...createPast({ bridge, history, inTurn, userFiles, restored }),
       file_written({ path: named }) {
-        const seen = resumed.then(() => seeWritten(named));
+        const seen = resumed.then(() => readWrittenFile(named));
         return inTurn(async () => {
           const { path, now } = await seen;
           await wroteHere(path, now);

@@ -3,10 +3,10 @@ import type { Stats } from "node:fs";
 import { basename } from "node:path";
 import {
   ABSENT,
+  type FileState,
   inodeOf,
-  MAX_FILE,
+  MAX_FILE_BYTES,
   NOT_REGULAR,
-  type Sighting,
   TOO_LONG,
   unknown,
 } from "../system/file-state.ts";
@@ -41,7 +41,7 @@ const FULL = "the command changed too much at once";
 export interface Touched {
   readonly path: string;
   /** State before the command. */
-  readonly before: Sighting;
+  readonly before: FileState;
 }
 
 export interface Comparison {
@@ -53,7 +53,7 @@ export interface Comparison {
 export interface ComparisonOptions {
   readonly snapshot: Snapshot;
   /** States of files that others have written since the snapshot, by absolute path. */
-  readonly settled: ReadonlyMap<string, Sighting>;
+  readonly settled: ReadonlyMap<string, FileState>;
   /** Inodes of earlier files whose bytes are known, in addition to those found by the comparison. */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
@@ -105,7 +105,7 @@ export async function compare({
   return { touched: all.filter((_, i) => real[i]), gaps: [...gaps] };
 }
 
-async function changedSince(base: ReadonlyMap<string, Sighting>): Promise<Earlier[]> {
+async function changedSince(base: ReadonlyMap<string, FileState>): Promise<Earlier[]> {
   const changed: Earlier[] = [];
   await lookAt(
     [...base],
@@ -224,7 +224,7 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
  * of some bytes, such as a moved file that Git ignored, the state is "unknown": undo must not delete it.
  * @returns undefined if the file has not changed
  */
-function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): Sighting | undefined {
+function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {
   if (known.has(inodeOf(found))) return ABSENT;
   const isRenamed = others.has(withoutRename(versionOf(found)));
   if (found.birthtimeMs >= since && !isRenamed) return ABSENT;
@@ -257,7 +257,7 @@ async function withBytes(
   return changed.map(({ entry, mode, found }) => {
     const text = wanted.has(entry) ? bytes.get(entry.name)?.toString("latin1") : undefined;
     const metadata = { mode, uid: entry.uid, gid: entry.gid };
-    const before: Sighting =
+    const before: FileState =
       text === undefined
         ? { ...unknown(reasons.get(entry) ?? NOT_KNOWN), metadata }
         : { kind: "known", text, metadata, version: "as in Git" };
@@ -269,5 +269,5 @@ function reasonAgainst(entry: IndexEntry, isKnown: boolean, isConverted: boolean
   if (!entry.isRegular) return NOT_REGULAR;
   if (!isKnown) return LATE;
   if (isConverted) return NOT_KNOWN;
-  return entry.size > MAX_FILE ? TOO_LONG : undefined;
+  return entry.size > MAX_FILE_BYTES ? TOO_LONG : undefined;
 }

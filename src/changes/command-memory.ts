@@ -2,9 +2,9 @@
  * Stores running shell commands with their snapshots, so that the next host can compare the files after them.
  */
 import * as z from "zod";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { type Sighting, unknown } from "../system/file-state.ts";
+import { type FileState, unknown } from "../system/file-state.ts";
 import type { Snapshot, StoredSnapshot } from "./command-snapshot.ts";
 import type { Journal } from "./journal.ts";
 
@@ -25,7 +25,7 @@ export const SavedAgent = z.object({
 
 export const SavedMetadata = z.object({ mode: z.number(), uid: z.number(), gid: z.number() });
 
-const SavedSighting = z.object({
+const SavedFileState = z.object({
   path: z.string(),
   kind: z.enum(["absent", "known", "unknown"]),
   text: z.string().optional(),
@@ -34,7 +34,7 @@ const SavedSighting = z.object({
   version: z.string(),
   since: z.number().optional(),
 });
-type SavedSighting = z.infer<typeof SavedSighting>;
+type SavedFileState = z.infer<typeof SavedFileState>;
 
 const SavedStart = z.object({
   agent: SavedAgent,
@@ -71,7 +71,7 @@ const SavedPart = z.object({
   commandId: z.string(),
   /** Absent for a file that another author has written since the snapshot. */
   part: z.number().optional(),
-  files: z.array(SavedSighting),
+  files: z.array(SavedFileState),
 });
 
 export interface StartedCommand {
@@ -84,7 +84,7 @@ export interface RestoredCommand extends StartedCommand {
   readonly id: string;
   /** Absent if the earlier host ended before the snapshot was stored completely. */
   readonly snapshot?: StoredSnapshot | undefined;
-  readonly files: Map<string, Sighting>;
+  readonly files: Map<string, FileState>;
 }
 
 export interface CommandMemory {
@@ -92,7 +92,7 @@ export interface CommandMemory {
   /** Stores the snapshot of a command in the background, unless the command is forgotten meanwhile. */
   save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
   /** Stores the state of a file that was written by another author than the command. */
-  settled(id: string, path: string, now: Sighting): void;
+  settled(id: string, path: string, now: FileState): void;
   forget(id: string): void;
 }
 
@@ -111,7 +111,7 @@ export function createCommandMemory(
     journal.save(key, { commandId: id, ...value });
   }
 
-  function convert(id: string, path: string, seen: Sighting): SavedSighting {
+  function convert(id: string, path: string, seen: FileState): SavedFileState {
     const command = stored.get(id);
     if (seen.kind !== "known") return { path, ...seen };
     if (!command || seen.text.length > command.room || !mayKeep(path))
@@ -126,9 +126,9 @@ export function createCommandMemory(
       put(id, headKey(id), { start });
     },
     async save(id, start, { files, tree, ...rest }) {
-      const pause = createPauses();
+      const yieldIfDue = createYielder();
       let parts = 0;
-      let part: SavedSighting[] = [];
+      let part: SavedFileState[] = [];
       let size = 0;
       const flush = () => {
         put(id, partKey(id, parts), { part: parts, files: part });
@@ -136,7 +136,7 @@ export function createCommandMemory(
         [part, size] = [[], 0];
       };
       for (const [path, seen] of files) {
-        await pause();
+        await yieldIfDue();
         if (!stored.has(id)) return;
         const saved = convert(id, path, seen);
         part.push(saved);
@@ -178,7 +178,7 @@ export function createCommandMemory(
             id,
             ...start,
             snapshot: snapshot?.parts === parts.length ? snapshot : undefined,
-            files: new Map(files.map((file) => [file.path, sightingOf(file)])),
+            files: new Map(files.map((file) => [file.path, fileStateOf(file)])),
           };
         });
     },
@@ -188,7 +188,7 @@ export function createCommandMemory(
 const headKey = (id: string) => `command ${id}`;
 const partKey = (id: string, part: number) => `${headKey(id)} ${part}`;
 
-function sightingOf({ path: _, kind, text, reason = NOT_STORED, ...facts }: SavedSighting): Sighting {
+function fileStateOf({ path: _, kind, text, reason = NOT_STORED, ...facts }: SavedFileState): FileState {
   if (kind === "absent") return { kind, ...facts };
   return kind === "known" && text !== undefined
     ? { kind, text, ...facts }

@@ -2,17 +2,17 @@
  * Reads the files that a shell command may change, before the command runs, because no hook reports its
  * changes.
  */
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
 import {
   ABSENT,
   CLOCK_TICK_MS,
+  type FileState,
   factsOf,
-  MAX_FILE,
+  MAX_FILE_BYTES,
   NOT_REGULAR,
+  readState,
   realPath,
-  type Sighting,
-  see,
   TOO_LONG,
   unknown,
 } from "../system/file-state.ts";
@@ -47,7 +47,7 @@ export interface Snapshot {
   /** Start of the snapshot (Unix milliseconds). */
   readonly since: number;
   /** By absolute path: open and listed files, and files that differ from the index. */
-  readonly files: Map<string, Sighting>;
+  readonly files: Map<string, FileState>;
   readonly tree?: TreeSnapshot | undefined;
   readonly outside: Outside;
   /** Reasons why changes may be missing, each the end of a sentence. */
@@ -88,19 +88,19 @@ interface Candidate {
 /** @param readIndex returns undefined for an index that cannot be read */
 export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>): Snapshots {
   /** Files read for the last snapshot. An unchanged file is not read again. */
-  let remembered = new Map<string, Sighting>();
+  let remembered = new Map<string, FileState>();
 
-  async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<Sighting> {
+  async function read({ path, found }: Candidate, room: number, begun: AbortSignal): Promise<FileState> {
     if (!found) return ABSENT;
     if (typeof found === "string") return unknown(NOT_REGULAR, found);
     const facts = factsOf(found);
-    const without = (reason: string): Sighting => ({ ...unknown(reason), ...facts });
+    const without = (reason: string): FileState => ({ ...unknown(reason), ...facts });
     if (!found.isFile()) return without(NOT_REGULAR);
-    if (found.size > MAX_FILE) return without(TOO_LONG);
+    if (found.size > MAX_FILE_BYTES) return without(TOO_LONG);
     if (found.size > room) return without(FULL);
     const known = remembered.get(path);
     if (known?.version === facts.version) return known;
-    const seen = begun.aborted ? undefined : await see(path);
+    const seen = begun.aborted ? undefined : await readState(path);
     return seen && !begun.aborted ? seen : without(LATE);
   }
 
@@ -108,20 +108,20 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
   async function readAll(
     candidates: readonly Candidate[],
     begun: AbortSignal,
-  ): Promise<Map<string, Sighting>> {
-    const files = new Map<string, Sighting>();
+  ): Promise<Map<string, FileState>> {
+    const files = new Map<string, FileState>();
     let room = MAX_TEXT_BYTES;
     const readAt = Date.now();
-    const pause = createPauses();
+    const yieldIfDue = createYielder();
     for (const candidate of candidates) {
-      await pause();
+      await yieldIfDue();
       if (files.has(candidate.path)) continue;
       const seen = await read(candidate, room, begun);
       if (seen.kind === "known") room -= seen.text.length;
       files.set(candidate.path, seen);
     }
     // A file written just before may be written again with the same date.
-    const isSettled = ({ kind, since = readAt }: Sighting) =>
+    const isSettled = ({ kind, since = readAt }: FileState) =>
       kind === "known" && since < readAt - CLOCK_TICK_MS;
     remembered = new Map([...files].filter(([, seen]) => isSettled(seen)));
     return files;
@@ -212,7 +212,7 @@ export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "ga
 /** @param snapshot undefined if it was not stored completely */
 export async function restoreSnapshot(
   snapshot: StoredSnapshot | undefined,
-  files: Map<string, Sighting>,
+  files: Map<string, FileState>,
   scope: Scope,
   readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>,
 ): Promise<Snapshot> {

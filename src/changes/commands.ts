@@ -2,9 +2,9 @@
  * Finds the changes by shell commands of agents: takes a snapshot before each command, and compares after it.
  */
 import { randomUUID } from "node:crypto";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { inodeOf, type Sighting, see, unknown } from "../system/file-state.ts";
+import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
 import { compare, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { createSnapshots, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
@@ -24,7 +24,7 @@ export interface OpenPlaces {
 }
 
 export interface Written extends Touched {
-  readonly after: Sighting;
+  readonly after: FileState;
 }
 
 export interface CommandResult {
@@ -50,14 +50,14 @@ export interface Commands {
    */
   readonly runner: Agent | undefined;
   /** Notes that a file was written by a known author other than the running commands. */
-  settled(path: string, now: Sighting): void;
+  settled(path: string, now: FileState): void;
   /** Notes that a running command has written a file. @param before the known state before it */
-  noticed(before: Sighting, path: string, now: Sighting): void;
+  noticed(before: FileState, path: string, now: FileState): void;
   /**
    * Notes that an agent's edit is about to begin. Ended commands that are still being compared did not write
    * what follows.
    */
-  editing(path: string, now: Sighting): void;
+  editing(path: string, now: FileState): void;
   /** Drops the files that were cached for the next snapshot. */
   forget(): void;
   /** Resolves when the snapshots of running commands are stored. */
@@ -71,11 +71,11 @@ interface Command {
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
   /** Files written by others meanwhile, with their last state. By path. */
-  readonly settled: Map<string, Sighting>;
+  readonly settled: Map<string, FileState>;
   /** Inodes of earlier files whose bytes are known. Such a file may have been renamed. */
   readonly noticed: Set<number>;
   /** States after the command, by path. */
-  readonly seen: Map<string, Sighting>;
+  readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
 
@@ -96,10 +96,10 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     const { touched, gaps } = await compare({ snapshot, settled, noticed, scope, readIndex });
     const written: Written[] = [];
     let size = 0;
-    const pause = createPauses();
+    const yieldIfDue = createYielder();
     for (const { path, before } of touched) {
-      await pause();
-      const after = seen.get(path) ?? (await see(path));
+      await yieldIfDue();
+      const after = seen.get(path) ?? (await readState(path));
       size += after.kind === "known" ? after.text.length : 0;
       const fits = size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(FULL), version: after.version };
       // Includes files that others have written during this comparison.
@@ -108,7 +108,7 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     return { written: written.filter(({ before, after }) => before.version !== after.version), gaps };
   }
 
-  function settled(path: string, now: Sighting): void {
+  function settled(path: string, now: FileState): void {
     for (const one of running) {
       one.settled.set(path, now);
       memory.settled(one.id, path, now);

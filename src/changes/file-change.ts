@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
-import type { Metadata, Sighting } from "../system/file-state.ts";
+import type { FileState, Metadata } from "../system/file-state.ts";
 import { splitLines } from "./line-diff.ts";
 import {
   editedByAgent,
@@ -30,7 +30,7 @@ export interface FileChange extends Author {
   /** Absolute path without links. */
   readonly path: string;
   /** Whether the file existed before the first change, if that is known. */
-  readonly before: Sighting["kind"];
+  readonly before: FileState["kind"];
   /** Reason why the earlier bytes are unknown. */
   readonly reason?: string | undefined;
   /** Metadata before agents changed it. */
@@ -63,7 +63,7 @@ export interface Author {
 }
 
 /** Creates the change of a file from its state before an agent's edit. */
-export function beginChange(path: string, found: Sighting, author: Author): FileChange {
+export function beginChange(path: string, found: FileState, author: Author): FileChange {
   return {
     path,
     before: found.kind,
@@ -84,11 +84,11 @@ export function beginChange(path: string, found: Sighting, author: Author): File
  * Updates a change with the state on disk. @param author the agent that wrote the file; undefined for the
  * user
  */
-export function follow(change: FileChange, found: Sighting, author?: Author): FileChange {
+export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
 }
 
-function wroteByAgent(change: FileChange, found: Sighting, author: Author): FileChange {
+function wroteByAgent(change: FileChange, found: FileState, author: Author): FileChange {
   const { version } = found;
   const exists = found.kind !== "absent";
   const touched = change.touched || version !== change.version;
@@ -109,7 +109,7 @@ function earlierAuthors(change: FileChange, { turn }: Author): Author[] {
   );
 }
 
-function wroteByUser(change: FileChange, found: Sighting): FileChange {
+function wroteByUser(change: FileChange, found: FileState): FileChange {
   const { version } = found;
   const exists = found.kind !== "absent";
   if (change.before === "unknown") return { ...change, exists, version };
@@ -134,7 +134,7 @@ function forgotten(change: FileChange, reason: string): FileChange {
 
 export const NOT_KNOWN = "its bytes from before are not known";
 
-function linesOf(found: Sighting): string[] {
+function linesOf(found: FileState): string[] {
   return splitLines(found.kind === "known" ? found.text : "");
 }
 
@@ -213,7 +213,7 @@ export function textOf({ exists, text }: FileChange): string | undefined {
 }
 
 /** Returns the known state on disk. */
-export function sightingOf(change: FileChange): Sighting {
+export function fileStateOf(change: FileChange): FileState {
   const { version, exists, opaque, before, reason = NOT_KNOWN } = change;
   if (before === "unknown" || opaque) return { kind: "unknown", reason: opaque?.reason ?? reason, version };
   return exists ? { kind: "known", text: textOf(change) ?? "", version } : { kind: "absent", version };

@@ -4,7 +4,7 @@ import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { ABSENT, type Sighting, see } from "../system/file-state.ts";
+import { ABSENT, type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History } from "./history.ts";
@@ -22,7 +22,7 @@ export interface PastOptions {
   inTurn(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
   /** Called when a file was written here. */
-  restored(path: string, now: Sighting): Promise<void>;
+  restored(path: string, now: FileState): Promise<void>;
 }
 
 export function createPast({ bridge, history, inTurn, userFiles, restored }: PastOptions): Handlers {
@@ -45,7 +45,7 @@ export function createPast({ bridge, history, inTurn, userFiles, restored }: Pas
       inTurn(async () => {
         const { path, texts, cli, turn, prompt } = await history.read(id);
         const author = { cli, turn, prompt };
-        const found = await see(path);
+        const found = await readState(path);
         // Everything after the entry counts as the user's, whoever wrote it.
         const begun = beginChange(path, fileOf(texts.before), author);
         const change = follow(follow(begun, fileOf(texts.after), author), found);
@@ -63,7 +63,7 @@ export function createPast({ bridge, history, inTurn, userFiles, restored }: Pas
   };
 }
 
-function fileOf(text: string | null): Sighting {
+function fileOf(text: string | null): FileState {
   return text === null ? ABSENT : { kind: "known", text, version: `history ${text.length}` };
 }
 

@@ -9,7 +9,7 @@ import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { DiskText } from "../system/disk-text.ts";
-import { isAbsent, MAX_FILE, realPath } from "../system/file-state.ts";
+import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
 import type { Author } from "./file-change.ts";
 import { createJournal, JOURNAL, journalsIn, pruneJournals, readLines, valuesOf } from "./journal.ts";
 
@@ -221,7 +221,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
 
 /** @returns undefined if the earlier content is unknown: undo must not delete the file */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
-  if (bytes ? bytes.length > MAX_FILE : !isAbsent(version)) return undefined;
+  if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;
   const before = bytes ? bytes.toString("latin1") : null;
   return { before, after: asOnDisk(content, before) };
 }

@@ -1,14 +1,14 @@
 /** Finds the changes by agents around each edit and command, separately from those by the user and others. */
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { hashOfPlain } from "../system/disk-text.ts";
-import { ABSENT, realPath, type Sighting, see, unknown } from "../system/file-state.ts";
+import { ABSENT, type FileState, readState, realPath, unknown } from "../system/file-state.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
 import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
-import { type FileChange, follow, isChanged, NOT_KNOWN, shown, sightingOf, textOf } from "./file-change.ts";
+import { type FileChange, fileStateOf, follow, isChanged, NOT_KNOWN, shown, textOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import type { Prompts } from "./prompts.ts";
 import { createAgents } from "./working-agents.ts";
@@ -23,10 +23,10 @@ export interface Tracker {
   /**
    * Notes that the user or an undo has written a file, so that no running command is taken for the author.
    */
-  settled(path: string, now: Sighting): void;
+  settled(path: string, now: FileState): void;
   readonly areCommandsRunning: boolean;
   /** Updates a change with the state on disk, although no write was reported. */
-  catchUp(change: FileChange, now: Sighting): void;
+  catchUp(change: FileChange, now: FileState): void;
   /** Completes the unfinished work of agents whose processes have ended. */
   resolveGone(): Promise<void>;
   /** Continues with the agents and commands of an earlier host. */
@@ -60,7 +60,7 @@ export interface TrackerOptions {
 /** A path with its state, read as soon as the hook arrived. */
 interface Seen {
   readonly path: string;
-  readonly now: Sighting;
+  readonly now: FileState;
 }
 
 export function createTracker(options: TrackerOptions): Tracker {
@@ -99,20 +99,20 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Reads the file at once, before earlier events are handled. */
-  async function seeStart(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
+  async function readBeforeEdit(agent: Agent, filePath: string, begun: AbortSignal): Promise<Seen> {
     const path = await realPath(filePath);
     places.set(keyOf(agent, filePath), path);
     files.await(agent, path);
-    const now = await see(path);
+    const now = await readState(path);
     const seen = begun.aborted ? unknown(LATE) : now;
     commands.editing(path, seen);
     return { path, now: seen };
   }
 
-  async function seeEnd(agent: Agent, filePath: string): Promise<Seen> {
+  async function readAfterEdit(agent: Agent, filePath: string): Promise<Seen> {
     const path = places.get(keyOf(agent, filePath)) ?? (await realPath(filePath));
     places.delete(keyOf(agent, filePath));
-    const now = await see(path);
+    const now = await readState(path);
     commands.settled(path, now);
     return { path, now };
   }
@@ -146,7 +146,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath));
-      const seen = seeStart(agent, tool.filePath, begun);
+      const seen = readBeforeEdit(agent, tool.filePath, begun);
       void inTurn(async () => editStarts(agent, await seen, isAsked));
       await seen;
     } else if (tool.kind === "shell") {
@@ -160,7 +160,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function toolEnds(agent: Agent, event: AgentEvent & { kind: "tool_ended" }): Promise<void> {
     const { tool, failed, texts } = event;
     if (tool.kind === "edit") {
-      const seen = seeEnd(agent, tool.filePath);
+      const seen = readAfterEdit(agent, tool.filePath);
       await inTurn(async () => editEnds(agent, await seen, failed, texts));
     } else if (tool.kind === "shell") {
       const result = options.resumed().then(() => commands.end(agent, tool.command));
@@ -176,7 +176,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     agent: Agent,
     command: string,
     begun: AbortSignal,
-  ): Promise<Map<string, Sighting>> {
+  ): Promise<Map<string, FileState>> {
     lastPlaces = (await openPlaces()) ?? lastPlaces;
     const known = [...lastPlaces.files, ...files.known().map(({ path }) => path)];
     const snapshot = await commands.start(agent, command, { ...lastPlaces, files: known }, begun);
@@ -184,7 +184,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** @param runner the agent of an earlier command that was still running */
-  function takeBefore(snapshot: ReadonlyMap<string, Sighting>, runner: Agent | undefined): void {
+  function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
       const now = snapshot.get(change.path);
       if (now && !files.isAwaited(change.path)) catchUp(change, now, runner);
@@ -192,20 +192,20 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /** Attributes the difference to the agent of a running command, otherwise to the user. */
-  function catchUp(change: FileChange, now: Sighting, runner: Agent | undefined): void {
+  function catchUp(change: FileChange, now: FileState, runner: Agent | undefined): void {
     if (now.version === change.version) return;
     if (runner) {
-      commands.noticed(sightingOf(change), change.path, now);
+      commands.noticed(fileStateOf(change), change.path, now);
       wrote(runner, change, now);
     } else files.set(follow(change, now));
   }
 
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
     if (!result) return;
-    const pause = createPauses();
+    const yieldIfDue = createYielder();
     for (const gap of result.gaps) prompts.missed(agent, gap);
     for (const { path, before, after } of result.written) {
-      await pause();
+      await yieldIfDue();
       if (files.isAwaited(path)) continue;
       const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
       if (isAgreed(path, after)) files.set(follow(change, after));
@@ -214,7 +214,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     options.commandEnded();
   }
 
-  function wrote(agent: Agent, before: FileChange, now: Sighting): void {
+  function wrote(agent: Agent, before: FileChange, now: FileState): void {
     if (now.version === before.version) return;
     const author = prompts.authorOf(agent);
     const after = follow(before, now, author);
@@ -224,7 +224,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (texts && texts.before !== texts.after) history.wrote(agent, author, before.path, texts);
   }
 
-  function isAgreed(path: string, now: Sighting): boolean {
+  function isAgreed(path: string, now: FileState): boolean {
     if (now.kind !== "known") return false;
     const hashes = agreements.get(path);
     if (!hashes) return false;
@@ -243,7 +243,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     }
     for (const path of files.awaitedBy(agent)) {
       const change = files.get(path);
-      const now = await see(path);
+      const now = await readState(path);
       if (!change || now.version === change.version) continue;
       if (isGone) wrote(agent, change, now);
       else files.set(follow(change, now));
@@ -338,7 +338,7 @@ function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): strin
 
 /** Returns both texts for the history. @returns undefined unless both are known */
 function textsOf(before: FileChange, after: FileChange) {
-  if ([before, after].some((change) => sightingOf(change).kind === "unknown")) return undefined;
+  if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
   return { before: textOf(before) ?? null, after: textOf(after) ?? null };
 }
 
@@ -348,7 +348,7 @@ function textsOf(before: FileChange, after: FileChange) {
  * @param texts as reported by the CLI
  * @returns unknown, unless the reported texts match the file byte for byte
  */
-function beforeTold(now: Sighting, texts: EditTexts | undefined): Sighting {
+function beforeTold(now: FileState, texts: EditTexts | undefined): FileState {
   const bytesOf = (plain: string) => Buffer.from(plain).toString("latin1");
   if (!texts || now.kind !== "known" || bytesOf(texts.after) !== now.text) return unknown(NOT_KNOWN);
   if (/[\r\uFFFD]/.test(`${texts.before}${now.text}`)) return unknown(NOT_KNOWN);

@@ -7,7 +7,7 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFi
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
@@ -112,10 +112,10 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   async function writeDue(): Promise<void> {
-    const pause = createPauses();
+    const yieldIfDue = createYielder();
     let text = "";
     for (const key of due.keys()) {
-      await pause();
+      await yieldIfDue();
       const value = due.get(key); // a newer value may have come during the pause
       due.delete(key); // a value that is saved from now on is due again, and this loop finds it
       text += entryOf(key, value);
@@ -203,10 +203,10 @@ async function sizeOf(file: string): Promise<number> {
 export async function readLines(file: string): Promise<JournalLine[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   const lines = new Map<string, JournalLine>();
-  const pause = createPauses();
+  const yieldIfDue = createYielder();
   // Without regular expressions, because V8 holds the last text that was matched.
   for (const line of text.split("\n")) {
-    await pause();
+    await yieldIfDue();
     const [at, name = "", json, ...end] = line.split(SEPARATOR);
     const key = parse(name);
     // The last line may be incomplete.

@@ -4,17 +4,17 @@ import { Refusal } from "../base/refusal.ts";
 import type { ChosenChanges, Range } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
-import { type Sighting, see } from "../system/file-state.ts";
+import { type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import {
   type FileChange,
+  fileStateOf,
   follow,
   isChanged,
   kept,
   newestAuthor,
   obstacle,
-  sightingOf,
   textOf,
   undone,
 } from "./file-change.ts";
@@ -73,7 +73,7 @@ export interface DecisionsOptions {
   /** Compares the file with the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when a file was written here. */
-  settled(path: string, now: Sighting): void;
+  settled(path: string, now: FileState): void;
   /** Whether a command of an agent runs, which may write any file. */
   areCommandsRunning(): boolean;
 }
@@ -160,7 +160,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (isNew) {
       const isWhole = after.text.hunks.length === 0;
       const metadata = isWhole || !change.exists ? change.metadata : undefined;
-      const now = await userFiles.replace(path, sightingOf(change), { text: textOf(after), metadata });
+      const now = await userFiles.replace(path, fileStateOf(change), { text: textOf(after), metadata });
       settled(path, now);
       after = { ...after, version: now.version, lastMetadata: now.metadata };
       files.set(after, { decision: "undone" });
@@ -206,7 +206,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Lists changes again that the user has kept. */
   async function unkeep({ before }: Step): Promise<void> {
     const { path } = before;
-    const now = await see(path);
+    const now = await readState(path);
     if (now.version === before.version) return files.set(before);
     if (options.areCommandsRunning() && !files.get(path))
       throw new Refusal(`${basename(path)} may be changed by a running command: try again later`);
@@ -219,7 +219,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   async function redo({ before, after }: Step): Promise<void> {
     const { path } = before;
     if (before.opaque) throw new Refusal(`${path} stays: ${before.opaque.reason}`);
-    const now = await see(path);
+    const now = await readState(path);
     const text = now.kind === "known" ? now.text : undefined;
     if (now.kind === "unknown" || text !== textOf(after))
       throw new Refusal(`${basename(path)} was changed since`);

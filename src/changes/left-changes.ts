@@ -5,7 +5,7 @@
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join } from "node:path";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import {
   JOURNAL,
@@ -114,6 +114,6 @@ function instanceOf(file: string): string {
 async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
   if (!isAlive(Number(pid ?? 0))) return false;
-  const start = await here.startOf(Number(pid));
+  const start = await platform.startOf(Number(pid));
   return start === undefined || start <= Number(seconds) * 1_000 + CLOCK_DIFFERENCE_MS;
 }

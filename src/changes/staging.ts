@@ -5,11 +5,11 @@
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
-import { see } from "../system/file-state.ts";
+import { readState } from "../system/file-state.ts";
 import type { ChangedFiles } from "./changed-files.ts";
-import { type FileChange, kept, sightingOf } from "./file-change.ts";
+import { type FileChange, fileStateOf, kept } from "./file-change.ts";
 import type { GitIndex } from "./git-index.ts";
 import type { History } from "./history.ts";
 import { createIndexReader, findWorkTree, type WorkTree } from "./work-tree.ts";
@@ -106,9 +106,9 @@ export function createStaging({ files, history, inTurn, areCommandsRunning }: St
     const changes = [...due].flatMap((path) => files.get(path) ?? []);
     due.clear();
     const lookup = createLookup();
-    const pause = createPauses();
+    const yieldIfDue = createYielder();
     for (const { path } of changes) {
-      await pause();
+      await yieldIfDue();
       const staged = (await lookup(path))?.object;
       const change = files.get(path);
       if (change && change.staged !== staged) files.set({ ...change, staged });
@@ -132,9 +132,9 @@ export function createStaging({ files, history, inTurn, areCommandsRunning }: St
     async keep() {
       if (areCommandsRunning()) return;
       const lookup = createLookup();
-      const pause = createPauses();
+      const yieldIfDue = createYielder();
       for (const change of files.all()) {
-        await pause();
+        await yieldIfDue();
         if (change.staged === undefined || due.has(change.path)) continue;
         const now = await lookup(change.path);
         if (!now || now.object === change.staged || !(await isCurrent(change, now))) continue;
@@ -156,8 +156,8 @@ function hasGit(directory: string): boolean {
 
 /** Whether the object has the bytes on disk, with the same or converted line endings. */
 async function isCurrent(change: FileChange, { object, algorithm }: Staged): Promise<boolean> {
-  const known = sightingOf(change);
-  const now = known.kind === "unknown" ? await see(change.path) : known;
+  const known = fileStateOf(change);
+  const now = known.kind === "unknown" ? await readState(change.path) : known;
   if (now.kind === "absent") return object === NONE;
   if (now.kind === "unknown") return false;
   const isObject = (text: string) => {

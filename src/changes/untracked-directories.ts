@@ -2,7 +2,7 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import { realPath } from "../system/file-state.ts";
 import { isBelow, type Scope } from "./work-tree.ts";
 
@@ -40,10 +40,10 @@ export async function listFiles(
   isOver: () => boolean = () => false,
 ): Promise<Listing> {
   const paths: string[] = [];
-  const pause = createPauses();
+  const yieldIfDue = createYielder();
   const queue = [...directories];
   for (const directory of queue) {
-    await pause();
+    await yieldIfDue();
     for (const entry of await readDirectory(directory)) {
       if (isOver() || paths.length === MAX_LISTED_FILES) return { paths, isComplete: false };
       const path = join(directory, entry.name);

@@ -2,7 +2,7 @@
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createPauses } from "../base/work-slices.ts";
+import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { codeOf } from "../system/error-code.ts";
 import { isAbsent, realPath, versionAt } from "../system/file-state.ts";
@@ -120,9 +120,9 @@ export async function lookAt<T>(
 ): Promise<void> {
   const [first] = all;
   const isLocal = first === undefined || !disk.moment().isOnNetwork(pathOf(first));
-  const pause = createPauses();
+  const yieldIfDue = createYielder();
   for (const one of all) {
-    const pausing = pause();
+    const pausing = yieldIfDue();
     if (pausing) {
       await pausing;
       if (isOver()) return;

@@ -17,7 +17,7 @@ import { IDE_INFO } from "../contract/companion.ts";
 import { directoryOf, fileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import { type Announcement, discoveryContent } from "./content.ts";
 import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
@@ -119,7 +119,7 @@ const Named = z.union([
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  const name = here.isOwn(found.uid) ? nameIn(path) : "of another user";
+  const name = platform.isOwn(found.uid) ? nameIn(path) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(
       `${path} belongs to another editor (${name}); remove it if that editor is not running`,

@@ -6,7 +6,7 @@ import { Refusal } from "../base/refusal.ts";
 import { directoryOf } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 
 /** The directory is not safe for a token, or not writable. The message tells the user what to do. */
 export class DiscoveryError extends Refusal {
@@ -106,7 +106,7 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
  * also root, as the owner of the machine's temporary directory.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
-  return (mode & STICKY) !== 0 && here.isUnknownUser(uid);
+  return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);
 }
 
 function belongsToAnother(directory: string, advice: string): DiscoveryError {

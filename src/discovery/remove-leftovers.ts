@@ -6,7 +6,7 @@ import { IDE_INFO } from "../contract/companion.ts";
 import { directoryOf, readFileName } from "../profiles/discovery-paths.ts";
 import { isLeftover } from "../profiles/leftover-files.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { draftName } from "./file.ts";
 
 /** A larger file is not from this plugin. */
@@ -41,7 +41,7 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   if (said?.port === undefined || (published !== name && !isDraft)) return;
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
-  if (!found.isFile() || !here.isOwn(found.uid) || found.size > MAX_SIZE_BYTES) return;
+  if (!found.isFile() || !platform.isOwn(found.uid) || found.size > MAX_SIZE_BYTES) return;
   // A draft may be incomplete, so only its name is checked. No other program uses such names.
   const content = isDraft ? undefined : OfNeovim.parse(JSON.parse(readFileSync(path, "utf8")));
   if (!(await isLeftover(said.pid ?? content?.ppid, said.port, found.mtimeMs))) return;

@@ -4,7 +4,7 @@ import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { findIgnoreProblems } from "../sharing/geminiignore.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import type { ProcessTable } from "../system/system.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
@@ -21,7 +21,7 @@ export async function checkBridge(
   table: ProcessTable,
 ): Promise<Section> {
   const findings = section("Bridge");
-  const announced = announcedEditors(here.temporaryDirectory(process.env));
+  const announced = announcedEditors(platform.temporaryDirectory(process.env));
   if (bridge.state !== "running") {
     const reason = bridge.error === undefined ? "" : `: ${bridge.error}`;
     findings.warn(`The bridge is ${bridge.state}${reason}`, ":GeminiStart");
@@ -35,7 +35,7 @@ export async function checkBridge(
     const path = announcedFile(profile, bridge);
     if (path === undefined) continue;
     const own = beside.find((editor) => editor.path === path);
-    if (own) checkFile(findings, own, bridge, here.editorAboveShell(table, pid));
+    if (own) checkFile(findings, own, bridge, platform.editorAboveShell(table, pid));
     else if (!isFile(path))
       findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");
     else findings.ok(`${profile.label} finds this Neovim by ${path}`);
@@ -87,8 +87,8 @@ async function checkListener(findings: Findings, { port }: Bridge): Promise<void
 /** @param wanted the process that a CLI in `:terminal` expects */
 function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wanted: number): void {
   const { path, mode, uid, content, pid } = file;
-  const isPrivate = here.isPrivate(mode);
-  const isOwn = here.isOwn(uid);
+  const isPrivate = platform.isPrivate(mode);
+  const isOwn = platform.isOwn(uid);
   const isIntact = content?.port === bridge.port;
   if (!isPrivate)
     findings.error(`${path} can be read by others (mode ${mode.toString(8)})`, `chmod 600 ${path}`);

@@ -10,7 +10,7 @@ import {
 import { readFileName } from "../profiles/discovery-paths.ts";
 import { GEMINI } from "../profiles/profiles.ts";
 import { dialsLoopback, isContainer } from "../system/container.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
@@ -28,7 +28,7 @@ const PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_
 
 /** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
 export function checkConnection(findings: Findings, subject: Searcher, bridge: Bridge | undefined): void {
-  const looks = here.temporaryDirectory(subject.env);
+  const looks = platform.temporaryDirectory(subject.env);
   const choice = findEditor(subject, subject.idePid ?? 0);
   if (!bridge) checkAnyChoice(findings, subject, choice);
   else if (bridge.state === "running") {
@@ -75,7 +75,7 @@ function checkChoice(
       `chooses another editor: ${describeEditor(choice)}`,
       "start it with :Gemini, or run the lines of :GeminiEnv in its shell first",
     );
-  const own = announcedEditors(here.temporaryDirectory(env)).find((editor) => editor.port === port);
+  const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
       `looks for its editor in process ${idePid}, but this one is ${own.pid}: releases up to 0.30 do not find it`,
@@ -84,7 +84,7 @@ function checkChoice(
 
 function checkAnyChoice(findings: Findings, subject: Searcher, choice: AnnouncedEditor | undefined): void {
   if (!choice) {
-    const looks = here.temporaryDirectory(subject.env);
+    const looks = platform.temporaryDirectory(subject.env);
     findings.error(`finds no editor in ${looks}`, ":GeminiStart in Neovim, then start it again");
     return;
   }

@@ -3,7 +3,7 @@ import { release } from "node:os";
 import { announcedEditors } from "../profiles/announced-editors.ts";
 import { profilesOf } from "../profiles/profiles.ts";
 import { containerMark } from "../system/container.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { findProgram } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { checkBridge } from "./bridge.ts";
@@ -34,7 +34,7 @@ export async function examine(
     gates: facts?.gates,
   };
   const program = findProgram(gemini?.cmd[0] ?? "gemini", process.env);
-  const temporary = here.temporaryDirectory(process.env);
+  const temporary = platform.temporaryDirectory(process.env);
   const sections = [
     ...(pid === undefined ? [] : [checkRunning(table, pid, asker)]),
     checkMachine({ mark: containerMark(), release: release(), env: process.env, program }),

@@ -2,7 +2,7 @@
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { releaseOfCommand } from "../profiles/release.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
 import type { Process, ProcessTable, Variables } from "../system/system.ts";
 import { checkCli } from "./cli.ts";
@@ -32,7 +32,7 @@ export async function listRunning(table: ProcessTable, asker: Asker): Promise<Se
   const running = runningClis(table, asker.profiles);
   if (running.length === 0) findings.info("none");
   for (const { pid, command } of running) {
-    const editor = await connectedTo(table, pid, (await here.environment(pid)) ?? process.env, asker);
+    const editor = await connectedTo(table, pid, (await platform.environment(pid)) ?? process.env, asker);
     const who = `process ${pid}: ${command}`;
     if (editor) findings.ok(`${who}, connected to ${editor}`);
     else
@@ -53,7 +53,11 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
     return findings;
   }
   findings.info(found.command);
-  const [env, cwd, words] = await Promise.all([here.environment(pid), here.directory(pid), here.words(pid)]);
+  const [env, cwd, words] = await Promise.all([
+    platform.environment(pid),
+    platform.directory(pid),
+    platform.words(pid),
+  ]);
   if (!env || cwd === undefined) {
     findings.error("Its environment cannot be read", "run the doctor as the user of that process");
     return findings;
@@ -63,7 +67,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`The CLI is connected to ${editor}`);
   else adviseToConnect(findings, table, found.seconds, asker);
-  const idePid = isGemini ? idePidOf({ pid, env }, table) : here.editorProcess(table, pid);
+  const idePid = isGemini ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
   const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
   checkCli(findings, { profile, env, cwd, words, idePid, screen, gates: asker.gates }, asker.bridge);
   return findings;
@@ -79,12 +83,12 @@ async function connectedTo(
   const family = familyOf(table, pid);
   if (bridge) {
     const ports = bridge.state === "running" ? [bridge.port] : [];
-    const connections = await here.connections(family, ports);
+    const connections = await platform.connections(family, ports);
     const isClient = connections.some(({ own }) => bridge.clients.some(({ port }) => port === own));
     return isClient ? "this Neovim" : undefined;
   }
-  const editors = announcedEditors(here.temporaryDirectory(env));
-  const [connection] = await here.connections(
+  const editors = announcedEditors(platform.temporaryDirectory(env));
+  const [connection] = await platform.connections(
     family,
     editors.map((editor) => editor.port),
   );

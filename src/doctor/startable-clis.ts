@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { releaseOfProgram } from "../profiles/release.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { findProgram } from "../system/program.ts";
 import { run } from "../system/run.ts";
 import type { ProcessTable } from "../system/system.ts";
@@ -25,7 +25,9 @@ export async function checkStartable(
   const path = findProgram(name, process.env);
   if (path === undefined) findings.warn(`${name} is not on PATH`, "npm install -g @google/gemini-cli");
   else checkRelease(findings, await releaseOfProgram(path));
-  const idePid = facts ? here.editorAboveShell(table, facts.pid) : here.editorProcess(table, process.pid);
+  const idePid = facts
+    ? platform.editorAboveShell(table, facts.pid)
+    : platform.editorProcess(table, process.pid);
   checkCli(findings, { ...startedNow(profile, facts), idePid }, facts?.bridge);
   return findings;
 }

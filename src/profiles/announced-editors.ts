@@ -6,7 +6,7 @@ import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as z from "zod";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { isAlive } from "../system/processes.ts";
 import { readSmallFile, type SmallFile } from "../system/small-file.ts";
 import type { ProcessTable, System, Variables } from "../system/system.ts";
@@ -61,7 +61,7 @@ export function chooseEditor(
   editors: readonly AnnouncedEditor[],
   { idePid, cwd, port }: { idePid: number; cwd: string; port?: string | undefined },
 ): AnnouncedEditor | undefined {
-  const readable = editors.filter(({ content, uid }) => content && here.isOwn(uid));
+  const readable = editors.filter(({ content, uid }) => content && platform.isOwn(uid));
   const rank = (editor: AnnouncedEditor) => (editor.pid === idePid ? 2 : editor.isAlive ? 1 : 0);
   readable.sort((a, b) => rank(b) - rank(a) || b.pid - a.pid);
   const matching = readable.filter(({ content }) => contains(content?.workspacePath, cwd));
@@ -76,26 +76,26 @@ export function findEditor(
   idePid: number,
 ): AnnouncedEditor | undefined {
   const port = env["GEMINI_CLI_IDE_SERVER_PORT"];
-  return chooseEditor(announcedEditors(here.temporaryDirectory(env)), { idePid, cwd, port });
+  return chooseEditor(announcedEditors(platform.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
 /** The process that a CLI regards as its editor: named by its environment, or found by walking up its parents. */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
-  return named > 0 ? named : here.editorProcess(table, pid);
+  return named > 0 ? named : platform.editorProcess(table, pid);
 }
 
 /** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
 export function contains(
   workspacePath: string | undefined,
   directory: string,
-  system: System = here,
+  system: System = platform,
 ): boolean {
   return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory, system);
 }
 
 /** Whether a directory lies in one of these, as a CLI sees it. */
-export function isWithin(roots: readonly string[], directory: string, system: System = here): boolean {
+export function isWithin(roots: readonly string[], directory: string, system: System = platform): boolean {
   const inner = realPath(directory);
   return roots.some((root) => system.isWithin(realPath(resolve(directory, root)), inner));
 }

@@ -5,13 +5,13 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, normalize } from "node:path";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
 import type { Profile } from "./profiles.ts";
 
 /** Expands a path for a program with this environment. The result is relative if the user's variable is. */
-export function expand(path: string, env: Variables = process.env, system: System = here): string {
+export function expand(path: string, env: Variables = process.env, system: System = platform): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
   if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
   const home = env["HOME"] || homedir();

@@ -1,6 +1,6 @@
 /** Detects discovery files of dead editors. */
 import { connect } from "node:net";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 
 /** Timeout for connecting to a local port, which normally accepts or refuses at once. A timeout counts as alive. */
 const CONNECT_TIMEOUT_MS = 500;
@@ -28,7 +28,7 @@ async function mayLive(pid: number | undefined, date: number): Promise<boolean> 
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !isRunning(pid)) return false;
   // A process that started after the file was written only reuses the process id.
-  const start = await here.startOf(pid);
+  const start = await platform.startOf(pid);
   return start === undefined || start <= date + START_TOLERANCE_MS;
 }
 

@@ -6,7 +6,7 @@ import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import KNOWN from "../../lua/gemini-bridge/config/profiles.json" with { type: "json" };
 import { CliKind, type Clis } from "../contract/clis.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import type { Variables } from "../system/system.ts";
 
 /** A settings file with the lowest priority. */
@@ -132,6 +132,6 @@ export function systemPaths(
   { settings, variable, directory }: SystemDefaults,
   env: Variables,
 ): { settings: string; defaults: string } {
-  const path = env[settings] || join(directory[here.name], "settings.json");
+  const path = env[settings] || join(directory[platform.name], "settings.json");
   return { settings: path, defaults: env[variable] || join(dirname(path), "system-defaults.json") };
 }

@@ -10,7 +10,7 @@ import { Facts } from "../doctor/contract.ts";
 import { examine, hasErrors, renderText } from "../doctor/report.ts";
 import { runningClis } from "../doctor/running-clis.ts";
 import { profilesOf } from "../profiles/profiles.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 
 const USAGE = `usage: node doctor.cjs [pid]
   pid       process id of a running CLI to examine
@@ -33,7 +33,7 @@ function readArguments() {
 /** @returns the exit code: 1 if there is a problem */
 async function run({ list, json, neovim, pid }: ReturnType<typeof readArguments>): Promise<number> {
   const facts = neovim ? Facts.parse(JSON.parse(await text(process.stdin))) : undefined;
-  const table = await here.processes();
+  const table = await platform.processes();
   if (list) {
     const running = runningClis(table, profilesOf(facts?.clis));
     process.stdout.write(running.map((cli) => `${cli.pid} ${cli.command}\n`).join(""));

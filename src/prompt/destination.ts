@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Clis } from "../contract/clis.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
 import type { Bridge } from "../neovim/bridge.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
 import { type Cli, createCli } from "./screen-state.ts";
 import { drawingOf } from "./screens.ts";
@@ -122,7 +122,7 @@ async function findOutside(
   programs: readonly Parameters<typeof processesOf>[1][],
   { buffers, directories }: CallResult<"prompt_places">,
 ): Promise<Place | undefined> {
-  const table = await here.processes();
+  const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
   /** The rank of the program in a terminal; -1 for other programs. @param pid the terminal's first process */
   const rankOf = (pid: number) => {
@@ -134,7 +134,7 @@ async function findOutside(
     .filter(({ rank }) => rank >= 0)
     .sort((a, b) => a.rank - b.rank);
   if (buffer) {
-    const cwd = (await here.directory(buffer.pid)) ?? directories[0] ?? "/";
+    const cwd = (await platform.directory(buffer.pid)) ?? directories[0] ?? "/";
     return { buf: buffer.buf, cwd, program: programs[buffer.rank]?.cmd[0] };
   }
   const own = process.env["TMUX_PANE"];
@@ -153,7 +153,7 @@ async function findOutside(
     }))
     .filter(
       ({ pane, rank, cwd }) =>
-        pane !== own && rank >= 0 && directories.some((directory) => here.isWithin(directory, cwd)),
+        pane !== own && rank >= 0 && directories.some((directory) => platform.isWithin(directory, cwd)),
     )
     .sort((a, b) => a.distance - b.distance || a.rank - b.rank);
   return nearest && { ...nearest, program: programs[nearest.rank]?.cmd[0] };

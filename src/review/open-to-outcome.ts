@@ -12,7 +12,7 @@ import type { Client, ClientList } from "../http/client.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { type DiskText, hashOfPlain, readDiskText } from "../system/disk-text.ts";
-import { realPath, see } from "../system/file-state.ts";
+import { readState, realPath } from "../system/file-state.ts";
 import { isVersionSeen } from "../system/file-version.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { DiffTools } from "./diff-tools.ts";
@@ -191,7 +191,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   ): Promise<string | undefined> {
     try {
       const path = await realPath(filePath);
-      const seen = await see(path);
+      const seen = await readState(path);
       const found = await disk.run(path, () => stat(path, { bigint: true })).catch(() => undefined);
       if (version !== undefined && !isVersionSeen(version, found))
         return `${basename(path)} has changed since you accepted, and was not written`;

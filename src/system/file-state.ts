@@ -17,7 +17,7 @@ import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
 
 /** Maximum size of a file that is read (bytes). */
-export const MAX_FILE = 8 * 1024 * 1024;
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a file that is read synchronously (bytes). */
 const MAX_SYNC_BYTES = 1024 * 1024;
@@ -40,7 +40,7 @@ export type Content =
   /** The bytes are unknown for this reason, the end of a sentence. */
   | { readonly kind: "unknown"; readonly reason: string };
 
-export type Sighting = Content & {
+export type FileState = Content & {
   readonly metadata?: Metadata | undefined;
   /** Equal as long as the file does not change. */
   readonly version: string;
@@ -48,7 +48,7 @@ export type Sighting = Content & {
   readonly since?: number | undefined;
 };
 
-export const ABSENT: Sighting = { kind: "absent", version: "ENOENT" };
+export const ABSENT: FileState = { kind: "absent", version: "ENOENT" };
 
 /** Whether a system error means that the file does not exist. */
 export function isAbsent(code: string): boolean {
@@ -58,7 +58,7 @@ export function isAbsent(code: string): boolean {
 export const TOO_LONG = "the file is too long";
 export const NOT_REGULAR = "it is not a regular file that can be read";
 
-export function unknown(reason: string, version = "unknown"): Sighting {
+export function unknown(reason: string, version = "unknown"): FileState {
   return { kind: "unknown", reason, version };
 }
 
@@ -70,7 +70,7 @@ const MAX_WAITS = 10;
 export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
- * Resolves the symbolic links of a path, also if the file does not exist.
+ * Resolves the symbolic links of a path, even if the file does not exist.
  * @param path absolute
  */
 export async function realPath(path: string): Promise<string> {
@@ -96,12 +96,15 @@ function realNow(path: string): string | undefined {
  * Reads the state of a path. A small local file is read synchronously, before an agent can continue.
  * @param path a {@link realPath}
  */
-export async function see(path: string): Promise<Sighting> {
-  return (disk.moment().isOnNetwork(path) ? undefined : seeNow(path)) ?? disk.run(path, () => seeLater(path));
+export async function readState(path: string): Promise<FileState> {
+  return (
+    (disk.moment().isOnNetwork(path) ? undefined : readStateSync(path)) ??
+    disk.run(path, () => readStateAsync(path))
+  );
 }
 
 /** @returns undefined for a large file */
-function seeNow(path: string): Sighting | undefined {
+function readStateSync(path: string): FileState | undefined {
   try {
     const file = openSync(path, READ_FLAGS);
     try {
@@ -115,7 +118,7 @@ function seeNow(path: string): Sighting | undefined {
   }
 }
 
-async function seeLater(path: string): Promise<Sighting> {
+async function readStateAsync(path: string): Promise<FileState> {
   try {
     const file = await open(path, READ_FLAGS);
     try {
@@ -130,7 +133,7 @@ async function seeLater(path: string): Promise<Sighting> {
 }
 
 /** Returns the state of a path that cannot be opened, such as a symbolic link. */
-function unreadable(path: string, code: string): Sighting {
+function unreadable(path: string, code: string): FileState {
   if (isAbsent(code)) return ABSENT;
   try {
     return unknown(NOT_REGULAR, versionOf(lstatSync(path)));
@@ -139,25 +142,25 @@ function unreadable(path: string, code: string): Sighting {
   }
 }
 
-function unread(found: Stats): Sighting | undefined {
+function unread(found: Stats): FileState | undefined {
   if (!found.isFile()) return { ...unknown(NOT_REGULAR, versionOf(found)), since: found.ctimeMs };
-  return found.size > MAX_FILE ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
+  return found.size > MAX_FILE_BYTES ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
 }
 
-function knownOf(bytes: Buffer, found: Stats): Sighting {
-  if (bytes.length > MAX_FILE) return { ...unknown(TOO_LONG), ...factsOf(found) };
+function knownOf(bytes: Buffer, found: Stats): FileState {
+  if (bytes.length > MAX_FILE_BYTES) return { ...unknown(TOO_LONG), ...factsOf(found) };
   return { kind: "known", text: bytes.toString("latin1"), ...factsOf(found) };
 }
 
 /**
- * Reads the state of a path that may be being written, when the write is complete. An empty file is watched for longer:
+ * Reads the state of a path after a write that may be in progress is complete. An empty file is watched for longer:
  * it may have been truncated a moment ago, and not every file system changes the time of a file then.
  * @param path a {@link realPath}
  */
-export async function seeStill(path: string): Promise<Sighting> {
+export async function readStableState(path: string): Promise<FileState> {
   const start = Date.now();
   for (let waits = 0; ; waits += 1) {
-    const found = await see(path);
+    const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
     // The clock of another machine may be ahead. Date.now() drops fractions of a millisecond, file times keep them.
@@ -167,7 +170,7 @@ export async function seeStill(path: string): Promise<Sighting> {
   }
 }
 
-/** Reads the {@link Sighting.version} of a path without following links. Never rejects. */
+/** Reads the {@link FileState.version} of a path without following links. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
   try {
     const found = disk.moment().isOnNetwork(path)
@@ -184,12 +187,12 @@ export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid
 }
 
 /** Returns the low 32 bits of a file's inode, which stays the same when the file is renamed. */
-export function inodeOf(found: Pick<Stats, "ino"> | Sighting): number {
+export function inodeOf(found: Pick<Stats, "ino"> | FileState): number {
   const inode = "ino" in found ? found.ino : Number.parseInt(found.version, 10);
   return inode % 2 ** 32;
 }
 
 /** Returns the version, metadata and time of a file. */
-export function factsOf(found: Stats): Pick<Sighting, "version" | "metadata" | "since"> {
+export function factsOf(found: Stats): Pick<FileState, "version" | "metadata" | "since"> {
   return { version: versionOf(found), metadata: metadataOf(found), since: found.ctimeMs };
 }

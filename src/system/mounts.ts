@@ -4,7 +4,7 @@
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
-import { here } from "./platform.ts";
+import { platform } from "./platform.ts";
 import type { MountTable } from "./system.ts";
 
 /** Time for which the table of mounts is cached (milliseconds). */
@@ -83,6 +83,6 @@ let known: { table: MountTable; at: number } | undefined;
 
 function readTable(): MountTable {
   const now = performance.now();
-  if (!known || now - known.at > CACHE_TIME_MS) known = { table: here.mounts(), at: now };
+  if (!known || now - known.at > CACHE_TIME_MS) known = { table: platform.mounts(), at: now };
   return known.table;
 }

@@ -3,9 +3,9 @@ import { linux } from "./linux.ts";
 import { macos } from "./macos.ts";
 import type { System } from "./system.ts";
 
-/** Returns the implementation for a platform: that of macOS for any Unix other than Linux. */
-export function systemOf(platform: NodeJS.Platform): System {
-  return platform === "linux" ? linux : macos;
+/** Returns the implementation by name: that of macOS for any Unix other than Linux. */
+export function systemOf(name: NodeJS.Platform): System {
+  return name === "linux" ? linux : macos;
 }
 
-export const here = systemOf(process.platform);
+export const platform = systemOf(process.platform);

@@ -7,7 +7,7 @@ import { codeOf } from "./error-code.ts";
 export const MAX_SMALL = 100_000;
 
 /** Maximum size of settings and discovery files (bytes). */
-const MAX_FILE = 1_000_000;
+const MAX_FILE_BYTES = 1_000_000;
 
 /** Opens a pipe without waiting for its writer, and a terminal without making it this process's controlling one. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
@@ -78,7 +78,7 @@ export interface SmallFile {
 
 const REASONS: Record<string, string> = {
   ENOTREG: "is not a regular file",
-  EFBIG: `is longer than ${MAX_FILE} bytes`,
+  EFBIG: `is longer than ${MAX_FILE_BYTES} bytes`,
 };
 
 /**
@@ -88,7 +88,7 @@ const REASONS: Record<string, string> = {
  */
 export function readSmallFile(path: string): SmallFile | undefined {
   try {
-    const { content, found } = readUpToSync(path, MAX_FILE);
+    const { content, found } = readUpToSync(path, MAX_FILE_BYTES);
     const { uid, mode, mtimeMs: date } = found;
     return { text: content.toString(), uid, mode: mode & 0o777, date };
   } catch (error) {

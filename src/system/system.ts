@@ -1,4 +1,4 @@
-/** Interface of the differences between operating systems. Other code uses `here`. */
+/** Interface of the differences between operating systems. Other code uses `platform`. */
 
 /** Environment variables of a process. An empty one counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;

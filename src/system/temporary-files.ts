@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { lstat, readdir, readFile, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { here } from "./platform.ts";
+import { platform } from "./platform.ts";
 import { isAlive } from "./processes.ts";
 
 const NAME = /^\..*\.[0-9a-f]{12}\.gemini-bridge$/s;
@@ -38,7 +38,7 @@ export function createTemporaryFiles(directory: string): TemporaryFiles {
     if (isAlive(Number.parseInt(note, 10))) return;
     const temporary = await readFile(join(directory, note), "utf8");
     const found = await lstat(temporary).catch(() => undefined);
-    if (found?.isFile() && here.isOwn(found.uid) && NAME.test(basename(temporary))) await rm(temporary);
+    if (found?.isFile() && platform.isOwn(found.uid) && NAME.test(basename(temporary))) await rm(temporary);
     await rm(join(directory, note));
   }
 

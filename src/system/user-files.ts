@@ -8,8 +8,8 @@ import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
-import { type Metadata, metadataOf, realPath, type Sighting, see } from "./file-state.ts";
-import { here } from "./platform.ts";
+import { type FileState, type Metadata, metadataOf, readState, realPath } from "./file-state.ts";
+import { platform } from "./platform.ts";
 import { succeeds } from "./run.ts";
 import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
 
@@ -32,7 +32,7 @@ export interface UserFiles {
    * @returns the new state
    * @throws {Refusal} with a message for the user; the file is unchanged
    */
-  replace(path: string, expected: Sighting, wanted: Wanted): Promise<Sighting>;
+  replace(path: string, expected: FileState, wanted: Wanted): Promise<FileState>;
 }
 
 /** @param temporaryFiles records each temporary file, so that a later host can remove it after a crash */
@@ -53,17 +53,17 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
           if (error instanceof Refusal) throw error;
           throw new Refusal(`${path} cannot be written (${codeOf(error)}): it is unchanged`);
         }
-        return see(path);
+        return readState(path);
       }),
   };
 }
 
 /** @returns the current state. @throws {Refusal} if it is not as expected */
-async function check(path: string, expected: Sighting): Promise<Sighting> {
+async function check(path: string, expected: FileState): Promise<FileState> {
   // A folder of the path may have been replaced by a symbolic link.
   if ((await realPath(dirname(path))) !== dirname(path))
     throw new Refusal(`${path} now leads to another place: nothing was written`);
-  const found = await see(path);
+  const found = await readState(path);
   const isSame =
     expected.kind === "known"
       ? found.kind === "known" && found.text === expected.text
@@ -77,7 +77,7 @@ function changed(path: string): Refusal {
 }
 
 interface Writing {
-  readonly found: Sighting;
+  readonly found: FileState;
   readonly metadata: Metadata | undefined;
   readonly temporaryFiles: TemporaryFiles;
 }
@@ -88,7 +88,7 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
   if (stats.isSymbolicLink()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
   // Replacing the file would lose its hard links or its owner.
-  const mayReplace = stats.nlink === 1 && here.isOwn(stats.uid);
+  const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
 
@@ -125,7 +125,7 @@ async function create(
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
   const { found, metadata, temporaryFiles } = writing;
   return withTemporaryFile(path, temporaryFiles, async (temporary) => {
-    if (!(await succeeds("cp", [...here.attributeCopy, "--", path, temporary]))) return false;
+    if (!(await succeeds("cp", [...platform.attributeCopy, "--", path, temporary]))) return false;
     const file = await open(temporary, constants.O_RDWR | constants.O_NOFOLLOW).catch(() => undefined);
     if (!file) return false;
     try {

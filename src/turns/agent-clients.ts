@@ -6,7 +6,7 @@
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Client, ClientList } from "../http/client.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 
 /** Agents remembered at once. The oldest are forgotten first. */
 const MAX_HEARD = 64;
@@ -48,7 +48,7 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
     const candidates = sessions.connected().filter(({ info, ports }) => info.credential === cli && ports);
     if (pid === undefined || candidates.length === 0) return undefined;
     const own = new Set(candidates.flatMap(({ ports }) => ports?.own ?? []));
-    const connections = await here.connections([pid], [...own]);
+    const connections = await platform.connections([pid], [...own]);
     return candidates.find(({ ports }) => connections.some(({ own }) => own === ports?.client))?.id;
   }
 

@@ -5,7 +5,7 @@
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import type { EventHandlers } from "../neovim/bridge.ts";
-import { here } from "../system/platform.ts";
+import { platform } from "../system/platform.ts";
 import { familyOf } from "../system/processes.ts";
 
 type Terminal = EventPayload<"terminals">["terminals"][number];
@@ -33,10 +33,10 @@ export function createTerminals({ sessions, found, lost }: TerminalsOptions): Te
 
   async function find({ id, ports }: Client): Promise<void> {
     if (!ports || names.has(id) || terminals.length === 0) return;
-    const table = await here.processes();
+    const table = await platform.processes();
     for (const { name, pid } of terminals) {
       if (pid === undefined) continue;
-      const connections = await here.connections(familyOf(table, pid), [ports.own]);
+      const connections = await platform.connections(familyOf(table, pid), [ports.own]);
       if (!connections.some(({ own }) => own === ports.client)) continue;
       names.set(id, name);
       return found();

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { here } from "../../src/system/platform.ts";
+import { platform } from "../../src/system/platform.ts";
 import { readDiscovery } from "../support/client.ts";
 import { CLIENT, isRunning, Outcome, START } from "../support/doctor.ts";
 import { nvimBinary, root } from "../support/nvim.ts";
@@ -42,6 +42,6 @@ t.test("a Neovim whose parent is init, as in a container", async (t) => {
     20_000,
   );
   t.equal(outcome.idePid, readDiscovery(dirs.tmp)[0]?.pid);
-  t.equal(outcome.idePid, here.editorAboveShell(await here.processes(), pid));
+  t.equal(outcome.idePid, platform.editorAboveShell(await platform.processes(), pid));
   t.equal(outcome.status, "connected");
 });

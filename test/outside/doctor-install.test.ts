@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { here } from "../../src/system/platform.ts";
+import { platform } from "../../src/system/platform.ts";
 import { examine, isRunning, startClient } from "../support/doctor.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
@@ -85,7 +85,7 @@ t.test("a CLI that was started too early is to be started again", async (t) => {
   const nvim = await startNvim(t, { env: { REMOTE_CONTAINERS: "true" } });
   const client = await startClient(nvim);
   t.equal(client.status, "disconnected");
-  const seconds = async () => (await here.processes()).get(client.pid)?.seconds ?? 0;
+  const seconds = async () => (await platform.processes()).get(client.pid)?.seconds ?? 0;
   await nvim.waitFor(async () => (await seconds()) >= 2, "the client to be older than what is started now");
   await startBridge(nvim);
   t.match(

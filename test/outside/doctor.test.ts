@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
 import { macos } from "../../src/system/macos.ts";
-import { here } from "../../src/system/platform.ts";
+import { platform } from "../../src/system/platform.ts";
 import { familyOf } from "../../src/system/processes.ts";
 import { readDiscovery } from "../support/client.ts";
 import { examine, isRunning, START, startClient } from "../support/doctor.ts";
@@ -41,7 +41,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await t.test("a connected client, whose walk leads to the same process", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
     t.equal(client.status, "connected");
-    const walked = here.editorProcess(await here.processes(), client.pid);
+    const walked = platform.editorProcess(await platform.processes(), client.pid);
     t.equal(walked, client.idePid);
     t.equal(walked, readDiscovery(nvim.dirs.tmp)[0]?.pid);
     const { "Gemini CLI": cli } = await examine(nvim, client.pid);
@@ -62,7 +62,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const client = await startClient(nvim, {
       prefix: "env -u GEMINI_CLI_IDE_PID sh -c '\"$@\"; :' sh sh -c '\"$@\"; :' sh",
     });
-    t.equal(here.editorProcess(await here.processes(), client.pid), client.idePid);
+    t.equal(platform.editorProcess(await platform.processes(), client.pid), client.idePid);
     t.equal(client.status, "connected");
   });
 
@@ -104,8 +104,8 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const program = join(nvim.dirs.home, "bin/gemini.js");
     const shell = await nvim.lua(START, `TMPDIR=/nowhere '${process.execPath}' '${program}' ${port}`, {});
     const cli = await nvim.waitFor(async () => {
-      const family = familyOf(await here.processes(), z.int().parse(shell));
-      const [connection] = await here.connections(family, [port ?? 0]);
+      const family = familyOf(await platform.processes(), z.int().parse(shell));
+      const [connection] = await platform.connections(family, [port ?? 0]);
       return connection && family.at(-1);
     }, "its connection");
     const { "Gemini CLI": report, "Running CLIs": running } = await examine(nvim, Number(cli));

@@ -15,7 +15,7 @@ import t, { type Test } from "tap";
 import { createDiscovery } from "../../src/discovery/keep-file.ts";
 import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
-import { here } from "../../src/system/platform.ts";
+import { platform } from "../../src/system/platform.ts";
 import { isAlive } from "../support/processes.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
@@ -97,7 +97,7 @@ t.test("a reused process id does not keep a file", async (t) => {
   t.teardown(() => child.kill("SIGKILL"));
   const { pid = 0 } = child;
   const before = Date.now();
-  const start = (await here.startOf(pid)) ?? 0;
+  const start = (await platform.startOf(pid)) ?? 0;
   t.ok(Math.abs(start - before) < 2_000, `it began ${start - before} ms from now`);
   const older = write(pid, 10 * MINUTE);
   await cleanUpDiscovery(GEMINI);

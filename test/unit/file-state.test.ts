@@ -1,7 +1,7 @@
 import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { seeStill } from "../../src/system/file-state.ts";
+import { readStableState } from "../../src/system/file-state.ts";
 import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -9,11 +9,11 @@ t.test("what somebody writes is looked at when they have written it", async (t) 
   const path = join(temporary(t), "a.txt");
   for (const text of ["", "all of it\n"]) {
     writeFileSync(path, text);
-    t.match(await seeStill(path), { kind: "known", text });
+    t.match(await readStableState(path), { kind: "known", text });
     t.ok(Date.now() - statSync(path).mtimeMs >= 29, "it has not changed for a moment");
   }
   rmSync(path);
-  const found = seeStill(path);
+  const found = readStableState(path);
   writeFileSync(path, "written anew\n");
   t.match(
     await found,
@@ -26,7 +26,7 @@ t.test("an empty file is read again, although its times are old", async (t) => {
   const path = join(temporary(t), "a.txt");
   writeFileSync(path, "");
   await waitFor(() => Date.now() - statSync(path).ctimeMs > 100, "the file to be old");
-  const found = seeStill(path);
+  const found = readStableState(path);
   writeFileSync(path, "written after it was truncated\n");
   t.match(await found, { kind: "known", text: "written after it was truncated\n" });
 });

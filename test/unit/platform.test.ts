@@ -7,7 +7,7 @@ import { join } from "node:path";
 import t from "tap";
 import { linux } from "../../src/system/linux.ts";
 import { macos, parseConnections, parseDirectory, parseEnvironment } from "../../src/system/macos.ts";
-import { here, systemOf } from "../../src/system/platform.ts";
+import { platform, systemOf } from "../../src/system/platform.ts";
 import * as unix from "../../src/system/unix.ts";
 
 const root = join(import.meta.dirname, "../..");
@@ -28,18 +28,18 @@ t.test("only src/system asks for the operating system", async (t) => {
 });
 
 t.test("the running system is described correctly", async (t) => {
-  t.equal(here.name, process.platform);
-  t.equal(here.temporaryDirectory(process.env), tmpdir());
-  const table = await here.processes();
+  t.equal(platform.name, process.platform);
+  t.equal(platform.temporaryDirectory(process.env), tmpdir());
+  const table = await platform.processes();
   const own = table.get(process.pid);
   t.equal(own?.parent, process.ppid);
   t.match(own?.command, /node/);
-  t.ok(here.editorProcess(table, process.pid) > 0);
-  const start = await here.startOf(process.pid);
+  t.ok(platform.editorProcess(table, process.pid) > 0);
+  const start = await platform.startOf(process.pid);
   t.ok(Math.abs(Date.now() - process.uptime() * 1000 - (start ?? 0)) < 5000, "its start");
-  t.equal(await here.startOf(2 ** 22 + 1), undefined);
-  t.match((await here.words(process.pid)).join(" "), "platform");
-  const directory = await here.directory(process.pid);
+  t.equal(await platform.startOf(2 ** 22 + 1), undefined);
+  t.match((await platform.words(process.pid)).join(" "), "platform");
+  const directory = await platform.directory(process.pid);
   t.equal(directory, process.cwd());
 
   const server = createServer().listen(0, "127.0.0.1");
@@ -49,9 +49,9 @@ t.test("the running system is described correctly", async (t) => {
   const socket = connect(port, "127.0.0.1");
   t.teardown(() => socket.destroy());
   await Promise.all([once(server, "connection"), once(socket, "connect")]);
-  const connections = await here.connections([process.pid], [port]);
+  const connections = await platform.connections([process.pid], [port]);
   t.same(connections, [{ own: socket.localPort, remote: port }]);
-  t.same(await here.connections([process.ppid], [port]), [], "another process has no such connection");
+  t.same(await platform.connections([process.ppid], [port]), [], "another process has no such connection");
 });
 
 t.test("an unknown system counts as a Unix", async (t) => {

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { ABSENT, see } from "../../src/system/file-state.ts";
+import { ABSENT, readState } from "../../src/system/file-state.ts";
 import { createTemporaryFiles, temporaryPathFor } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
 import { temporary } from "../support/temporary.ts";
@@ -51,7 +51,7 @@ t.test(
     chmodSync(path("a.txt"), 0o6750);
     const hasAttribute = setAttribute(path("a.txt"));
     const before = statSync(path("a.txt"));
-    const now = await files.replace(path("a.txt"), await see(path("a.txt")), { text: "two\xff\n" });
+    const now = await files.replace(path("a.txt"), await readState(path("a.txt")), { text: "two\xff\n" });
     t.match(now, { kind: "known", text: "two\xff\n" });
     const after = statSync(path("a.txt"));
     t.equal(after.mode, before.mode);
@@ -61,7 +61,7 @@ t.test(
     linkSync(path("a.txt"), path("b.txt"));
     await files.replace(path("a.txt"), now, { text: "a longer text than before\n" });
     t.equal(readFileSync(path("b.txt"), "latin1"), "a longer text than before\n", "by all its names");
-    await files.replace(path("b.txt"), await see(path("b.txt")), { text: "1\n" });
+    await files.replace(path("b.txt"), await readState(path("b.txt")), { text: "1\n" });
     t.equal(readFileSync(path("a.txt"), "latin1"), "1\n");
     t.strictSame(readdirSync(path("")).sort(), ["a.txt", "b.txt"], "nothing is left beside it");
     t.strictSame(readdirSync(notes), []);
@@ -89,7 +89,7 @@ t.test("a file is made, with the mode that it is to have, and goes", async (t) =
 t.test("what is not as expected stays as it is", async (t) => {
   const { path, files } = start(t);
   writeFileSync(path("a.txt"), "one\n");
-  const seen = await see(path("a.txt"));
+  const seen = await readState(path("a.txt"));
   writeFileSync(path("a.txt"), "theirs\n");
   const refused = { message: /was changed by another program or user: nothing was written/ };
   for (const text of ["two\n", undefined])
@@ -113,10 +113,10 @@ t.test("a disk that is full takes nothing away", async (t) => {
   linkSync(path("a.txt"), path("two-names.txt"));
   const script = `
     import { createUserFiles } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/user-files.ts"))};
-    import { see } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/file-state.ts"))};
+    import { readState } from ${JSON.stringify(join(import.meta.dirname, "../../src/system/file-state.ts"))};
     const files = createUserFiles({ begin() {}, end() {}, async removeLeftovers() {} });
     for (const path of process.argv.slice(1))
-      await files.replace(path, await see(path), { text: "new\\n".repeat(50_000) })
+      await files.replace(path, await readState(path), { text: "new\\n".repeat(50_000) })
         .then(() => console.log("written"), ({ message }) => console.log(message));`;
   const node = `exec "$0" --import ./scripts/typescript.mjs --input-type=module -e "$1" "$2" "$3"`;
   const said = execFileSync(

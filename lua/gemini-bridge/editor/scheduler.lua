@@ -1,6 +1,6 @@
 --- Runs all changes of windows, buffers and text when Neovim allows them. Neovim refuses them under text lock
 --- (as in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks,
---- Neovim would overwrite them with lines that it has read before.
+--- Neovim would overwrite changed lines with those that it has read before.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -111,8 +111,8 @@ end
 
 --- Runs a step like |now()|, but after a delay.
 ---@param delay_ms integer
+---@param step fun()
 ---@return fun() cancel May run twice, and after the step.
----@return fun() cancel May run twice, also afterwards.
 function M.after(delay_ms, step)
   local is_cancelled = false
   vim.defer_fn(function()

@@ -2,7 +2,7 @@
 import "../../interpret-schemas.ts";
 import { announcedEditors, chooseEditor, contains, idePidOf } from "../../profiles/announced-editors.ts";
 import { type Profile, profilesOf } from "../../profiles/profiles.ts";
-import { here } from "../../system/platform.ts";
+import { platform } from "../../system/platform.ts";
 import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 
@@ -11,7 +11,7 @@ export async function findNeovim(): Promise<Address | undefined> {
   const profiles = profilesOf();
   let table: Promise<ProcessTable> | undefined;
   // Listing all processes takes a while: do it at most once, and only if there are discovery files.
-  const processes = () => (table ??= here.processes());
+  const processes = () => (table ??= platform.processes());
   // First by Gemini CLI's files; the user may have disabled that CLI.
   for (const profile of profiles) {
     const found = await findBy(profile, processes);
@@ -40,7 +40,7 @@ async function findBy(
   const { env, pid } = process;
   const cwd = process.cwd();
   // Ignore other editors, which do not have this server.
-  const editors = announcedEditors(here.temporaryDirectory(env), profile).filter(
+  const editors = announcedEditors(platform.temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
   if (editors.length === 0) return undefined;
