@@ -176,7 +176,7 @@ t.test("a request that is being answered keeps its session alive", async (t) => 
 });
 
 t.test("two hundred clients leave nothing behind", async (t) => {
-  const { port, sessions, calls } = await startServer(t, { grace: 1_000 });
+  const { port, sessions, calls } = await startServer(t, { grace: 3_000 });
   const measure = () => ({ heap: heldMemory(), handles: process.getActiveResourcesInfo().length });
   let held = 0;
   const params = { name: "openDiff", arguments: { filePath: "/tmp/none", newContent: "x".repeat(10_000) } };
