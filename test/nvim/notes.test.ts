@@ -54,29 +54,19 @@ t.test("notes survive a restart, are edited and deleted, and excluded files have
     async () => /This file is not shared with CLIs/.test(await first.messages()),
     "the refusal",
   );
-  await first.lua("vim.cmd('doautocmd VimLeavePre')");
+  await first.command("qa!").catch(() => {});
+  await first.exited;
   t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
 
-  const args = ["--cmd", "let g:second = 1"];
-  await first.lua(
-    `vim.g.job = vim.fn.jobstart(vim.list_extend({ vim.v.progpath, '--headless', '--listen', vim.fn.getcwd() .. '/second' }, ...))`,
-    args,
-  );
-  await first.waitFor("vim.uv.fs_stat('second')", "the second Neovim");
-  const remote = (code: string) =>
-    first.lua(
-      "vim.g.channel = vim.g.channel or vim.fn.sockconnect('pipe', vim.fn.getcwd() .. '/second', { rpc = true }) return vim.rpcrequest(vim.g.channel, 'nvim_exec_lua', ..., {})",
-      code,
-    );
-  await remote("vim.cmd('edit a.txt') require('gemini-bridge.notes.notes').load()");
-  t.equal(await remote(`return ${SIGNS}`), "1-1 \u270e why?");
-  await remote("vim.ui.input = function(opts, done) vim.g.default = opts.default done('because') end");
-  await remote("require('gemini-bridge.notes.notes').edit({ 1, 1 })");
-  t.equal(await remote("return vim.g.default"), "why?");
-  t.equal(await remote(`return ${SIGNS}`), "1-1 \u270e because");
-  await remote("vim.ui.input = function(_, done) done('') end");
-  await remote("require('gemini-bridge.notes.notes').edit({ 1, 1 })");
-  t.equal(await remote(`return ${SIGNS}`), "");
-  t.notOk(existsSync(saved(first)));
-  await first.lua("vim.fn.jobstop(vim.g.job)");
+  const next = await startNvim(t, { after: first, init: MAP });
+  await next.command("edit a.txt");
+  await next.lua("require('gemini-bridge.notes.notes').load()");
+  await shows(t, next, "1-1 \u270e why?");
+  await next.input("gn");
+  await next.waitFor("vim.fn.getcmdline() == 'why?'", "the text of the note");
+  await next.input("<C-u>because<CR>");
+  await shows(t, next, "1-1 \u270e because");
+  await next.input("gn<C-u><CR>");
+  await shows(t, next, "");
+  t.notOk(existsSync(saved(next)));
 });
