@@ -5,8 +5,8 @@ import * as z from "zod";
 import packageJson from "../package.json" with { type: "json" };
 import { type Companion, createCompanion } from "./host.ts";
 import { type Editor, EVENT_FUNCTION, EVENT_METHOD } from "./neovim/bridge.ts";
+import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/clean-up-when-neovim-ends.ts";
 import { connect } from "./neovim/client.ts";
-import { exitNow, exitOnFailure, exitWithEditor } from "./neovim/exit-with-neovim.ts";
 import { saveMemory } from "./system/v8-flags.ts";
 
 /** Serves one Neovim. Each start creates a new companion. */

@@ -8,7 +8,7 @@ import { createCliAndEditorSearch } from "./clis-and-editors.ts";
 import { createContextPublisher } from "./context/publisher.ts";
 import type { Agent, AgentEvent } from "./contract/hooks.ts";
 import type { Boot, Memory, Status } from "./contract/neovim.ts";
-import { cleanUpDiscovery } from "./discovery/remove-leftovers.ts";
+import { cleanUpDiscovery } from "./discovery/remove-leftovers-at-start.ts";
 import type { ClientEvents, ClientList } from "./http/client.ts";
 import type { Address, Route } from "./http/guard.ts";
 import type { SocketRoute } from "./http/listen-on-port.ts";

@@ -93,19 +93,19 @@ end
 --- Accepts a pending proposal with the current text of its buffer.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.accept(opts)
-  require("gemini-bridge.review.reviews").accept(opts or {})
+  require("gemini-bridge.review.requests").accept(opts or {})
 end
 
 --- Rejects a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.reject(opts)
-  require("gemini-bridge.review.reviews").reject(opts or {})
+  require("gemini-bridge.review.requests").reject(opts or {})
 end
 
 --- Moves the focus to a pending proposal.
 ---@param opts? gemini_bridge.DecisionOptions
 function M.review(opts)
-  require("gemini-bridge.review.reviews").review(opts or {})
+  require("gemini-bridge.review.requests").review(opts or {})
 end
 
 --- Returns the pending proposals.
@@ -113,7 +113,7 @@ end
 function M.diffs()
   return vim.tbl_map(function(diff)
     return { filePath = diff.filePath, client = diff.client }
-  end, require("gemini-bridge.review.reviews").list())
+  end, require("gemini-bridge.review.requests").list())
 end
 
 ---@class gemini_bridge.ChangedFile

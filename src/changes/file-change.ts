@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { FileState, Metadata } from "../system/file-state.ts";
-import { splitLines } from "./line-diff.ts";
 import {
   editedByAgent,
   editedByUser,
@@ -15,7 +14,8 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "./text-with-hunks.ts";
+} from "./edits-to-hunks.ts";
+import { splitLines } from "./line-diff.ts";
 
 /** A file on disk whose text is unknown. */
 export interface Opaque {

@@ -1,5 +1,5 @@
 /** Splits hunks at the lines that the user has chosen. */
-import type { Hunk, TrackedText } from "./text-with-hunks.ts";
+import type { Hunk, TrackedText } from "./edits-to-hunks.ts";
 
 /** Lines `from` to `to` (exclusive), 0-based. */
 export interface Lines {

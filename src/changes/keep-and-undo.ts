@@ -7,6 +7,7 @@ import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import type { ChangedFiles } from "./changed-files.ts";
+import type { Hunk } from "./edits-to-hunks.ts";
 import {
   type FileChange,
   fileStateOf,
@@ -20,7 +21,6 @@ import {
 } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { splitHunks } from "./hunk-parts.ts";
-import type { Hunk } from "./text-with-hunks.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
 /** Maximum number of decisions that can be reverted, and of the characters of their files. */

@@ -1,6 +1,7 @@
 /** Converts lines of files to text for Neovim. */
+
+import { linesBefore, type TrackedText } from "./edits-to-hunks.ts";
 import { splitLines } from "./line-diff.ts";
-import { linesBefore, type TrackedText } from "./text-with-hunks.ts";
 
 /** Maximum number of lines shown for a removal, because virtual lines cannot be scrolled. */
 const MAX_LINES = 200;

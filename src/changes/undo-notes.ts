@@ -1,8 +1,8 @@
 /** Stores what the user has undone, until the agent is told with its next prompt. */
 import { isAbsolute, relative } from "node:path";
 import type { Agent } from "../contract/hooks.ts";
+import type { Hunk } from "./edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
-import type { Hunk } from "./text-with-hunks.ts";
 
 /** Maximum numbers of stored agents and files. The oldest are forgotten. */
 const MAX_AGENTS = 16;

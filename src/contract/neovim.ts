@@ -3,7 +3,7 @@
  *
  * Node -> Lua: the calls in calls.ts, made with one `nvim_exec_lua` each and
  * dispatched by `lua/gemini-bridge/host/rpc.lua`. Lua -> Node: `events`, one RPC notification
- * each, sent by `lua/gemini-bridge/host/lifecycle.lua`; Lua never waits for Node.
+ * each, sent by `lua/gemini-bridge/bridge/channel.lua`; Lua never waits for Node.
  */
 import * as z from "zod";
 import { Boot, Gate, Workspace } from "./boot.ts";

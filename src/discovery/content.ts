@@ -29,7 +29,7 @@ export interface Discovery {
 
 /**
  * The lock file of CLIs that connect by WebSocket. They delete a file whose `pid` is dead, and ignore the last two
- * fields, by which src/discovery/remove-leftovers.ts knows the file as Neovim's.
+ * fields, by which src/discovery/remove-leftovers-at-start.ts knows the file as Neovim's.
  */
 export interface SocketDiscovery extends Pick<Discovery, "ppid" | "ideInfo"> {
   pid: number;

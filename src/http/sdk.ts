@@ -1,4 +1,7 @@
-/** Lazy-loads the MCP SDK. Its hundreds of schemas take time to build, so that it is imported after the start. */
+/**
+ * Everything of MCP that is imported after the start, because the SDK takes time to build its hundreds of schemas: the SDK
+ * and our sessions, which use it.
+ */
 export { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 export {
   isInitializeRequest,

@@ -5,24 +5,13 @@ import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
+import { ASK } from "./gate.ts";
 
 /** Maximum time for which a CLI and its agent wait for listeners before a tool. */
 const MAX_WAIT_MS = 500;
 
 /** Number of remembered events. A CLI with hooks from two places sends each event twice. */
 const MAX_RECENT = 64;
-
-/** How a CLI understands that it must ask the user, whatever its approval mode. */
-const ASK = {
-  decision: { decision: "ask" },
-  permission: {
-    hookSpecificOutput: {
-      hookEventName: "PreToolUse",
-      permissionDecision: "ask",
-      permissionDecisionReason: "Every edit is reviewed in Neovim (:GeminiGate).",
-    },
-  },
-} as const;
 
 /**
  * Receives each event at once. For `tool_starting`, the CLI waits for the promise, up to MAX_WAIT_MS.

@@ -37,7 +37,7 @@ t.test("messages about reviews name the CLI", async (t) => {
   const { port, authToken: token } = read(join(directory, name));
   const client = await connectClient(t, { port, token });
   await client.openDiff(nvim.path("a.txt"), "b\n");
-  await nvim.lua("require('gemini-bridge.review.reviews').close_all('disconnected')");
+  await nvim.lua("require('gemini-bridge.review.requests').close_all('disconnected')");
   await client.openDiff(nvim.path("b.txt"), "c\n");
   const proposal = "vim.iter(vim.api.nvim_list_bufs()):find(function(buf) return vim.b[buf].gemini_diff end)";
   await nvim.waitFor(`${proposal} ~= nil`, "the review");

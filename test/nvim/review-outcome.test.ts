@@ -187,7 +187,7 @@ t.test("closing answers what the proposal holds, and only once", async (t) => {
 
 t.test("stopping the bridge closes reviews without an outcome", async (t) => {
   const { reviewer, before } = await start(t, "", true);
-  await reviewer.nvim.lua(`require('gemini-bridge.review.reviews').close_all('stopped')`);
+  await reviewer.nvim.lua(`require('gemini-bridge.review.requests').close_all('stopped')`);
   t.same(await reviewer.outcomes(), []);
   const { buffers: _, ...layout } = await reviewer.layout();
   t.match(before, layout);

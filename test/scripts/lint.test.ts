@@ -16,7 +16,7 @@ t.test("a dependency cycle of Lua modules is an error", async (t) => {
   };
   t.same(lint(), { status: 0, stderr: "" });
   const file = join(copy, "lua/gemini-bridge/disk/path.lua");
-  appendFileSync(file, '\nlocal function later() require("gemini-bridge.review.reviews") end\n');
+  appendFileSync(file, '\nlocal function later() require("gemini-bridge.review.requests") end\n');
   const { status, stderr } = lint();
   t.equal(status, 1);
   t.match(stderr, /a circle of requires: .*gemini-bridge\.disk/);

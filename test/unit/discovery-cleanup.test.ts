@@ -13,7 +13,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createDiscovery } from "../../src/discovery/keep-file.ts";
-import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers.ts";
+import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers-at-start.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { platform } from "../../src/system/platform.ts";
 import { isAlive } from "../support/processes.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import t from "tap";
 import { createDiscoveryFile } from "../../src/discovery/file.ts";
-import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers.ts";
+import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers-at-start.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { announcement } from "../support/temporary.ts";

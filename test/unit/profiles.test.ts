@@ -6,7 +6,7 @@ import { z } from "zod";
 import { createLog } from "../../src/base/log.ts";
 import { createAnnouncements } from "../../src/discovery/announcements.ts";
 import { createDiscoveryFile } from "../../src/discovery/file.ts";
-import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers.ts";
+import { cleanUpDiscovery } from "../../src/discovery/remove-leftovers-at-start.ts";
 import { readFileName } from "../../src/profiles/discovery-paths.ts";
 import { readSettings, setting } from "../../src/profiles/settings.ts";
 import { read, startProfiles } from "../support/profiles.ts";

@@ -7,7 +7,7 @@ local deleted = require("gemini-bridge.changes.deleted")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local reviews = require("gemini-bridge.review.reviews")
+local reviews = require("gemini-bridge.review.requests")
 local signs = require("gemini-bridge.changes.signs")
 local status = require("gemini-bridge.bridge.status")
 

@@ -32,7 +32,7 @@ function M.set_paused(pause)
   paused = pause
 end
 
----@return { paused: boolean, exclude: string[], trusted?: boolean } # `Sharing` in src/contract/neovim.ts.
+---@return { paused: boolean, exclude: string[], trusted?: boolean } # `Sharing` in src/contract/snapshot.ts.
 function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end

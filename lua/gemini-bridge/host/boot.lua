@@ -48,7 +48,7 @@ function M.make()
     tellAgent = options.changes.tell_agent,
     port = address.port,
     tokens = address.tokens,
-    lastDiffId = require("gemini-bridge.review.reviews").last_id(),
+    lastDiffId = require("gemini-bridge.review.requests").last_id(),
     server = { maxSessions = server.max_sessions, grace = server.grace, bodyLimit = server.body_limit },
     tools = {
       offered = options.tools.offered or nil,

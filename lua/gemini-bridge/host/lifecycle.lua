@@ -80,7 +80,7 @@ end
 --- Cleans up after the bridge has stopped for good.
 ---@param problem? string
 local function stopped(problem)
-  require("gemini-bridge.review.reviews").close_all("stopped")
+  require("gemini-bridge.review.requests").close_all("stopped")
   require("gemini-bridge.review.decision").abandon()
   require("gemini-bridge.bridge.memory").forget_reviews()
   abandon_prompts()

@@ -10,7 +10,7 @@ local memory = require("gemini-bridge.bridge.memory")
 local notify = require("gemini-bridge.notify")
 local history_list = require("gemini-bridge.changes.history_list")
 local reload = require("gemini-bridge.disk.reload")
-local reviews = require("gemini-bridge.review.reviews")
+local reviews = require("gemini-bridge.review.requests")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local turns = require("gemini-bridge.turns.turns")
 

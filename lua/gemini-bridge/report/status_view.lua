@@ -103,7 +103,7 @@ end
 local function reviews()
   return vim.tbl_map(function(diff)
     return ("%s, from %s"):format(short(diff.filePath), status.plain(diff.client, diff.label))
-  end, require("gemini-bridge.review.reviews").list())
+  end, require("gemini-bridge.review.requests").list())
 end
 
 ---@return string[]

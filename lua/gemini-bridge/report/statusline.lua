@@ -1,6 +1,6 @@
 --- Returns a short text about the bridge for status lines.
 local changes = require("gemini-bridge.changes.changes")
-local reviews = require("gemini-bridge.review.reviews")
+local reviews = require("gemini-bridge.review.requests")
 local status = require("gemini-bridge.bridge.status")
 
 local M = {}

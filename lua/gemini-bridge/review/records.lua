@@ -14,7 +14,7 @@ local M = {}
 ---| "closed" Ended without a decision.
 
 ---@class gemini_bridge.Review
----@field filePath string Path as the CLI writes it.
+---@field id integer
 ---@field filePath string As the CLI spells it.
 ---@field client string
 ---@field label string Name of the CLI for the user.

@@ -5,7 +5,7 @@ local decision = require("gemini-bridge.review.decision")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local path = require("gemini-bridge.disk.path")
 local records = require("gemini-bridge.review.records")
-local life = require("gemini-bridge.review.review")
+local create_review = require("gemini-bridge.review.create_review")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local screen = require("gemini-bridge.review.screen")
 local staleness = require("gemini-bridge.review.staleness")
@@ -43,7 +43,7 @@ end)
 function M.open(params)
   local pending = records.get(params.id)
   if pending then
-    life.replace(pending, params)
+    create_review.replace(pending, params)
     return { isPending = true }
   elseif params.id <= last_id then
     return { isPending = false }
@@ -53,7 +53,7 @@ function M.open(params)
     error(("%s is a directory"):format(params.filePath), 0)
   end
   last_id = params.id
-  local review = life.create(params)
+  local review = create_review.create(params)
   announce(review)
   advice.count(review)
   return { isPending = true }

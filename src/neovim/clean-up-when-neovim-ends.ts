@@ -1,4 +1,4 @@
-/** Ends the host's process and removes its files. */
+/** Removes the host's files and ends its process when Neovim ends, also if Neovim was killed. */
 import type { Log } from "../base/log.ts";
 import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";

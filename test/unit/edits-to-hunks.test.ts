@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import t from "tap";
-import { diffLines, splitLines } from "../../src/changes/line-diff.ts";
 import {
   editedByUser,
   editedByAgent as editedInTurn,
@@ -9,7 +8,8 @@ import {
   type TrackedText,
   trackText,
   undo,
-} from "../../src/changes/text-with-hunks.ts";
+} from "../../src/changes/edits-to-hunks.ts";
+import { diffLines, splitLines } from "../../src/changes/line-diff.ts";
 import { fuzz } from "../support/fuzz.ts";
 
 const all = (text: TrackedText) => new Set(text.hunks.map(({ id }) => id));
