@@ -130,6 +130,7 @@ export function createServices(options: ServicesOptions): Services {
     packageOf: (cli) => profileOf(cli)?.package,
     isReviewing: reviews.isPending,
     connected: clients.connected,
+    clientIn: (terminal) => connections.connected().find(({ id }) => terminals.nameOf(id) === terminal),
   });
   const context = createContextPublisher({
     bridge,

@@ -7,6 +7,7 @@ import type { WebSocket } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client, SharedContext } from "../http/client.ts";
 import { hasLongId, sessionInfo } from "../http/client-limits.ts";
+import { mentionOf } from "./mention.ts";
 import { type SelectionChanged, selectionOf } from "./selection.ts";
 import type { Tools } from "./tools.ts";
 
@@ -139,6 +140,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
       showContext();
     },
     decide: (decision) => tools.decide(decision),
+    mention: (references, cwd) => (canSend() ? mentionOf(references, cwd, notify) : undefined),
     close: () => socket.close(1001),
   };
   const tools = options.register(

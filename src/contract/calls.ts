@@ -202,8 +202,17 @@ export const calls = {
   files_open: Nothing,
   /** Returns where the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
-  /** The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers. */
-  prompt_found: z.object({ id: Id, name: z.string(), cwd: z.string(), buf: Buf.optional() }),
+  /**
+   * The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers.
+   * `quotesPaths`: the CLI reads `@"a path"` instead of backslashes.
+   */
+  prompt_found: z.object({
+    id: Id,
+    name: z.string(),
+    cwd: z.string(),
+    buf: Buf.optional(),
+    quotesPaths: z.boolean(),
+  }),
   /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
   prompt_open: z.object({ id: Id }),
   /** The prompt waits until `reason`. `say`: the user is told. */

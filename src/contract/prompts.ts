@@ -27,7 +27,17 @@ export const promptResults = {
     /** The directories in which a CLI finds this Neovim. */
     directories: list(z.string()),
   }),
-  prompt_found: z.object({ text: z.string(), focus: z.boolean() }),
+  prompt_found: z.object({
+    /** The whole prompt. */
+    text: z.string(),
+    focus: z.boolean(),
+    /** The files to which the prompt refers; absent if it contains anything else than these and the user's text. */
+    references: list(
+      z.object({ path: z.string(), lines: z.tuple([z.number(), z.number()]).optional() }),
+    ).optional(),
+    /** The user's text; may be empty. */
+    userText: z.string(),
+  }),
   prompt_open: z.unknown(),
   prompt_waits: z.unknown(),
   prompt_done: z.unknown(),

@@ -34,6 +34,21 @@ export interface Decision {
   readonly content: string | undefined;
 }
 
+/** A file in a prompt, or lines of it. */
+export interface FileReference {
+  /** Absolute. */
+  readonly path: string;
+  /** First and last line, 1-based. */
+  readonly lines?: readonly [number, number] | undefined;
+}
+
+/** References that a client can insert into its own prompt. */
+export interface Mention {
+  /** The end of the text that the prompt then shows. */
+  readonly shows: string;
+  insert(): void;
+}
+
 export interface Client {
   readonly id: string;
   readonly info: SessionInfo;
@@ -48,6 +63,12 @@ export interface Client {
    * @returns true once sent; false if the session ended first
    */
   decide(decision: Decision): Promise<boolean>;
+  /**
+   * Prepares references for the CLI's prompt. Absent if the protocol has none.
+   * @param cwd the CLI's directory
+   * @returns undefined if the CLI would not read each of them
+   */
+  mention?(references: readonly FileReference[], cwd: string): Mention | undefined;
 }
 
 export interface ClientList {

@@ -1,9 +1,11 @@
 /** Queues the user's prompts, delivers them in order, and reports to Lua why they wait and how they end. */
 import type { Log } from "../base/log.ts";
 import { sentence } from "../base/refusal.ts";
-import type { EventPayload } from "../contract/neovim.ts";
+import type { CallResult, EventPayload } from "../contract/neovim.ts";
+import type { Client } from "../http/client.ts";
 import type { EventHandlers } from "../neovim/bridge.ts";
 import { createDestinations, type DestinationsOptions } from "./destination.ts";
+import type { Cli } from "./screen-state.ts";
 import { drawingOf, type Reading } from "./screens.ts";
 import { createBuffers } from "./terminal.ts";
 import { createEnable, type Unconnected } from "./type-ide-enable.ts";
@@ -36,6 +38,8 @@ export interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "s
   log: Log;
   /** Counts the connected CLIs of a profile that do not show "Disconnected". */
   connected(cli: string): number;
+  /** The connected CLI in a terminal of `:Gemini`, if it is known. */
+  clientIn(terminal: string): Client | undefined;
 }
 
 export function createPrompts(options: PromptsOptions): Prompts {
@@ -60,6 +64,30 @@ export function createPrompts(options: PromptsOptions): Prompts {
     };
   }
 
+  /** Lets the CLI insert the references by itself if it can, and types the rest. */
+  async function enter(
+    cli: Cli,
+    prompt: Prompt,
+    { text, references = [], userText }: CallResult<"prompt_found">,
+  ): Promise<Delivery> {
+    const { name, cwd } = cli.terminal;
+    const waiting = reporter(prompt.id, name);
+    // The space ends a reference, so that the CLI offers no completions for it.
+    const type = (typed: string) =>
+      deliver(cli, prompt, { text: `${typed} `, enter: prompt.submit }, waiting);
+    const mention = options.clientIn(name)?.mention?.(references, cwd);
+    if (!mention) return type(text);
+    const { shows, insert } = mention;
+    const isAll = userText === "";
+    const delivery = await deliver(
+      cli,
+      prompt,
+      { text: shows, enter: prompt.submit && isAll, insert },
+      waiting,
+    );
+    return isAll || !delivery.typed ? delivery : type(userText);
+  }
+
   async function handle(terminal: string, prompt: Prompt): Promise<void> {
     const { id } = prompt;
     const cli = await (terminal === "" ? destinations.outside() : destinations.started(terminal));
@@ -69,10 +97,10 @@ export function createPrompts(options: PromptsOptions): Prompts {
     let delivery: Delivery = { typed: false };
     if (cli) {
       const { buf, cwd } = cli.terminal;
-      const { text, focus } = await bridge.call("prompt_found", { id, name, cwd, buf });
-      if (focus) cli.terminal.focus();
-      // The space ends a reference, so that the CLI offers no completions for it.
-      delivery = await deliver(cli, prompt, `${text} `, reporter(id, name));
+      const quotesPaths = cli.drawing?.quotesPaths ?? false;
+      const found = await bridge.call("prompt_found", { id, name, cwd, buf, quotesPaths });
+      if (found.focus) cli.terminal.focus();
+      delivery = await enter(cli, prompt, found);
     }
     const { typed, problem = typed ? undefined : `The prompt was not sent: ${name} has ended.` } = delivery;
     bridge.tell("prompt_done", { id, typed, problem });

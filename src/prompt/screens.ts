@@ -19,6 +19,8 @@ export interface Drawing {
   readonly question: RegExp;
   /** Shown while keys do not go to the prompt. */
   readonly elsewhere?: RegExp;
+  /** The CLI reads `@"a path"`, and no backslashes in paths. */
+  readonly quotesPaths?: boolean;
 }
 
 export interface Reading {
@@ -32,8 +34,8 @@ export interface Reading {
 
 /**
  * By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
- * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.197 shows its question in the
- * place of the prompt.
+ * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 shows its question in the
+ * place of the prompt, and the active file or the selection before the prompt's text.
  */
 export const DRAWINGS = {
   gemini: {
@@ -52,11 +54,12 @@ export const DRAWINGS = {
     question: /^ +› +\d+\. /,
   },
   claude: {
-    prompt: /^❯\s/,
+    prompt: /^❯\s(\[⧉ .*?\]\s*)?/,
     other: /^!\s/,
     placeholder: /^Try "/,
     message: /^❯ \S/,
     question: /^ +❯ +\d+\. /,
+    quotesPaths: true,
   },
 } satisfies Partial<Record<CliKind, Drawing>>;
 

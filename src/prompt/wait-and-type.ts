@@ -28,6 +28,15 @@ export interface Prompt {
   isCancelled: boolean;
 }
 
+/** What enters the CLI's prompt. */
+export interface Input {
+  readonly text: string;
+  /** Whether to press Enter. */
+  readonly enter: boolean;
+  /** Lets the CLI insert the text by itself, instead of a paste. */
+  readonly insert?: () => void;
+}
+
 export interface Delivery {
   /** Whether the text is in the CLI, sent or not. */
   readonly typed: boolean;
@@ -41,8 +50,9 @@ export type Waiting = (state: Reading["state"], since: number) => void;
  * Types a prompt. Never answers a question of the CLI, and never sends text that the user typed there.
  * @returns no problem if the CLI has ended or the prompt was cancelled
  */
-export async function deliver(cli: Cli, prompt: Prompt, text: string, waiting: Waiting): Promise<Delivery> {
+export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: Waiting): Promise<Delivery> {
   const { terminal } = cli;
+  const { text, enter } = input;
   let isTyping = false;
   const isOurs = ({ state, text: shown }: Reading) => state === "empty" || shown === cli.ours;
 
@@ -56,6 +66,14 @@ export async function deliver(cli: Cli, prompt: Prompt, text: string, waiting: W
     }
   }
 
+  /** @returns whether it was done; not if the screen has changed */
+  async function put(reading: Reading): Promise<boolean> {
+    if (!input.insert) return terminal.paste(isOurs(reading) ? text : ` ${text}`);
+    if (!(await terminal.press(""))) return false;
+    input.insert();
+    return true;
+  }
+
   /** Pastes the text as soon as the CLI accepts it. @returns the screen before */
   function paste(): Promise<Reading | undefined> {
     const since = Date.now();
@@ -64,14 +82,14 @@ export async function deliver(cli: Cli, prompt: Prompt, text: string, waiting: W
         reading.state === "empty" || (reading.state === "typed" && (!prompt.submit || isOurs(reading)));
       if (!isFree || cli.isBusy) return void waiting(cli.isBusy ? "absent" : reading.state, since);
       cli.isBusy = isTyping = true;
-      if (await terminal.paste(isOurs(reading) ? text : ` ${text}`)) return reading;
+      if (await put(reading)) return reading;
       cli.isBusy = isTyping = false;
       return undefined;
     });
   }
 
   /**
-   * Waits until the pasted text is shown, then presses Enter if the prompt is to be sent. If a question opens
+   * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens
    * meanwhile, waits for its answer: the CLI keeps text that arrived before the question, and drops text that arrived
    * later.
    */
@@ -90,7 +108,7 @@ export async function deliver(cli: Cli, prompt: Prompt, text: string, waiting: W
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;
-        return !prompt.submit || (await terminal.press("\r")) ? reading : undefined;
+        return !enter || (await terminal.press("\r")) ? reading : undefined;
       } else if (now - since > (cli.drawing && !wasInterrupted ? KNOWN_SHOW_TIMEOUT_MS : SHOW_TIMEOUT_MS)) {
         return wasInterrupted && reading.text === before.text ? "dropped" : "lost";
       }
@@ -130,11 +148,11 @@ export async function deliver(cli: Cli, prompt: Prompt, text: string, waiting: W
         continue;
       }
       if (shown === "lost") {
-        const consequence = prompt.submit ? ", so Enter was not pressed" : "";
+        const consequence = enter ? ", so Enter was not pressed" : "";
         return { typed: false, problem: `${terminal.name} does not show the prompt${consequence}.` };
       }
-      cli.ours = !prompt.submit && wasOurs ? shown.text : undefined;
-      const problem = prompt.submit && cli.drawing ? await confirm(shown) : undefined;
+      cli.ours = !enter && wasOurs ? shown.text : undefined;
+      const problem = enter && cli.drawing ? await confirm(shown) : undefined;
       return { typed: true, ...(problem !== undefined && { problem }) };
     }
   } finally {

@@ -30,7 +30,9 @@ const changes = (nvim: Nvim) =>
     return table.concat(list, ', ')`);
 
 t.test("Claude Code asks for a review of each edit", async (t: Test) => {
-  const { nvim, model } = await startWithClaude(t, { files: { "a.txt": "one\ntwo\nthree\n" } });
+  const { nvim, model } = await startWithClaude(t, {
+    files: { "a.txt": "one\ntwo\nthree\n", "with blank.txt": "in a file with a blank\n" },
+  });
   const path = nvim.path("a.txt");
   const onDisk = () => readFileSync(path, "utf8");
   await nvim.command("edit a.txt");
@@ -101,6 +103,21 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     t.match(model.promptText(), /The user selected the lines 2 to 3 from/);
     t.match(model.promptText(), "@a.txt What is this?");
     await nvim.command("GeminiSelect!");
+    await idle(nvim);
+  });
+
+  await t.test("it inserts references by itself, and those that it would not read are typed", async (t) => {
+    await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
+    await nvim.input("<C-\\><C-n><Esc>");
+    model.say([{ text: "All are read." }]);
+    await nvim.command("2,3GeminiAdd");
+    await says("@a.txt#L2-3");
+    await nvim.command("GeminiAdd with\\ blank.txt");
+    await says('@"with blank.txt"');
+    await nvim.command("GeminiSend! --text Compare.");
+    await says("All are read");
+    t.match(model.promptText(), '@a.txt#L2-3 @\\"with blank.txt\\" Compare.');
+    t.match(model.promptText(), "1\\tin a file with a blank");
     await idle(nvim);
   });
 

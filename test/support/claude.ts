@@ -34,6 +34,7 @@ export async function startWithClaude(
       DISABLE_TELEMETRY: "1",
       DISABLE_ERROR_REPORTING: "1",
       http_proxy: "http://127.0.0.1:9",
+      no_proxy: "127.0.0.1", // without it, the CLI asks the proxy for the model
       ...options.env,
     },
   });

@@ -61,7 +61,7 @@ t.test("Enter is not pressed if a question opens just before", async (t) => {
   terminal.beforeTyping = (what) => {
     if (what === "\r" && !states.includes("question")) terminal.screen = QUESTION;
   };
-  const delivery = deliver(cli, prompt(), "hello ", (state) => states.push(state));
+  const delivery = deliver(cli, prompt(), { text: "hello ", enter: true }, (state) => states.push(state));
   await waitFor(() => states.includes("question"), "the prompt to wait for the answer");
   t.same(terminal.typed, ["hello "]);
   terminal.screen = [" > hello "];
@@ -78,7 +78,7 @@ t.test("a prompt is not pasted below text that the user has just begun", async (
     isBegun = true;
   };
   const states: string[] = [];
-  const delivery = deliver(cli, prompt(), "hello ", (state) => states.push(state));
+  const delivery = deliver(cli, prompt(), { text: "hello ", enter: true }, (state) => states.push(state));
   await waitFor(() => states.includes("typed"), "the prompt to wait for the user");
   t.same(terminal.typed, []);
   terminal.screen = EMPTY;
@@ -100,7 +100,7 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   terminal.screen = ["│ Do you want to connect Neovim to Gemini CLI? │"];
   const enabled = enable(unconnected).catch(() => {});
   await waitFor(() => terminal.typed.includes("/ide enable"), "the command");
-  await deliver(cli, { ...prompt(), submit: false }, "hello ", () => {});
+  await deliver(cli, { ...prompt(), submit: false }, { text: "hello ", enter: false }, () => {});
   t.same(terminal.typed, ["\x1b", "/ide enable", "\r", "hello "]);
   closing.abort();
   await enabled;

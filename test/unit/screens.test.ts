@@ -34,7 +34,7 @@ ${prompt}
 ────────────────────────
 ${below}`;
 
-/** The end of a screen of Claude Code 2.1.197. */
+/** The end of a screen of Claude Code 2.1.330. */
 const claude = (prompt: string, below = "  ? for shortcuts · ← for agents              ● high · /effort\n") =>
   `❯ hi
 
@@ -113,6 +113,15 @@ const screens: [
   ],
   ["claude", "nothing typed", claude("❯\u00a0"), "empty"],
   ["claude", "a proposal for a prompt", claude('❯\u00a0Try "fix lint errors"'), "empty"],
+  ["claude", "the active file", claude("❯\u00a0[⧉ In a.txt]  "), "empty"],
+  [
+    "claude",
+    "a text after the selection",
+    claude("❯\u00a0[⧉ 2 lines selected]  see\n  this"),
+    "typed",
+    "seethis",
+    2,
+  ],
   ["claude", "while it works", claude("❯\u00a0", "  esc to interrupt · ← for agents\n"), "empty"],
   ["claude", "a text", claude("❯ see\n  this"), "typed", "seethis", 2],
   ["claude", "a list below", claude("❯ @a", `+ a.txt\n${"* an agent\n".repeat(8)}`), "absent"],

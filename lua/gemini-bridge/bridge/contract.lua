@@ -214,6 +214,7 @@
 ---@field name string
 ---@field cwd string
 ---@field buf? integer
+---@field quotesPaths boolean
 
 ---@class gemini_bridge.calls.prompt_open
 ---@field id integer
@@ -246,6 +247,8 @@
 ---@class gemini_bridge.results.prompt_found
 ---@field text string
 ---@field focus boolean
+---@field references? { path: string, lines?: [number, number] }[]
+---@field userText string
 
 ---@class gemini_bridge.results.screen_type
 ---@field typed boolean
@@ -351,7 +354,7 @@ return {
     history_diff = { entry = "table", before = "table", after = "table" },
     files_open = {},
     prompt_places = {},
-    prompt_found = { id = "number", name = "string", cwd = "string" },
+    prompt_found = { id = "number", name = "string", cwd = "string", quotesPaths = "boolean" },
     prompt_open = { id = "number" },
     prompt_waits = { id = "number", reason = "string", say = "boolean" },
     prompt_done = { id = "number", typed = "boolean" },

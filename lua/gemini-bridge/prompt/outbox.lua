@@ -22,6 +22,7 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field text string The text of the user; may be empty.
 ---@field submit boolean Whether to press Enter.
 ---@field cwd? string Directory of the CLI, once it is known.
+---@field quotes_paths? boolean Whether the CLI reads `@"a path"`.
 ---@field name? string Name of the CLI.
 ---@field waits? string The reason for waiting, after "waits until".
 
@@ -33,7 +34,21 @@ local last_id = 0
 ---@param prompt gemini_bridge.Prompt
 ---@return string
 local function text_of(prompt)
-  return reference.prompt(prompt.items, prompt.cwd or vim.fn.getcwd(), prompt.text)
+  return reference.prompt(prompt.items, prompt.cwd or vim.fn.getcwd(), prompt.text, prompt.quotes_paths)
+end
+
+--- Returns the files to which a prompt refers.
+---@param items gemini_bridge.Item[]
+---@return { path: string, lines?: [integer, integer] }[]? # nil if an item has text.
+local function references_of(items)
+  local found = {}
+  for _, item in ipairs(items) do
+    if item.excerpt or item.note then
+      return
+    end
+    found[#found + 1] = { path = item.path, lines = item.first and { item.first, item.last or item.first } }
+  end
+  return found
 end
 
 ---@param id integer
@@ -154,7 +169,7 @@ end
 ---@return gemini_bridge.results.prompt_found
 function M.found(params)
   local prompt = find(params.id) or error("the prompt was cancelled", 0)
-  prompt.name, prompt.cwd = params.name, params.cwd
+  prompt.name, prompt.cwd, prompt.quotes_paths = params.name, params.cwd, params.quotesPaths
   local terminal, focus = terminals.get(params.name), config.get().send.focus
   local win = params.buf and vim.fn.win_findbuf(params.buf)[1]
   if focus and (terminal or win) then
@@ -167,7 +182,12 @@ function M.found(params)
       end
     end)
   end
-  return { text = text_of(prompt), focus = focus }
+  return {
+    text = text_of(prompt),
+    focus = focus,
+    references = references_of(prompt.items),
+    userText = prompt.text,
+  }
 end
 
 --- Opens a terminal for a prompt, unless a terminal was opened meanwhile.

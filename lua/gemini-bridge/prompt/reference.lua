@@ -14,8 +14,13 @@ local M = {}
 --- Escapes a path for the CLI with backslashes: the special characters of `escapePath` (Gemini CLI 0.61.0), a comma,
 --- which ends a reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.
 ---@param path string
+---@param quotes? boolean Write `@"a path"` instead, for CLIs without escapes.
 ---@return string
-function M.spelled(path)
+function M.spelled(path, quotes)
+  if quotes then
+    local is_plain = path:find("^[%w_./+~@,\128-\255-]*[%w_/\128-\255]$")
+    return is_plain and path or ('"%s"'):format(path)
+  end
   path = path:gsub("[ \t()%[%]{};|*?$`'\"#&<>!~\\,]", "\\%0"):gsub("%.$", "\\.")
   return path
 end
@@ -73,13 +78,14 @@ end
 
 ---@param group gemini_bridge.Item[] All items of one file.
 ---@param cwd string
+---@param quotes? boolean
 ---@return string text
 ---@return boolean has_notes
-local function describe(group, cwd)
+local function describe(group, cwd, quotes)
   if group[1].excerpt then
     return require("gemini-bridge.prompt.excerpt").fenced(group[1].excerpt), true
   end
-  local reference = "@" .. M.spelled(shortened(group[1].path, cwd))
+  local reference = "@" .. M.spelled(shortened(group[1].path, cwd), quotes)
   local ranges, notes = {}, {}
   for _, item in ipairs(group) do
     local range = lines_of(item)
@@ -102,8 +108,9 @@ end
 ---@param items gemini_bridge.Item[]
 ---@param cwd string The CLI's directory.
 ---@param text string The text of the user; may be empty.
+---@param quotes? boolean See `M.spelled`.
 ---@return string
-function M.prompt(items, cwd, text)
+function M.prompt(items, cwd, text, quotes)
   local groups, order = {}, {}
   for _, item in ipairs(items) do
     if not groups[item.path] then
@@ -114,7 +121,7 @@ function M.prompt(items, cwd, text)
   end
   local parts, on_lines = {}, false
   for _, path in ipairs(order) do
-    local part, has_notes = describe(groups[path], cwd)
+    local part, has_notes = describe(groups[path], cwd, quotes)
     parts[#parts + 1] = part
     on_lines = on_lines or has_notes
   end
