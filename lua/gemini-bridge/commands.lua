@@ -335,7 +335,7 @@ function M.undo(args)
 end
 
 function M.history()
-  require("gemini-bridge.changes.history_list").open()
+  require("gemini-bridge.changes.history.page").open()
 end
 
 function M.complete_changes(lead)

@@ -153,7 +153,7 @@ end
 --- Asks the host, with a timeout of one second. Experimental.
 ---@return gemini_bridge.HistoryTurn[]? turns nil if there is no host or it does not answer.
 function M.history()
-  return require("gemini-bridge.changes.history_list").list()
+  return require("gemini-bridge.changes.history.entries").by_turn()
 end
 
 --- Opens the CLI's terminal, focuses it, or hides it if it has the focus.

@@ -1,4 +1,4 @@
-/** Answers `:GeminiHistory`: sends entries to Neovim, and undoes the change of an entry. */
+/** Answers `:GeminiHistory`: sends entries to Neovim, and undoes the changes of entries. */
 
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
@@ -7,10 +7,13 @@ import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { ABSENT, type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
-import type { Entry, History } from "./history.ts";
+import type { Entry, History, KnownEntry } from "./history.ts";
+import { tellResult } from "./result-message.ts";
 import { shownLines } from "./shown-lines.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_taken_back">;
+
+const UNKNOWN = "the history has no text of this entry: the file is not shared, or the entry is too old";
 
 export interface PastOptions {
   bridge: Bridge;
@@ -36,31 +39,58 @@ export function createPast({ bridge, history, inTurn, userFiles, restored }: Pas
       }),
     history_opened: ({ id }) =>
       inTurn(async () => {
-        const entry = await history.read(id);
-        const { before, after } = entry.texts;
-        const texts = { before: shownLines(before ?? ""), after: shownLines(after ?? "") };
-        bridge.tell("history_diff", { entry: shown(entry), ...texts });
+        const texts = (await history.read([id])).get(id)?.texts;
+        const problem = texts ? undefined : UNKNOWN;
+        const [before, after] = [texts?.before, texts?.after].map((text) => shownLines(text ?? ""));
+        bridge.tell("history_diff", { id, before: before ?? [], after: after ?? [], problem });
       }),
-    history_taken_back: ({ id }) =>
+    history_taken_back: ({ ids }) =>
       inTurn(async () => {
-        const { path, texts, cli, turn, prompt } = await history.read(id);
-        const author = { cli, turn, prompt };
-        const found = await readState(path);
-        // Everything after the entry counts as the user's, whoever wrote it.
-        const begun = beginChange(path, fileOf(texts.before), author);
-        const change = follow(follow(begun, fileOf(texts.after), author), found);
-        const reason = obstacle(change);
-        if (reason !== undefined) throw new Refusal(`${path} cannot be restored:  ${reason}`);
-        if (!isChanged(change)) throw new Refusal(`this change is no longer in ${path}`);
-        const next = undone(change);
-        if (textOf(next) === textOf(change))
-          throw new Refusal(`these lines of ${path} were edited since (conflict)`);
-        await restored(path, await userFiles.replace(path, found, { text: textOf(next) }));
-        if (next.text.hunks.length > 0)
-          throw new Refusal(`some lines stay in ${path}: they were edited since (conflict)`);
-        bridge.tell("message", { level: "info", text: `Undid this change of ${cli} in ${basename(path)}.` });
+        const entries = await history.read(ids);
+        const undoneEntries: Entry[] = [];
+        const problems: string[] = [];
+        // In the order of the list: newest first.
+        for (const id of ids) {
+          try {
+            const entry = entries.get(id);
+            if (!entry) throw new Refusal(UNKNOWN);
+            const left = await takeBack(entry);
+            if (left === undefined) undoneEntries.push(entry);
+            else problems.push(left);
+          } catch (error) {
+            if (!(error instanceof Refusal)) throw error;
+            problems.push(error.message);
+          }
+        }
+        bridge.tell("history_undone", { ids: undoneEntries.map(({ id }) => id) });
+        tellResult(bridge, summaryOf(undoneEntries), problems);
       }),
   };
+
+  /** @returns what could not be undone. @throws {Refusal} if nothing could be undone */
+  async function takeBack({ path, texts, cli, turn, prompt }: KnownEntry): Promise<string | undefined> {
+    const author = { cli, turn, prompt };
+    const found = await readState(path);
+    // Everything after the entry counts as the user's, whoever wrote it.
+    const begun = beginChange(path, fileOf(texts.before), author);
+    const change = follow(follow(begun, fileOf(texts.after), author), found);
+    const reason = obstacle(change);
+    if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
+    if (!isChanged(change)) throw new Refusal(`this change is no longer in ${path}`);
+    const next = undone(change);
+    if (textOf(next) === textOf(change))
+      throw new Refusal(`these lines of ${path} were edited since (conflict)`);
+    await restored(path, await userFiles.replace(path, found, { text: textOf(next) }));
+    const isPartial = next.text.hunks.length > 0;
+    return isPartial ? `some lines stay in ${path}: they were edited since (conflict)` : undefined;
+  }
+}
+
+function summaryOf(entries: readonly Entry[]): string[] {
+  const [first, ...others] = entries;
+  if (!first) return [];
+  if (others.length > 0) return [`Undid ${entries.length} changes.`];
+  return [`Undid this change of ${first.cli} in ${basename(first.path)}.`];
 }
 
 function fileOf(text: string | null): FileState {

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
-import { Refusal } from "../base/refusal.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { DiskText } from "../system/disk-text.ts";
 import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
@@ -49,6 +48,7 @@ const Entry = z.object({
 });
 export type Entry = z.infer<typeof Entry>;
 type Texts = NonNullable<Entry["texts"]>;
+export type KnownEntry = Entry & { texts: Texts };
 type Outline = Omit<Entry, "texts">;
 
 /** The file on disk when a review opened. */
@@ -83,8 +83,8 @@ export interface History {
   agreed(path: string, texts: Texts | undefined): void;
   /** Newest first. */
   list(): Promise<Entry[]>;
-  /** @throws {Refusal} if the entry is gone or has no texts */
-  read(id: string): Promise<Entry & { texts: Texts }>;
+  /** Entries by id, without those that are gone or have no texts. */
+  read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
 }
 
 export interface HistoryOptions {
@@ -208,13 +208,11 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
     list,
-    async read(id) {
-      const entry = (await list()).find((one) => one.id === id);
-      if (!entry?.texts)
-        throw new Refusal(
-          "the history has no text of this entry: the file is not shared, or the entry is too old",
-        );
-      return { ...entry, texts: entry.texts };
+    async read(ids) {
+      const known = new Map<string, KnownEntry>();
+      for (const entry of await list())
+        if (entry.texts && ids.includes(entry.id)) known.set(entry.id, { ...entry, texts: entry.texts });
+      return known;
     },
   };
 }

@@ -21,14 +21,12 @@ import {
 } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { splitHunks } from "./hunk-parts.ts";
+import { tellResult } from "./result-message.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
 /** Maximum number of decisions that can be reverted, and of the characters of their files. */
 const MAX_DECISIONS = 50;
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
-
-/** Maximum number of problems in a message. */
-const MAX_PROBLEMS = 3;
 
 type Verb = "Kept" | "Undid";
 
@@ -110,14 +108,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (steps.length > 0) remember({ verb, summary, steps });
     const result = steps.length > 0 ? [`${verb} ${summary}.`] : [];
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
-    report(result, problems);
-  }
-
-  function report(result: readonly string[], problems: readonly string[]): void {
-    const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : [];
-    const reasons = [...problems.slice(0, MAX_PROBLEMS), ...more].join("; ");
-    const text = [...result, reasons].filter((part) => part !== "").join(" ");
-    bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
+    tellResult(bridge, result, problems);
   }
 
   function remember(decision: Decision): void {
@@ -184,7 +175,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   async function revert(): Promise<void> {
     const decision = decisions.pop();
-    if (!decision) return report(["No decision to revert."], []);
+    if (!decision) return tellResult(bridge, ["No decision to revert."], []);
     const problems: string[] = [];
     const back = decision.verb === "Kept" ? unkeep : redo;
     for (const step of decision.steps) {
@@ -200,7 +191,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     }
     const isAny = problems.length < decision.steps.length;
     const result = `Reverted: ${decision.verb.toLowerCase()} ${decision.summary}.`;
-    report(isAny ? [result] : [], problems);
+    tellResult(bridge, isAny ? [result] : [], problems);
   }
 
   /** Lists changes again that the user has kept. */

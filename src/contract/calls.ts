@@ -196,8 +196,15 @@ export const calls = {
   }),
   /** Shows the history, newest first. */
   history_show: z.object({ id: z.int(), entries: z.array(ShownEntry) }),
-  /** Shows both texts of an entry as lines. An empty list stands for a missing file. */
-  history_diff: z.object({ entry: ShownEntry, before: z.array(z.string()), after: z.array(z.string()) }),
+  /** Both texts of an entry as lines. `problem`: the reason why they are not known. */
+  history_diff: z.object({
+    id: z.string(),
+    before: z.array(z.string()),
+    after: z.array(z.string()),
+    problem: z.string().optional(),
+  }),
+  /** The changes of these entries are undone. */
+  history_undone: z.object({ ids: z.array(z.string()) }),
   /** Returns the files of loaded buffers and the open directories, as absolute paths. */
   files_open: Nothing,
   /** Returns where the user may have started a CLI without `:Gemini`. */

@@ -46,6 +46,6 @@ export const changeEvents = {
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
-  /** The file has no unsaved changes here. */
-  history_taken_back: z.object({ id: z.string() }),
+  /** Undoes the changes of entries, newest first. Their files have no unsaved changes here. */
+  history_taken_back: z.object({ ids: list(z.string()) }),
 } as const;

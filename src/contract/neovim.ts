@@ -124,6 +124,7 @@ export const results = {
   turn_changes: Nothing,
   history_show: Nothing,
   history_diff: Nothing,
+  history_undone: Nothing,
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
   ...promptResults,
 } as const;

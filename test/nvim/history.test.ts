@@ -1,9 +1,11 @@
 /** What was proposed and written: listed, looked at, taken back. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
+import type { Nvim } from "../support/nvim.ts";
+import { startPage } from "../support/page.ts";
 
 const Turns = z.array(
   z.object({
@@ -14,27 +16,48 @@ const Turns = z.array(
   }),
 );
 
-t.test("an accepted proposal is in the history, opens as a diff and is taken back", async (t) => {
-  const bridge = await startBridge(t, {
-    files: { "a.txt": "one\r\ncaf\u00e9\r\n", "b.txt": "1\n" },
-    args: ["b.txt"],
+/** The lines of the history's tree, without the blanks in which the columns are aligned. */
+const tree = async (nvim: Nvim) =>
+  z
+    .array(z.string())
+    .parse(
+      await nvim.lua(
+        "return vim.api.nvim_buf_get_lines(vim.fn.bufnr('^gemini-history://page$'), 0, -1, true)",
+      ),
+    )
+    .map((line) => line.replace(/(?<=\S) +/g, " ").replace(/\d\d:\d\d/, "HH:MM"));
+
+/** The text at the right of the page with its old lines, and whether it has old lines beside it. */
+const RIGHT = `return (function()
+  local buf = vim.fn.winbufnr(vim.fn.winnr('$'))
+  local namespace = vim.api.nvim_get_namespaces()['gemini-bridge.changes.old']
+  local old = {}
+  for _, mark in ipairs(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true })) do
+    for _, line in ipairs(mark[4].virt_lines) do
+      old[#old + 1] = '-' .. line[1][1]
+    end
+  end
+  return table.concat(vim.list_extend(old, vim.api.nvim_buf_get_lines(buf, 0, -1, true)), ' ')
+end)()`;
+
+t.test("what was proposed and written is on a page, by turn, and is taken back there", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "one\r\ncaf\u00e9\r\n", "src/b.txt": "1\n", "c.txt": "c\n" },
+    args: ["c.txt"],
   });
-  const { nvim } = bridge;
-  const agent = new HookedAgent(bridge);
+  const { bridge, nvim, agent, read } = page;
   const client = await bridge.client();
-  await nvim.lua(`vim.ui.select = function(items, opts, choose)
-    vim.g.offered = vim.tbl_map(opts.format_item, items)
-    vim.g.wanted = vim.g.wanted or 1
-    choose(items[vim.g.wanted])
-  end`);
+  const shows = (wanted: string) =>
+    nvim
+      .waitFor(async () => (await nvim.lua(RIGHT)) === wanted, wanted)
+      .catch(async () => {
+        t.equal(await nvim.lua(RIGHT), wanted);
+      });
   await nvim.command("GeminiHistory");
-  await nvim.waitFor(
-    async () => /No CLI has proposed/.test(await nvim.messages()),
-    "that there is nothing yet",
-  );
+  await page.says(/No CLI has proposed/);
 
   await agent.prompt("two, please");
-  await agent.write("b.txt", "1\n2\n");
+  await agent.write("src/b.txt", "1\n2\n");
   await agent.starts("a.txt");
   await client.openDiff(nvim.path("a.txt"), "two\ncaf\u00e9\n");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
@@ -42,58 +65,117 @@ t.test("an accepted proposal is in the history, opens as a diff and is taken bac
   await client.waitForNotification("ide/diffAccepted");
   writeFileSync(nvim.path("a.txt"), "two\r\ncaf\u00e9\r\n");
   await agent.ended("a.txt");
+  await agent.prompt("no c");
+  await agent.write("c.txt", undefined);
+  await agent.starts("d.txt");
+  await client.openDiff(nvim.path("d.txt"), "D\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+  await nvim.command("GeminiReject");
+  await client.waitForNotification("ide/diffRejected");
 
-  const tabs = "#vim.api.nvim_list_tabpages()";
   await nvim.input(":GeminiHistory<CR>");
-  await nvim.waitFor(`${tabs} == 2`, "the tab");
-  t.match(await nvim.lua("return vim.g.offered"), [
-    /^\d\d:\d\d:\d\d {2}accepted {2}a\.txt {2}gemini: two, please$/,
-    /written {3}b\.txt {2}gemini: two, please$/,
+  await page.is(t, "*page:2", "c.txt HH:MM:SS:1");
+  t.same(await tree(nvim), [
+    "▾ no c",
+    " ● c.txt HH:MM changed",
+    " ✗ d.txt HH:MM rejected",
+    "▾ two, please",
+    " ▾ src",
+    "  ● b.txt HH:MM changed",
+    " ✓ a.txt HH:MM accepted",
   ]);
-  const shown = z.array(z.string()).parse(
-    await nvim.lua(`return vim.tbl_map(function(win)
-      local lines = vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true)
-      return table.concat(lines, ' ') .. (vim.wo[win].diff and '' or ' no diff')
-    end, vim.api.nvim_tabpage_list_wins(0))`),
+  await shows("c");
+  t.match(
+    await nvim.lua("return vim.wo[vim.fn.win_getid(2)].winbar"),
+    / c\.txt · changed \(deleted\) by gemini/,
   );
-  t.same(shown, ["one caf\u00e9", "two caf\u00e9"]);
-  const names = z.array(z.string()).parse(
-    await nvim.lua(`return vim.tbl_map(function(win)
-      return vim.fn.bufname(vim.api.nvim_win_get_buf(win)) .. '|' .. vim.wo[win].winbar
-    end, vim.api.nvim_tabpage_list_wins(0))`),
-  );
-  t.match(names, [
-    /^gemini-history:\/\/a\.txt before [\d:]{8}\| a\.txt · before $/,
-    /^gemini-history:\/\/a\.txt after [\d:]{8}\| a\.txt · accepted by gemini at [\d:]{8} · :GeminiUndo undoes it · q closes $/,
-  ]);
+  await nvim.input("j");
+  await page.is(t, "*page:3", "d.txt HH:MM:SS:1");
+  await shows("D");
+  await nvim.input("x");
+  await page.says(/was not written: there is nothing to undo/);
+  await nvim.input("G");
+  await page.is(t, "*page:7", "a.txt HH:MM:SS:1");
+  await shows("-one two caf\u00e9");
+  t.equal(await nvim.lua("return vim.bo[vim.fn.winbufnr(2)].modifiable"), false);
+
+  await nvim.input("d");
+  await page.is(t, "*page:7", "a.txt:1", "a.txt HH:MM:SS:1");
+  t.same(await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1, '$')"), ["one", "caf\u00e9"]);
+  await shows("two caf\u00e9");
+  await nvim.input("k");
+  await page.is(t, "*page:6", "b.txt:1", "b.txt HH:MM:SS:2");
+  await nvim.input("d");
+  await page.is(t, "*page:6", "b.txt HH:MM:SS:2");
+
   const windows = Number(await nvim.lua("return #vim.api.nvim_list_wins()"));
   await nvim.input("g?");
   await nvim.waitFor(`#vim.api.nvim_list_wins() == ${windows + 1}`, "the list of keys");
   await nvim.input("j");
   await nvim.waitFor(`#vim.api.nvim_list_wins() == ${windows}`, "the list to close");
+  await nvim.input("<CR>");
+  await page.is(t, "page:7", "*a.txt HH:MM:SS:1");
   await nvim.input(":GeminiUndo<CR>");
-  await nvim.waitFor(
-    () => readFileSync(nvim.path("a.txt"), "utf8").startsWith("one"),
-    "the bytes from before",
-  );
-  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "one\r\ncaf\u00e9\r\n");
-  await nvim.waitFor(
-    async () => /Undid this change of gemini in a\.txt\./.test(await nvim.messages()),
-    "the result",
-  );
-  await nvim.input("q");
-  await nvim.waitFor(`${tabs} == 1`, "q to close the tab page");
-  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt", "and to go back");
+  await page.says(/Undid this change of gemini in a\.txt\./);
+  t.equal(read("a.txt"), "one\r\ncaf\u00e9\r\n");
+  await nvim.waitFor(async () => (await tree(nvim))[6] === " ↺ a.txt HH:MM undone", "its state");
+  await nvim.input("\\d");
+  await page.says(/this change is no longer in .*a\.txt/);
 
-  await nvim.lua("vim.g.wanted = 2");
-  await nvim.input(":GeminiHistory<CR>");
-  await nvim.waitFor(`${tabs} == 2`, "the tab");
-  await nvim.input(":GeminiUndo<CR>");
+  await nvim.input("[f");
+  await page.is(t, "page:6", "*b.txt HH:MM:SS:2");
+  await nvim.input("\\t");
+  await nvim.input("ggVGx");
+  await page.says(/Undid 2 changes\. this change is no longer in .*a\.txt/);
   await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no change to be left");
-  t.equal(readFileSync(nvim.path("b.txt"), "utf8"), "1\n", "what was written without a review, too");
+  t.equal(read("src/b.txt"), "1\n", "what was written without a review, too");
+  t.equal(read("c.txt"), "c\n");
+  await nvim.input("gg<CR>");
+  await nvim.waitFor(async () => (await tree(nvim))[0] === "▸ no c", "the turn to close");
+  await nvim.input("q");
+  await page.is(t, "*c.txt:1");
+  t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
+  t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
+});
+
+t.test("the history names conflicts, and asks before it takes back many files", async (t) => {
+  const names = Array.from({ length: 11 }, (_, index) => `f${index}.txt`);
+  const page = await startPage(t, { files: { "a.txt": "1\n2\n", ".env": "A=1\n" }, args: ["a.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.prompt("first");
+  for (const name of names) await agent.write(name, "new\n");
+  await agent.prompt("second");
+  await agent.write(".env", "A=2\n");
+  await agent.write("a.txt", "1\ntwo\n");
+  await page.changed(13);
+  writeFileSync(nvim.path("a.txt"), "1\nTWO\n");
+  await nvim.lua(`vim.ui.select = function(items, opts, choose)
+    vim.g.asked = opts.prompt .. ' ' .. opts.kind
+    choose(items[vim.g.answer])
+  end`);
+  await nvim.command("edit | vsplit | edit f0.txt | GeminiHistory");
+  await page.is(t, "*page:2", ".env HH:MM:SS:1");
+  t.equal(
+    await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1)[1]"),
+    "The history has no text of this entry: the file is not shared, or the entry is too old",
+  );
+  await nvim.input("jx");
+  await page.says(/these lines of .*a\.txt were edited since \(conflict\)/);
+  t.equal(read("a.txt"), "1\nTWO\n", "never forced");
+  await nvim.command("let g:answer = 2");
+  await nvim.input("jx");
+  t.equal(await nvim.lua("return vim.g.asked"), "Undo 11 files? gemini-bridge");
+  t.equal(read("f1.txt"), "new\n");
+  await nvim.command("let g:answer = 1");
+  await nvim.input("x");
+  await page.says(/Undid 11 changes\./);
+  t.notOk(names.some((name) => existsSync(nvim.path(name))));
+  await nvim.command("GeminiHistory | tabfirst | only");
+  await nvim.waitFor("#vim.api.nvim_list_tabpages() == 2", "one page");
+  await nvim.input("gt");
   await nvim.command("tabclose");
-  await nvim.waitFor("vim.api.nvim_buf_get_lines(0, 0, -1, true)[2] == nil", "the buffer to follow");
-  t.notMatch(await nvim.messages(), /E\d+:|conflict|caused an error/);
+  t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
+  t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
 });
 
 t.test("history() groups entries by turn, also after a crash of the host", async (t) => {

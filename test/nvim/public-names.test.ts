@@ -56,17 +56,22 @@ t.test("public names and the help agree", async (t) => {
       keys,
       "the keys of a review",
     );
-    await nvim.lua("require('gemini-bridge.changes.page.keys')");
-    const page = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
-    const rows = /`<Plug>\(gemini-changes-\{name\}\)`[\s\S]*?>\n.*\n([\s\S]*?)\n</.exec(help)?.[1] ?? "";
-    t.same(
-      found(rows, /^ +([\w-]+) /gm).map((name) => `gemini-changes-${name}`),
-      page,
-      "the keys of the review page",
+    await nvim.lua(
+      "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
     );
+    const pages = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
+    const described = ["changes", "history"].flatMap((page) => {
+      const rows = new RegExp(`<Plug>\\(gemini-${page}-\\{name\\}\\)\`[\\s\\S]*?>\n([\\s\\S]*?)\n<`).exec(
+        help,
+      );
+      return found(rows?.[1] ?? "", /^ +([a-z-]+) /gm)
+        .filter((name) => name !== "name")
+        .map((name) => `gemini-${page}-${name}`);
+    });
+    t.same(described, pages, "the keys of the pages");
     const named = found(`${help}${readme}`, /<Plug>\(([Gg]emini[\w-]*)\)/g);
     t.same(
-      named.filter((name) => ![...everywhere, ...keys, ...page].includes(name)),
+      named.filter((name) => ![...everywhere, ...keys, ...pages].includes(name)),
       [],
     );
   });

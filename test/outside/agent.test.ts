@@ -130,15 +130,16 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
       entries: [{ kind: "accepted" }, { kind: "accepted" }, { kind: "accepted" }],
     });
 
-    await nvim.lua(`vim.ui.select = function(items, _, choose)
-      choose(vim.iter(items):find(function(item) return item.path:find('crlf.txt', 1, true) end))
-    end`);
     await nvim.command("GeminiHistory");
-    await nvim.waitFor("vim.b.gemini_history ~= nil", "the diff", 10_000);
+    const isShown = async () =>
+      /crlf\.txt/.test(String(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(vim.fn.winnr('$')))")));
+    await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the page", 10_000);
+    await nvim.command("normal! G");
+    await nvim.waitFor(isShown, "the last change of the file");
     await nvim.command("GeminiUndo");
     await nvim.waitFor(() => read("crlf.txt") !== "1\r\n2\r\n", "it to be taken back");
     t.equal(read("crlf.txt"), "1\r\ntwo\r\n", "the last of the two");
-    await nvim.command("tabonly | only");
+    await nvim.input("q");
   });
 
   await t.test("a command of the shell is not asked about", async (t) => {

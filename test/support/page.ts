@@ -19,7 +19,8 @@ end, vim.api.nvim_tabpage_list_wins(0))`;
 export async function startPage(t: Test, options: NvimOptions) {
   const bridge = await startBridge(t, options);
   const { nvim } = bridge;
-  const windows = async () => Lines.parse(await nvim.lua(WINDOWS));
+  const windows = async () =>
+    Lines.parse(await nvim.lua(WINDOWS)).map((line) => line.replace(/ \d\d:\d\d:\d\d \(\d+\)/, " HH:MM:SS"));
   const page = {
     bridge,
     nvim,

@@ -205,9 +205,13 @@
 ---@field entries gemini_bridge.HistoryEntry[]
 
 ---@class gemini_bridge.calls.history_diff
----@field entry gemini_bridge.HistoryEntry
+---@field id string
 ---@field before string[]
 ---@field after string[]
+---@field problem? string
+
+---@class gemini_bridge.calls.history_undone
+---@field ids string[]
 
 ---@class gemini_bridge.calls.prompt_found
 ---@field id integer
@@ -351,7 +355,8 @@ return {
     change_before = { path = "string", lines = "table" },
     turn_changes = { cli = "string", files = "number", added = "number", removed = "number" },
     history_show = { id = "number", entries = "table" },
-    history_diff = { entry = "table", before = "table", after = "table" },
+    history_diff = { id = "string", before = "table", after = "table" },
+    history_undone = { ids = "table" },
     files_open = {},
     prompt_places = {},
     prompt_found = { id = "number", name = "string", cwd = "string", quotesPaths = "boolean" },

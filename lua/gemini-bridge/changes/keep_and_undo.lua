@@ -2,7 +2,6 @@
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
-local history_diff = require("gemini-bridge.changes.history_diff")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 
@@ -26,17 +25,24 @@ local MAX_UNASKED_FILES = 10
 ---@field files gemini_bridge.ChosenFile[]
 ---@field turn? number
 
---- The review page's choice for commands in its windows.
+--- The choice of a page for commands in its windows.
 ---@class gemini_bridge.PageChoice
----@field chosen fun(lines?: [integer, integer]): gemini_bridge.Chosen? In the tree; nil elsewhere.
----@field turn fun(): number? The turn under the cursor; nil elsewhere.
+---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? In the tree; nil elsewhere.
+---@field turn? fun(): number? The turn under the cursor.
+---@field undo? fun(lines?: [integer, integer]) Handles an undo without a file.
 
-local on_page ---@type gemini_bridge.PageChoice?
+local pages = {} ---@type table<integer, gemini_bridge.PageChoice> By tab page.
 
---- Sets the choice of the review page.
+--- Sets the choice of a page.
+---@param tab integer
 ---@param choice? gemini_bridge.PageChoice
-function M.set_page(choice)
-  on_page = choice
+function M.set_page(tab, choice)
+  pages[tab] = choice
+end
+
+---@return gemini_bridge.PageChoice
+local function page_here()
+  return pages[vim.api.nvim_get_current_tabpage()] or {}
 end
 
 --- Returns the hunks in lines of the current buffer.
@@ -89,15 +95,16 @@ end
 ---@param opts gemini_bridge.ChangeOptions
 ---@return gemini_bridge.Chosen? chosen, string? problem
 local function choose(opts)
+  local page = page_here()
   if opts.turn then
-    return M.of_turn(on_page and on_page.turn()), "No unreviewed changes."
+    return M.of_turn(page.turn and page.turn()), "No unreviewed changes."
   elseif opts.all then
     return M.of_all(), "No unreviewed changes."
   elseif opts.path then
     local change = changes.find(opts.path)
     return change and { files = whole({ change }) }, ("%s has no unreviewed changes."):format(opts.path)
   end
-  local chosen = on_page and on_page.chosen(opts.lines)
+  local chosen = page.chosen and page.chosen(opts.lines)
   if chosen then
     return #chosen.files > 0 and chosen or nil, "No unreviewed changes here."
   end
@@ -150,24 +157,33 @@ local function undo_now(chosen, done)
   end
 end
 
+--- Asks before many files are undone.
+---@param count integer Number of files.
+---@param act fun() Called if the user agrees.
+function M.confirm(count, act)
+  if count <= MAX_UNASKED_FILES then
+    return act()
+  end
+  local yes = ("Undo the changes of %d files"):format(count)
+  -- CTRL-C in the built-in selection raises an error.
+  pcall(vim.ui.select, { yes, "Cancel" }, {
+    prompt = ("Undo %d files?"):format(count),
+    kind = "gemini-bridge",
+  }, function(answer)
+    if answer == yes then
+      act()
+    end
+  end)
+end
+
 --- Undoes changes: restores the earlier bytes of files, and reloads their buffers in one undo step. Asks
 --- before it undoes many files.
 ---@param chosen gemini_bridge.Chosen
 ---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
 ---@param is_forced? boolean
 function M.undo_chosen(chosen, done, is_forced)
-  if is_forced or #chosen.files <= MAX_UNASKED_FILES then
-    return undo_now(chosen, done)
-  end
-  local yes = ("Undo the changes of %d files"):format(#chosen.files)
-  -- CTRL-C in the built-in selection raises an error.
-  pcall(vim.ui.select, { yes, "Cancel" }, {
-    prompt = ("Undo %d files?"):format(#chosen.files),
-    kind = "gemini-bridge",
-  }, function(answer)
-    if answer == yes then
-      undo_now(chosen, done)
-    end
+  M.confirm(is_forced and 0 or #chosen.files, function()
+    undo_now(chosen, done)
   end)
 end
 
@@ -185,11 +201,12 @@ function M.keep(opts)
   M.keep_chosen(chosen)
 end
 
---- Undoes changes. In a diff of the history, undoes the shown change.
+--- Undoes changes. On the page of the history, undoes the entries at the cursor.
 ---@param opts gemini_bridge.ChangeOptions
 function M.undo(opts)
-  if not opts.path and not opts.all and not opts.turn and history_diff.take_back() then
-    return
+  local page = page_here()
+  if page.undo and not opts.path and not opts.all and not opts.turn then
+    return page.undo(opts.lines)
   end
   local chosen, problem = choose(opts)
   if not chosen then

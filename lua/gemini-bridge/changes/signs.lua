@@ -11,6 +11,7 @@ local diff = vim.text and vim.text.diff or vim.diff
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
 local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
+local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.lines")
 
 --- Hunks by buffer and id of the mark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
@@ -164,6 +165,31 @@ function M.hide_old(buf)
   local marks = vim.api.nvim_buf_get_extmarks(buf, old_namespace, 0, -1, { limit = 1 })
   vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
   return #marks > 0
+end
+
+--- Highlights the changed lines of a buffer.
+---@param buf integer
+function M.highlight(buf)
+  M.hide_highlight(buf)
+  local count = vim.api.nvim_buf_line_count(buf)
+  for _, hunk in ipairs(M.list(buf)) do
+    if hunk.hunk.count > 0 then
+      local is_last = hunk.last >= count
+      vim.api.nvim_buf_set_extmark(buf, line_namespace, hunk.first - 1, 0, {
+        end_row = is_last and count - 1 or hunk.last,
+        end_col = is_last and #vim.api.nvim_buf_get_lines(buf, count - 1, count, true)[1] or 0,
+        hl_group = "DiffAdd",
+        hl_eol = true,
+        priority = 50, -- lower than syntax highlighting
+      })
+    end
+  end
+end
+
+--- Removes the highlights of changed lines.
+---@param buf integer
+function M.hide_highlight(buf)
+  vim.api.nvim_buf_clear_namespace(buf, line_namespace, 0, -1)
 end
 
 --- Removes all marks.

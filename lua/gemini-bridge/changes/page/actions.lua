@@ -9,6 +9,7 @@ local page = require("gemini-bridge.changes.page.page")
 local reviews = require("gemini-bridge.review.requests")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
+local tree_view = require("gemini-bridge.changes.page.tree_view")
 local view = require("gemini-bridge.changes.page.view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
@@ -71,41 +72,6 @@ local function choose_hunk(shown, lines)
   return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
 end
 
----@param shown gemini_bridge.Page
----@return boolean
-local function is_in_tree(shown)
-  return vim.api.nvim_get_current_win() == shown.tree
-end
-
---- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
----@return [integer, integer]?
-local function selected()
-  if not vim.api.nvim_get_mode().mode:find("^[vV\22]") then
-    return nil
-  end
-  local from, to = vim.fn.line("v"), vim.fn.line(".")
-  focus.end_visual()
-  return { math.min(from, to), math.max(from, to) }
-end
-
---- Returns the nodes at the cursor of the tree or in its selected lines, without nodes inside others.
----@param shown gemini_bridge.Page
----@param lines? [integer, integer]
----@return gemini_bridge.Node[]
-local function nodes_at(shown, lines)
-  local line = vim.api.nvim_win_get_cursor(shown.tree)[1]
-  local first, last = unpack(lines or { line, line })
-  local taken, found = {}, {}
-  for row = first, last do
-    local node = shown.rows[row]
-    if node then
-      taken[node] = true
-      found[#found + 1] = not (node.parent and taken[node.parent]) and node or nil
-    end
-  end
-  return found
-end
-
 --- Returns the undecided files of nodes.
 ---@param nodes gemini_bridge.Node[]
 ---@return gemini_bridge.Chosen
@@ -127,8 +93,8 @@ end
 ---@param shown gemini_bridge.Page
 ---@return number?
 local function turn_here(shown)
-  if is_in_tree(shown) then
-    local node = nodes_at(shown)[1]
+  if tree_view.has_focus(shown) then
+    local node = tree_view.nodes_at(shown)[1]
     local file = node and tree.items(node)[1] --[[@as gemini_bridge.PageFile?]]
     return file and file.turn
   end
@@ -174,11 +140,11 @@ end
 ---@return fun(shown: gemini_bridge.Page)
 function M.on_hunk(verb)
   return function(shown)
-    local lines = selected()
-    if is_in_tree(shown) then
-      local here = nodes_at(shown)[1]
+    local lines = tree_view.selected()
+    if tree_view.has_focus(shown) then
+      local here = tree_view.nodes_at(shown)[1]
       if lines then
-        return decide_nodes(shown, verb, nodes_at(shown, lines))
+        return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
       elseif not (here and here.item and here.item.path == shown.current) then
         return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
       end
@@ -199,7 +165,9 @@ end
 ---@return fun(shown: gemini_bridge.Page)
 function M.on_nodes(verb)
   return function(shown)
-    local nodes = is_in_tree(shown) and nodes_at(shown, selected()) or { page.current_node(shown) }
+    local lines = tree_view.selected()
+    local is_in_tree = tree_view.has_focus(shown)
+    local nodes = is_in_tree and tree_view.nodes_at(shown, lines) or { page.current_node(shown) }
     decide_nodes(shown, verb, nodes)
   end
 end
@@ -263,9 +231,9 @@ end
 --- Shows the file under the cursor of the tree, or opens and closes the folder there.
 ---@param shown gemini_bridge.Page
 function M.open_node(shown)
-  local node = nodes_at(shown)[1]
+  local node = tree_view.nodes_at(shown)[1]
   local file = node and node.item --[[@as gemini_bridge.PageFile?]]
-  if not node or not is_in_tree(shown) then
+  if not node or not tree_view.has_focus(shown) then
     return
   elseif not file then
     shown.is_open[node.key] = not node.is_open
@@ -285,20 +253,20 @@ end
 ---@param shown gemini_bridge.Page
 function M.toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
-  if compare.is_open() then
-    compare.close()
+  if compare.is_open(shown.right) then
+    compare.close(shown.right)
   elseif file and file.change and not view.is_notice(shown.right) and file.change.status ~= "deleted" then
-    compare.open(shown.right, file.path)
+    compare.ask(shown.right, file.path)
   else
     return notify("There is no earlier text to compare with here.", "warn")
   end
-  view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open())
+  view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
 
 --- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
 ---@param shown gemini_bridge.Page
 function M.revert(shown)
-  if is_in_tree(shown) or decided_last and not vim.bo.modified then
+  if tree_view.has_focus(shown) or decided_last and not vim.bo.modified then
     decided_last = false
     next_hunk.settle()
     return keep_and_undo.revert()
@@ -309,10 +277,10 @@ end
 --- Asks for a note on the line or the selected lines of the file.
 ---@param shown gemini_bridge.Page
 function M.note(shown)
-  local lines = selected()
-  if is_in_tree(shown) then
+  local lines = tree_view.selected()
+  if tree_view.has_focus(shown) then
     lines = nil
-    M.switch(shown)
+    tree_view.switch(shown)
   end
   local line = vim.api.nvim_win_get_cursor(0)[1]
   notes.edit(lines or { line, line })
@@ -321,12 +289,6 @@ end
 --- Sends all notes as one prompt.
 function M.send_notes()
   vim.cmd.GeminiSend("--notes")
-end
-
---- Moves the focus between the tree and the file.
----@param shown gemini_bridge.Page
-function M.switch(shown)
-  focus.go(is_in_tree(shown) and vim.api.nvim_win_is_valid(shown.right) and shown.right or shown.tree)
 end
 
 --- Records an edit of the user: from now on, `u` in the file undoes edits as usual.
@@ -340,10 +302,10 @@ end
 function M.choice(shown)
   return {
     chosen = function(lines)
-      return is_in_tree(shown) and choose_nodes(nodes_at(shown, lines)) or nil
+      return tree_view.has_focus(shown) and choose_nodes(tree_view.nodes_at(shown, lines)) or nil
     end,
     turn = function()
-      return vim.api.nvim_get_current_tabpage() == shown.tab and turn_here(shown) or nil
+      return turn_here(shown)
     end,
   }
 end

@@ -31,17 +31,39 @@ local function counts(node)
   return words
 end
 
+--- Returns the appearance of a group or folder.
+---@param node gemini_bridge.Node
+---@param right? [string, string][] Words at the right edge.
+---@return gemini_bridge.Face
+function M.folder(node, right)
+  return {
+    icon = node.is_open and "▾" or "▸",
+    icon_highlight = "Comment",
+    highlight = node.kind == "group" and "Title" or "Directory",
+    right = right,
+  }
+end
+
+--- Returns the title of a turn: its prompt, and the CLI if there are several.
+---@param cli string
+---@param prompt? string
+---@param turn number Start of the turn (Unix milliseconds).
+---@param has_several boolean
+---@return string
+function M.turn_title(cli, prompt, turn, has_several)
+  prompt = vim.trim((prompt or ""):gsub("%s+", " "))
+  if prompt == "" then
+    return ("%s, %s"):format(cli, os.date("%H:%M", math.floor(turn / 1000)))
+  end
+  return has_several and ("%s: %s"):format(cli, prompt) or prompt
+end
+
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Face
 function M.of(node)
   local right = node.hunks > 0 and counts(node) or nil
   if node.kind ~= "file" then
-    return {
-      icon = node.is_open and "▾" or "▸",
-      icon_highlight = "Comment",
-      highlight = node.kind == "group" and "Title" or "Directory",
-      right = right,
-    }
+    return M.folder(node, right)
   end
   local file = node.item --[[@as gemini_bridge.PageFile]]
   local icon, highlight = unpack(STATES[file.state])

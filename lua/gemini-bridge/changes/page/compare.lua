@@ -1,9 +1,9 @@
---- Shows the file of the review page beside its text from before the first undecided change.
+--- Shows the text at the right of a page beside its earlier text.
+local bar = require("gemini-bridge.changes.page.bar")
 local channel = require("gemini-bridge.bridge.channel")
-local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
-local winbar_text = require("gemini-bridge.editor.winbar_text")
+local signs = require("gemini-bridge.changes.signs")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -14,14 +14,19 @@ local MIN_COLUMNS = 100
 ---@type { path: string, right: integer, left?: integer }?
 local open
 
+---@param right integer Window of the newer text.
 ---@return boolean
-function M.is_open()
-  return open ~= nil
+function M.is_open(right)
+  return open ~= nil and open.right == right
 end
 
 --- Closes the comparison.
-function M.close()
+---@param right? integer Closes it only if it belongs to this window.
+function M.close(right)
   local shown = open
+  if right and not M.is_open(right) then
+    return
+  end
   open = nil
   if not shown or not shown.left then
     return
@@ -32,15 +37,6 @@ function M.close()
   if vim.api.nvim_win_is_valid(shown.left) then
     window.close(shown.left)
   end
-end
-
---- Asks the host for the earlier text.
----@param right integer The file's window.
----@param name string
----@return boolean asked
-function M.open(right, name)
-  open = { path = name, right = right }
-  return channel.notify("change_before_asked", { path = name })
 end
 
 ---@param name string
@@ -56,30 +52,52 @@ local function create(name, lines)
   return buf
 end
 
---- Handles the host's answer with the earlier text.
+--- Shows the earlier text.
+---@param right integer Window of the newer text.
+---@param name string Path of the file.
+---@param lines string[]
+function M.show(right, name, lines)
+  M.close()
+  local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
+  local buf = create(name, lines)
+  local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
+  open = { path = name, right = right, left = left }
+  window.make_plain(left)
+  signs.hide_old(vim.api.nvim_win_get_buf(right)) -- they may have arrived since the comparison was requested
+  -- Without a winbar, the lines of the two windows would not be side by side.
+  bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
+  for _, win in ipairs({ left, right }) do
+    vim.api.nvim_win_call(win, vim.cmd.diffthis)
+  end
+  vim.api.nvim_create_autocmd("BufWipeout", {
+    buffer = buf,
+    once = true,
+    callback = function()
+      M.close()
+    end,
+  })
+end
+
+--- Asks the host for the text from before the first undecided change, and shows it.
+---@param right integer The file's window.
+---@param name string
+function M.ask(right, name)
+  M.close()
+  open = { path = name, right = right }
+  channel.notify("change_before_asked", { path = name })
+end
+
+--- Handles the host's answer.
 ---@param params gemini_bridge.calls.change_before
 function M.answered(params)
   local shown = open
   if not shown or shown.path ~= params.path or shown.left or not vim.api.nvim_win_is_valid(shown.right) then
     return
-  end
-  if params.problem then
+  elseif params.problem then
     open = nil
     return notify(("The earlier text is not known: %s"):format(params.problem), "warn")
   end
-  local is_wide = vim.api.nvim_win_get_width(shown.right) >= MIN_COLUMNS
-  local buf = create(params.path, params.lines)
-  shown.left = window.open(buf, { split = is_wide and "left" or "above", win = shown.right })
-  window.make_plain(shown.left)
-  if config.get().diff.winbar then
-    -- Without a winbar, the lines of the two windows would not be side by side.
-    local parts = { path.part(params.path), { text = " · before", rank = 1 } }
-    pcall(window.set, shown.left, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(shown.left)) })
-  end
-  for _, win in ipairs({ shown.left, shown.right }) do
-    vim.api.nvim_win_call(win, vim.cmd.diffthis)
-  end
-  vim.api.nvim_create_autocmd("BufWipeout", { buffer = buf, once = true, callback = M.close })
+  M.show(shown.right, params.path, params.lines)
 end
 
 return M

@@ -1,4 +1,5 @@
 --- Stores the files on the review page: undecided ones, and decided ones while the page is open.
+local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
 local config = require("gemini-bridge.config")
 local path = require("gemini-bridge.disk.path")
@@ -106,18 +107,6 @@ function M.all()
   end, order)
 end
 
---- Returns the title of a turn: its prompt, and the CLI if there are several.
----@param file gemini_bridge.PageFile
----@param has_several boolean
----@return string
-local function title(file, has_several)
-  local prompt = vim.trim((prompts[file.group] or ""):gsub("%s+", " "))
-  if prompt == "" then
-    return ("%s, %s"):format(file.cli, os.date("%H:%M", math.floor(file.turn / 1000)))
-  end
-  return has_several and ("%s: %s"):format(file.cli, prompt) or prompt
-end
-
 --- Returns the group of a turn. Generated files form their own group, unless there are no others.
 ---@param key string
 ---@param listed gemini_bridge.PageFile[]
@@ -128,12 +117,14 @@ local function group_of(key, listed, has_several)
   for _, file in ipairs(listed) do
     table.insert(file.is_generated and generated or others, file)
   end
-  local group = { key = key, name = title(listed[1], has_several), items = others }
+  local file = listed[1]
+  local name = appearance.turn_title(file.cli, prompts[key], file.turn, has_several)
+  local group = { key = key, name = name, items = others }
   if #others == 0 then
     group.items = generated
   elseif #generated > 0 then
-    local name = ("Generated files (%d)"):format(#generated)
-    local inner = { key = key .. "\0generated", name = name, is_closed = true, is_flat = true }
+    local title = ("Generated files (%d)"):format(#generated)
+    local inner = { key = key .. "\0generated", name = title, is_closed = true, is_flat = true }
     inner.items = generated
     group.groups = { inner }
   end

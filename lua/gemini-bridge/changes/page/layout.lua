@@ -1,4 +1,4 @@
---- Lays out the review page: a tab page with the tree at the left and the file at the right.
+--- Lays out a page: a tab page with a tree at the left and a text at the right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local window = require("gemini-bridge.editor.window")
 
@@ -6,6 +6,9 @@ local M = {}
 
 --- Width of the tree: share of the screen, minimum and maximum (columns).
 local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
+
+--- Minimum number of visible lines around a hunk.
+local MARGIN_LINES = 3
 
 ---@class gemini_bridge.Layout
 ---@field buf integer Buffer of the tree.
@@ -30,6 +33,21 @@ function M.right(layout)
     vim.api.nvim_win_set_width(layout.tree, tree_width())
   end
   return layout.right
+end
+
+--- Moves the cursor of the window at the right to a line. Scrolls only if the line is at the edge or not visible.
+---@param layout gemini_bridge.Layout
+---@param line integer
+function M.go_to_line(layout, line)
+  local buf = vim.api.nvim_win_get_buf(layout.right)
+  line = math.min(line, vim.api.nvim_buf_line_count(buf))
+  vim.api.nvim_win_call(layout.right, function()
+    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
+    local is_at_edge = top > 1 and line < top + MARGIN_LINES
+      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
+  end)
 end
 
 ---@param layout gemini_bridge.Layout

@@ -1,10 +1,9 @@
 --- `:GeminiChanges`: a tab page with the tree of changed files, and at its right the file that is reviewed.
-local winbar_text = require("gemini-bridge.editor.winbar_text")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
-local config = require("gemini-bridge.config")
 local appearance = require("gemini-bridge.changes.page.appearance")
+local bar = require("gemini-bridge.changes.page.bar")
 local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
@@ -13,23 +12,18 @@ local focus = require("gemini-bridge.editor.focus_and_mode")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local tree = require("gemini-bridge.changes.page.tree")
+local tree_view = require("gemini-bridge.changes.page.tree_view")
 local view = require("gemini-bridge.changes.page.view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
 local NAME = "gemini-changes://page"
 --- Maximum number of files whose lines are drawn separately. For more, the whole tree is drawn.
 local MAX_PATCHED_FILES = 50
---- Minimum number of visible lines around a hunk.
-local MARGIN_LINES = 3
----@class gemini_bridge.Page: gemini_bridge.Layout
----@field nodes gemini_bridge.Node[]
----@field rows gemini_bridge.Node[]
+---@class gemini_bridge.Page: gemini_bridge.TreeView
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Changed files.
----@field is_open table<string, boolean> Nodes that the user has opened or closed.
 ---@field current? string Path of the file at the right.
 ---@field goal? { path: string, hunk: integer } Next position of the cursor, after the host has answered.
 ---@field stops fun()[]
@@ -51,63 +45,34 @@ function M.get()
   return page
 end
 
----@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
----@return string
-local function hints_of(hints)
-  local keys, words = config.get().changes.keys, {}
-  for _, hint in ipairs(hints) do
-    local key = keys[hint[1]]
-    if key then
-      words[#words + 1] = ("%s %s"):format(require("gemini-bridge.editor.key_list").name(key), hint[2])
-    end
-  end
-  return table.concat(words, ", ")
-end
-
 ---@param shown gemini_bridge.Page
 local function update_bars(shown)
-  view.set_bar(
-    shown.right,
-    shown.current and files.get(shown.current),
-    hints_of({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } })
-  )
-  if not config.get().diff.winbar then
-    return
-  end
+  local file = shown.current and files.get(shown.current)
+  bar.show(shown.right, {
+    file and path.part(file.path) or bar.title(""),
+    { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
+    bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
+  })
   local decided, hunks = 0, 0
   for _, node in ipairs(shown.nodes) do
     decided, hunks = decided + node.decided, hunks + node.hunks
   end
-  local parts = {
-    {
-      shorten = function()
-        return ("Changes %d/%d"):format(decided, hunks)
-      end,
-    },
-    { text = " · " .. hints_of({ { "help", "keys" } }), rank = 1 },
-  }
-  local width = vim.api.nvim_win_get_width(shown.tree)
-  pcall(window.set, shown.tree, { winbar = winbar_text.fit(parts, width) })
+  bar.show(shown.tree, {
+    bar.title(("Changes %d/%d"):format(decided, hunks)),
+    bar.hints({ { "help", "keys" } }),
+  })
 end
 
 --- Draws the tree. The cursor stays on the same node.
 ---@param shown gemini_bridge.Page
 local function draw(shown)
-  local row = vim.api.nvim_win_get_cursor(shown.tree)[1]
-  local here = shown.rows[row]
-  shown.nodes = tree.build(files.groups(), shown.is_open)
-  shown.rows, shown.list, shown.by_path = tree.rows(shown.nodes), next_hunk.list(shown.nodes), {}
+  tree_view.draw(shown, files.groups(), appearance.of)
+  shown.list, shown.by_path = next_hunk.list(shown.nodes), {}
   tree.each(shown.nodes, function(node)
     if node.item and node.item.state ~= "proposed" then
       shown.by_path[node.item.path] = node
     end
   end)
-  draw_tree.write(shown.buf, shown.rows, appearance.of, vim.api.nvim_win_get_width(shown.tree))
-  local same = here and vim.iter(shown.rows):find(function(node)
-    return node.key == here.key
-  end)
-  row = math.max(math.min(same and same.row or row, #shown.rows), 1)
-  vim.api.nvim_win_set_cursor(shown.tree, { row, 0 })
   update_bars(shown)
 end
 
@@ -128,7 +93,7 @@ local function patch(shown, names)
       touched[node] = true
     end
   end
-  draw_tree.patch(shown.buf, vim.tbl_keys(touched), appearance.of, vim.api.nvim_win_get_width(shown.tree))
+  tree_view.patch(shown, vim.tbl_keys(touched), appearance.of)
   update_bars(shown)
 end
 
@@ -185,21 +150,6 @@ function M.current_node(shown)
   return shown.current and shown.by_path[shown.current]
 end
 
---- Moves the cursor of the file to a line. Scrolls only if the line is at the edge or not visible.
----@param shown gemini_bridge.Page
----@param line integer
-local function set_cursor(shown, line)
-  local buf = vim.api.nvim_win_get_buf(shown.right)
-  line = math.min(line, vim.api.nvim_buf_line_count(buf))
-  vim.api.nvim_win_call(shown.right, function()
-    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
-    local is_at_edge = top > 1 and line < top + MARGIN_LINES
-      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
-    vim.api.nvim_win_set_cursor(0, { line, 0 })
-    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
-  end)
-end
-
 --- Shows a file at the right, at its first undecided hunk; backwards, at its last one.
 ---@param shown gemini_bridge.Page
 ---@param node gemini_bridge.Node
@@ -208,12 +158,12 @@ function M.show(shown, node, direction)
   local file = node.item --[[@as gemini_bridge.PageFile]]
   local is_other = shown.current ~= file.path
   if is_other then
-    compare.close()
+    compare.close(shown.right)
   end
   shown.current = file.path
   local win = layout.right(shown)
   local buf = view.show(win, file)
-  view.mark(buf, file.path, not compare.is_open())
+  view.mark(buf, file.path, not compare.is_open(shown.right))
   local shown_node = reveal(shown, file.path)
   if shown_node and shown_node.row then
     vim.api.nvim_win_set_cursor(shown.tree, { shown_node.row, 0 })
@@ -221,7 +171,7 @@ function M.show(shown, node, direction)
   direction = direction or 1
   local hunk = next_hunk.hunk(buf, file, direction == 1 and 0 or math.huge, direction)
   if hunk then
-    set_cursor(shown, hunk.first)
+    layout.go_to_line(shown, hunk.first)
   end
   update_bars(shown)
 end
@@ -239,7 +189,7 @@ function M.go(shown, direction)
     local hunk = next_hunk.hunk(vim.api.nvim_win_get_buf(win), file, line, direction)
     if hunk then
       shown.goal = { path = file.path, hunk = hunk.hunk.id }
-      set_cursor(shown, hunk.first)
+      layout.go_to_line(shown, hunk.first)
       return true
     end
   end
@@ -263,7 +213,7 @@ local function dispose(shown)
   for _, stop in ipairs(shown.stops) do
     scheduler.attempt(stop)
   end
-  compare.close()
+  compare.close(shown.right)
   draw_tree.forget(shown.buf)
   next_hunk.settle()
   scheduler.next(function()
@@ -329,14 +279,14 @@ function M.follow(shown, name, change)
   if path.buffer(name) ~= buf then
     return
   end
-  view.mark(buf, name, not compare.is_open())
+  view.mark(buf, name, not compare.is_open(shown.right))
   local goal = shown.goal
   if change and goal and goal.path == name then
     local placed = vim.iter(require("gemini-bridge.changes.signs").list(buf)):find(function(one)
       return one.hunk.id == goal.hunk
     end)
     if placed then
-      set_cursor(shown, placed.first)
+      layout.go_to_line(shown, placed.first)
     end
   end
   shown.goal = nil

@@ -22,6 +22,7 @@ local M = {}
 ---@class gemini_bridge.TreeItem
 ---@field path string Absolute.
 ---@field relative string Path for the user.
+---@field key? string Identifies the item in its group. Default: its path.
 ---@field added? integer
 ---@field removed? integer
 ---@field decided? integer
@@ -100,7 +101,7 @@ local function comes_before(a, b)
   if a.kind ~= b.kind then
     return RANKS[a.kind] < RANKS[b.kind]
   end
-  return a.name < b.name
+  return a.name < b.name or a.name == b.name and a.key < b.key
 end
 
 --- Adds up the counts of all nodes below a node.
@@ -166,7 +167,7 @@ local function grow(source, parent)
       directory, name = "", relative
     end
     local parent_node = folder(group, folders, directory or "")
-    create("file", source.key .. "\0" .. item.path, name or relative, parent_node).item = item
+    create("file", source.key .. "\0" .. (item.key or item.path), name or relative, parent_node).item = item
   end
   flatten(group)
   for _, inner in ipairs(source.groups or {}) do

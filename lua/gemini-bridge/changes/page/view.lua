@@ -1,7 +1,5 @@
 --- Shows a file at the right of the review page, with marks and old lines.
-local winbar_text = require("gemini-bridge.editor.winbar_text")
 local channel = require("gemini-bridge.bridge.channel")
-local config = require("gemini-bridge.config")
 local deleted = require("gemini-bridge.changes.deleted")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
@@ -12,8 +10,6 @@ local M = {}
 
 --- Maximum size of a file that is loaded without a question.
 local MAX_SIZE_BYTES = 1024 * 1024
-
-local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.page")
 
 --- Unlisted buffers that the page has loaded and the user has not changed. They are deleted with the page.
 local loaded = {} ---@type table<integer, true>
@@ -27,7 +23,7 @@ local marked ---@type integer?
 local function unmark()
   if marked and vim.api.nvim_buf_is_valid(marked) then
     signs.hide_old(marked)
-    vim.api.nvim_buf_clear_namespace(marked, namespace, 0, -1)
+    signs.hide_highlight(marked)
   end
   marked = nil
 end
@@ -41,28 +37,15 @@ function M.mark(buf, name, with_old)
     unmark()
   end
   marked = buf
-  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  local placed = signs.list(buf)
   if not with_old then
     signs.hide_old(buf)
-    return
-  elseif #placed == 0 then
+    signs.hide_highlight(buf)
     return
   end
-  local count = vim.api.nvim_buf_line_count(buf)
-  for _, hunk in ipairs(placed) do
-    if hunk.hunk.count > 0 then
-      local is_last = hunk.last >= count
-      vim.api.nvim_buf_set_extmark(buf, namespace, hunk.first - 1, 0, {
-        end_row = is_last and count - 1 or hunk.last,
-        end_col = is_last and #vim.api.nvim_buf_get_lines(buf, count - 1, count, true)[1] or 0,
-        hl_group = "DiffAdd",
-        hl_eol = true,
-        priority = 50, -- lower than syntax highlighting
-      })
-    end
+  signs.highlight(buf)
+  if #signs.list(buf) > 0 then
+    channel.notify("change_lines_asked", { path = name })
   end
-  channel.notify("change_lines_asked", { path = name })
 end
 
 --- Removes the page's marks and old lines.
@@ -173,27 +156,6 @@ function M.clear()
     window.delete_buffer(notice)
   end
   loaded, wanted, notice = {}, {}, nil
-end
-
---- Shows the file name and key hints above the window.
----@param win integer
----@param file? gemini_bridge.PageFile
----@param hints string Key hints.
-function M.set_bar(win, file, hints)
-  if not config.get().diff.winbar or not vim.api.nvim_win_is_valid(win) then
-    return
-  end
-  local parts = {
-    file and path.part(file.path) or {
-      shorten = function()
-        return ""
-      end,
-    },
-    { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
-    { text = " · " .. hints, rank = 1 },
-  }
-  -- A window with a single line has no room for a winbar.
-  pcall(window.set, win, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(win)) })
 end
 
 return M

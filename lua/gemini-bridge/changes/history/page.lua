@@ -1,0 +1,334 @@
+--- `:GeminiHistory`: a page with what CLIs have proposed and written, by turn. At its right is the entry under the
+--- cursor. Changes can be taken back there.
+local bar = require("gemini-bridge.changes.page.bar")
+local changes = require("gemini-bridge.changes.changes")
+local channel = require("gemini-bridge.bridge.channel")
+local compare = require("gemini-bridge.changes.page.compare")
+local draw_tree = require("gemini-bridge.changes.page.draw_tree")
+local entries = require("gemini-bridge.changes.history.entries")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local groups = require("gemini-bridge.changes.history.groups")
+local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
+local keymap = require("gemini-bridge.changes.page.keymap")
+local layout = require("gemini-bridge.changes.page.layout")
+local notify = require("gemini-bridge.notify")
+local path = require("gemini-bridge.disk.path")
+local scheduler = require("gemini-bridge.editor.scheduler")
+local signs = require("gemini-bridge.changes.signs")
+local tree = require("gemini-bridge.changes.page.tree")
+local tree_view = require("gemini-bridge.changes.page.tree_view")
+local view = require("gemini-bridge.changes.history.view")
+
+local M = {}
+
+local NAME = "gemini-history://page"
+
+---@class gemini_bridge.HistoryPage: gemini_bridge.TreeView
+---@field entries gemini_bridge.HistoryEntry[] Newest first.
+---@field undone table<string, true> Ids of entries that were undone on this page.
+---@field current? gemini_bridge.HistoryEntry
+---@field texts? gemini_bridge.HistoryTexts Texts of the current entry, after the host has answered.
+---@field asked? string Id of the entry whose texts the host was asked for.
+---@field stops fun()[]
+
+local page ---@type gemini_bridge.HistoryPage?
+
+---@param shown gemini_bridge.HistoryPage
+local function draw(shown)
+  tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
+  bar.show(shown.tree, { bar.title("History"), bar.hints({ { "help", "keys" } }) })
+  if shown.current and shown.texts then
+    view.set_bar(shown.right, shown.current, shown.texts)
+  end
+end
+
+--- Asks the host for the texts of the current entry, one entry at a time.
+---@param shown gemini_bridge.HistoryPage
+local function request(shown)
+  local id = shown.current.id
+  if not shown.asked and channel.notify("history_opened", { id = id }) then
+    shown.asked = id
+  end
+end
+
+--- Makes an entry the current one.
+---@param shown gemini_bridge.HistoryPage
+---@param node gemini_bridge.Node
+local function select(shown, node)
+  vim.api.nvim_win_set_cursor(shown.tree, { node.row, 0 })
+  local entry = node.item.entry --[[@as gemini_bridge.HistoryEntry]]
+  if not shown.current or shown.current.id ~= entry.id then
+    shown.current, shown.texts = entry, nil
+    request(shown)
+  end
+end
+
+--- Shows the current entry after the host has sent its texts.
+---@param params gemini_bridge.calls.history_diff
+function M.show(params)
+  local shown = page
+  if not shown or shown.asked ~= params.id then
+    return
+  end
+  shown.asked = nil
+  -- After the host's call, which must end first.
+  scheduler.next(function()
+    if page ~= shown then
+      return
+    elseif shown.current.id ~= params.id then
+      return request(shown)
+    end
+    local was_compared = compare.is_open(shown.right)
+    compare.close(shown.right)
+    shown.texts = params
+    view.show(layout.right(shown), shown.current, params)
+    view.set_bar(shown.right, shown.current, params)
+    if was_compared then
+      M.toggle_compare(shown)
+    end
+  end)
+end
+
+--- Marks the entries that the host has undone.
+---@param params gemini_bridge.calls.history_undone
+function M.undone(params)
+  scheduler.next(function()
+    for _, id in ipairs(page and params.ids or {}) do
+      page.undone[id] = true
+    end
+    if page then
+      draw(page)
+    end
+  end)
+end
+
+---@param shown gemini_bridge.HistoryPage
+function M.toggle_compare(shown)
+  local texts = shown.texts
+  if compare.is_open(shown.right) then
+    compare.close(shown.right)
+  elseif texts and not texts.problem and vim.api.nvim_win_is_valid(shown.right) then
+    compare.show(shown.right, shown.current.path, texts.before)
+  end
+  if texts and vim.api.nvim_win_is_valid(shown.right) then
+    view.mark(shown.right, texts)
+  end
+end
+
+--- Goes to the next or previous entry.
+---@param direction 1|-1
+---@return fun(shown: gemini_bridge.HistoryPage)
+local function step_entry(direction)
+  return function(shown)
+    local row = vim.api.nvim_win_get_cursor(shown.tree)[1]
+    repeat
+      row = row + direction
+    until not shown.rows[row] or shown.rows[row].item
+    if shown.rows[row] then
+      select(shown, shown.rows[row])
+    else
+      notify("There are no more entries.")
+    end
+  end
+end
+
+--- Goes to the next or previous hunk, in this entry or in another one.
+---@param direction 1|-1
+---@return fun(shown: gemini_bridge.HistoryPage)
+local function step(direction)
+  return function(shown)
+    local is_ready = shown.texts and vim.api.nvim_win_is_valid(shown.right)
+    local placed = is_ready and signs.list(vim.api.nvim_win_get_buf(shown.right)) or {}
+    local line = is_ready and vim.api.nvim_win_get_cursor(shown.right)[1] or 0
+    local found = vim.iter(direction == 1 and placed or vim.iter(placed):rev():totable()):find(function(hunk)
+      return (hunk.first - line) * direction > 0
+    end)
+    if found then
+      layout.go_to_line(shown, found.first)
+    else
+      step_entry(direction)(shown)
+    end
+  end
+end
+
+---@param shown gemini_bridge.HistoryPage
+local function open_node(shown)
+  local node = tree_view.nodes_at(shown)[1]
+  if not node or not tree_view.has_focus(shown) then
+    return
+  elseif node.item then
+    return tree_view.switch(shown)
+  end
+  shown.is_open[node.key] = not node.is_open
+  draw(shown)
+end
+
+--- Returns the entries that the user means, newest first.
+---@param shown gemini_bridge.HistoryPage
+---@param lines? [integer, integer] Lines of the tree.
+---@return gemini_bridge.HistoryEntry[]
+local function meant(shown, lines)
+  if not tree_view.has_focus(shown) then
+    return { shown.current }
+  end
+  local ids = {}
+  for _, node in ipairs(tree_view.nodes_at(shown, lines)) do
+    for _, item in ipairs(tree.items(node)) do
+      ids[item.entry.id] = true
+    end
+  end
+  return vim.tbl_filter(function(entry)
+    return ids[entry.id]
+  end, shown.entries)
+end
+
+--- Undoes changes. The host never overwrites lines that were edited since, and names them.
+---@param shown gemini_bridge.HistoryPage
+---@param lines? [integer, integer] Lines of the tree.
+local function undo(shown, lines)
+  local written = vim.tbl_filter(groups.was_written, meant(shown, lines))
+  if #written == 0 then
+    return notify("This proposal was not written: there is nothing to undo", "warn")
+  end
+  local ids, files = {}, {}
+  for _, entry in ipairs(written) do
+    local buf = path.buffer(entry.path)
+    if buf and vim.bo[buf].modified then
+      local name = path.display(entry.path, 40)
+      return notify(("%s has unsaved changes: save or discard them first"):format(name), "warn")
+    end
+    ids[#ids + 1], files[entry.path] = entry.id, true
+  end
+  keep_and_undo.confirm(vim.tbl_count(files), function()
+    channel.notify("history_taken_back", { ids = ids })
+  end)
+end
+
+---@param shown gemini_bridge.HistoryPage
+local function dispose(shown)
+  if page ~= shown then
+    return
+  end
+  page = nil
+  for _, stop in ipairs(shown.stops) do
+    scheduler.attempt(stop)
+  end
+  compare.close(shown.right)
+  draw_tree.forget(shown.buf)
+end
+
+--- Closes the page, and moves the focus back to the previous window.
+---@param shown gemini_bridge.HistoryPage
+local function close(shown)
+  dispose(shown)
+  layout.close(shown)
+end
+
+---@type gemini_bridge.PageAction[]
+local ACTIONS = {
+  { "open", open_node, "Go to the text, open or close the folder", tree = "<CR>" },
+  { "next", step(1), "Next hunk, in any entry", tree = "<Tab>" },
+  { "prev", step(-1), "Previous hunk", tree = "<S-Tab>" },
+  { "next-file", step_entry(1), "Next entry" },
+  { "prev-file", step_entry(-1), "Previous entry" },
+  {
+    "undo",
+    function(shown)
+      undo(shown, tree_view.selected())
+    end,
+    "Take back the change, or all of the folder or turn",
+    tree = "x",
+    visual = true,
+  },
+  { "compare", M.toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
+  { "switch", tree_view.switch, "Go to the text, or back to the tree" },
+  { "close", close, "Close the page" },
+}
+
+local keys = keymap.define("gemini-history", ACTIONS, groups.legend, function()
+  return page
+end)
+
+---@param shown gemini_bridge.HistoryPage
+local function listen(shown)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.changes.history", {})
+  local function on(event, options, act)
+    options.group, options.callback = group, act
+    vim.api.nvim_create_autocmd(event, options)
+  end
+  on("BufWipeout", { buffer = shown.buf }, function()
+    dispose(shown)
+  end)
+  on("WinResized", {}, function()
+    draw(shown)
+  end)
+  on("CursorMoved", { buffer = shown.buf }, function()
+    local node = tree_view.has_focus(shown) and tree_view.nodes_at(shown)[1]
+    if node and node.item then
+      select(shown, node)
+    end
+  end)
+  shown.stops = {
+    function()
+      vim.api.nvim_del_augroup_by_id(group)
+    end,
+    changes.listen(function(name)
+      -- A host that has ended does not answer.
+      shown.asked = name and shown.asked
+    end),
+  }
+end
+
+---@return gemini_bridge.HistoryPage
+local function create()
+  local shown = layout.open(NAME) --[[@as gemini_bridge.HistoryPage]]
+  shown.nodes, shown.rows, shown.is_open, shown.entries, shown.undone = {}, {}, {}, {}, {}
+  page = shown
+  listen(shown)
+  local choice = {
+    undo = function(lines)
+      undo(shown, lines)
+    end,
+  }
+  table.insert(shown.stops, keymap.attach(keys, shown, choice))
+  return shown
+end
+
+--- Shows the page with these entries.
+---@param found gemini_bridge.HistoryEntry[] Newest first.
+---@param id? string Entry to go to. Default: the first one in the tree.
+local function show(found, id)
+  if #found == 0 then
+    return notify("No CLI has proposed or written anything here since yesterday")
+  end
+  local is_new = page == nil
+  local shown = page or create()
+  shown.entries = found
+  draw(shown)
+  focus.go(shown.tree)
+  if is_new then
+    vim.bo[shown.buf].filetype = "gemini_history"
+  end
+  local node = vim.iter(shown.rows):find(function(row)
+    return row.item and (id and row.item.entry.id == id or not id and is_new)
+  end)
+  if node then
+    select(shown, node)
+  end
+end
+
+--- Opens the page, or reloads it and moves the focus to it.
+---@param id? string Id of the entry to go to.
+function M.open(id)
+  focus.end_visual()
+  local sent = entries.ask(function(found)
+    scheduler.next(function()
+      show(found, id)
+    end)
+  end)
+  if not sent then
+    notify("The bridge is not running: run :GeminiStart.", "warn")
+  end
+end
+
+return M

@@ -1,0 +1,119 @@
+--- Shows the text of an entry of the history, with its changed lines highlighted and its old lines above them.
+local bar = require("gemini-bridge.changes.page.bar")
+local compare = require("gemini-bridge.changes.page.compare")
+local groups = require("gemini-bridge.changes.history.groups")
+local path = require("gemini-bridge.disk.path")
+local signs = require("gemini-bridge.changes.signs")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Renamed in Neovim 0.12.
+local diff = vim.text and vim.text.diff or vim.diff
+
+--- Maximum number of old lines above a hunk, because virtual lines cannot be scrolled.
+local MAX_OLD_LINES = 200
+
+---@class gemini_bridge.HistoryTexts
+---@field before string[]
+---@field after string[]
+---@field problem? string The reason why the texts are not known.
+
+---@param lines string[]
+---@return string
+local function joined(lines)
+  return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
+end
+
+--- Compares the texts.
+---@param texts gemini_bridge.HistoryTexts
+---@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Lines by id of the hunk.
+local function compare_texts(texts)
+  local hunks, old = {}, {}
+  local edits = diff(joined(texts.before), joined(texts.after), { result_type = "indices" })
+  for id, edit in
+    ipairs(edits --[[@as integer[][] ]])
+  do
+    local from, removed, line, count = unpack(edit)
+    hunks[id] = { id = id, line = line, count = count, removed = removed, conflict = false }
+    old[id] = vim.list_slice(texts.before, from, from + math.min(removed, MAX_OLD_LINES) - 1)
+  end
+  return hunks, old
+end
+
+--- Whether the entry deleted its file.
+---@param texts gemini_bridge.HistoryTexts
+---@return boolean
+local function is_deletion(texts)
+  return #texts.after == 0 and #texts.before > 0
+end
+
+---@param entry gemini_bridge.HistoryEntry
+---@param texts gemini_bridge.HistoryTexts
+---@return integer buf
+local function create_buffer(entry, texts)
+  local buf = window.create_buffer(false, true)
+  local lines = is_deletion(texts) and texts.before or texts.after
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, texts.problem and { (texts.problem:gsub("^%l", string.upper)) } or lines)
+  -- Other entries may have the same file and second.
+  local time = os.date("%H:%M:%S", entry.at)
+  window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
+  local options = vim.bo[buf]
+  options.modeline, options.modifiable, options.bufhidden = false, false, "wipe"
+  options.syntax = not texts.problem and vim.filetype.match({ filename = entry.path }) or ""
+  return buf
+end
+
+--- Marks the changed lines. Shows the old lines, unless the earlier text is beside them.
+---@param win integer
+---@param texts gemini_bridge.HistoryTexts
+function M.mark(win, texts)
+  local buf = vim.api.nvim_win_get_buf(win)
+  local hunks, old = compare_texts(texts)
+  signs.place(buf, { hunks = is_deletion(texts) and {} or hunks })
+  if compare.is_open(win) then
+    return signs.hide_highlight(buf)
+  end
+  signs.highlight(buf)
+  signs.show_old(buf, old)
+end
+
+--- Shows an entry.
+---@param win integer
+---@param entry gemini_bridge.HistoryEntry
+---@param texts gemini_bridge.HistoryTexts
+function M.show(win, entry, texts)
+  signs.place(vim.api.nvim_win_get_buf(win), nil)
+  local buf = create_buffer(entry, texts)
+  window.set(win, { winfixbuf = false })
+  vim.api.nvim_win_set_buf(win, buf)
+  window.set(win, { cursorline = true })
+  if vim.wo[win].signcolumn == "no" then
+    window.set(win, { signcolumn = "yes" })
+  end
+  M.mark(win, texts)
+  local first = signs.list(buf)[1]
+  if first then
+    vim.api.nvim_win_set_cursor(win, { first.first, 0 })
+  end
+end
+
+--- Shows the file name, the kind of the entry and key hints above the window.
+---@param win integer
+---@param entry gemini_bridge.HistoryEntry
+---@param texts gemini_bridge.HistoryTexts
+function M.set_bar(win, entry, texts)
+  local hints = { { "compare", "compare" }, { "help", "keys" } }
+  if groups.was_written(entry) then
+    table.insert(hints, 1, { "undo", "undo" })
+  end
+  bar.show(win, {
+    path.part(entry.path),
+    { text = " · " .. groups.kind(entry), rank = 5 },
+    { text = is_deletion(texts) and " (deleted)" or "", rank = 4 },
+    { text = (" by %s at %s"):format(entry.cli, os.date("%H:%M:%S", entry.at)), rank = 2 },
+    bar.hints(hints),
+  })
+end
+
+return M

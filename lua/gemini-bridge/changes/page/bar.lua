@@ -1,0 +1,43 @@
+--- Shows texts and key hints above the windows of a page.
+local config = require("gemini-bridge.config")
+local key_list = require("gemini-bridge.editor.key_list")
+local winbar_text = require("gemini-bridge.editor.winbar_text")
+local window = require("gemini-bridge.editor.window")
+
+local M = {}
+
+--- Shows a winbar, unless the user has turned winbars off.
+---@param win integer
+---@param parts gemini_bridge.BarPart[]
+function M.show(win, parts)
+  if config.get().diff.winbar and vim.api.nvim_win_is_valid(win) then
+    -- A window with a single line has no room for a winbar.
+    pcall(window.set, win, { winbar = winbar_text.fit(parts, vim.api.nvim_win_get_width(win)) })
+  end
+end
+
+--- Returns a part that cannot be left out.
+---@param text string
+---@return gemini_bridge.BarPart
+function M.title(text)
+  return {
+    shorten = function()
+      return text
+    end,
+  }
+end
+
+---@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
+---@return gemini_bridge.BarPart
+function M.hints(hints)
+  local keys, words = config.get().changes.keys, {}
+  for _, hint in ipairs(hints) do
+    local key = keys[hint[1]]
+    if key then
+      words[#words + 1] = ("%s %s"):format(key_list.name(key), hint[2])
+    end
+  end
+  return { text = #words > 0 and " · " .. table.concat(words, ", ") or "", rank = 1 }
+end
+
+return M

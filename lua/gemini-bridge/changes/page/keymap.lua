@@ -1,0 +1,163 @@
+--- Maps the keys of a page. All are <Plug> mappings. Keys of the option `changes.keys` work in both windows of the
+--- page, the others in the tree. In the window at the right, they are mapped while it has the focus.
+local config = require("gemini-bridge.config")
+local key_list = require("gemini-bridge.editor.key_list")
+local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
+
+local M = {}
+
+---@class gemini_bridge.PageAction
+---@field [1] string Name of the <Plug> mapping and, with "_", in the option `changes.keys`.
+---@field [2] fun(shown: any)
+---@field [3] string Description.
+---@field tree? string Key in the tree.
+---@field visual? boolean Whether it is also mapped in Visual mode.
+
+---@class gemini_bridge.Keymap
+---@field prefix string Start of the names of the <Plug> mappings.
+---@field actions gemini_bridge.PageAction[]
+
+---@param action gemini_bridge.PageAction
+---@return string|false|nil
+local function configured(action)
+  return config.get().changes.keys[action[1]:gsub("-", "_")]
+end
+
+---@param actions gemini_bridge.PageAction[]
+---@param legend [string, string][]
+local function show_help(actions, legend)
+  local rows = {}
+  for _, action in ipairs(actions) do
+    local key = configured(action)
+    local names = { key and key_list.name(key) or nil }
+    names[#names + 1] = action.tree
+    if #names > 0 then
+      rows[#rows + 1] = { table.concat(names, ", "), action[3] }
+    end
+  end
+  key_list.show(vim.list_extend(rows, legend))
+end
+
+--- Defines the <Plug> mappings of a page.
+---@param prefix string
+---@param actions gemini_bridge.PageAction[]
+---@param legend [string, string][] Explains the icons in the list of keys.
+---@param get fun(): gemini_bridge.Layout? Returns the page if it is open.
+---@return gemini_bridge.Keymap
+function M.define(prefix, actions, legend, get)
+  actions = vim.list_extend({}, actions)
+  local function help()
+    show_help(actions, legend)
+  end
+  actions[#actions + 1] = { "help", help, "Show these keys" }
+  for _, action in ipairs(actions) do
+    local plug = ("<Plug>(%s-%s)"):format(prefix, action[1])
+    vim.keymap.set(action.visual and { "n", "x" } or "n", plug, function()
+      local shown = get()
+      if shown then
+        action[2](shown)
+      end
+    end, { desc = action[3] })
+  end
+  return { prefix = prefix, actions = actions }
+end
+
+---@param restores fun()[]
+local function run(restores)
+  for _, restore in ipairs(restores) do
+    restore()
+  end
+end
+
+---@param lhs string
+---@param plug string
+---@param action gemini_bridge.PageAction
+---@param buf integer
+---@return fun() restore
+local function map(lhs, plug, action, buf)
+  local restores = {}
+  for _, mode in ipairs(action.visual and { "n", "x" } or { "n" }) do
+    local before = vim.api.nvim_buf_call(buf, function()
+      return vim.fn.maparg(lhs, mode, false, true)
+    end)
+    vim.keymap.set(mode, lhs, plug, { buffer = buf, remap = true, nowait = true, desc = action[3] })
+    restores[#restores + 1] = function()
+      pcall(vim.keymap.del, mode, lhs, { buffer = buf })
+      if before.buffer == 1 then
+        vim.api.nvim_buf_call(buf, function()
+          vim.fn.mapset(mode, false, before)
+        end)
+      end
+    end
+  end
+  return function()
+    run(restores)
+  end
+end
+
+---@param keymap gemini_bridge.Keymap
+---@param buf integer
+---@param is_tree boolean
+---@return fun() unmap
+local function map_all(keymap, buf, is_tree)
+  local restores = {}
+  for _, action in ipairs(keymap.actions) do
+    local plug = ("<Plug>(%s-%s)"):format(keymap.prefix, action[1])
+    local everywhere = configured(action)
+    if everywhere then
+      restores[#restores + 1] = map(everywhere, plug, action, buf)
+    end
+    if is_tree and action.tree then
+      restores[#restores + 1] = map(action.tree, plug, action, buf)
+    end
+  end
+  return function()
+    if vim.api.nvim_buf_is_valid(buf) then
+      run(restores)
+    end
+  end
+end
+
+--- Maps the keys in the window at the right while it has the focus.
+---@param keymap gemini_bridge.Keymap
+---@param shown gemini_bridge.Layout
+---@return fun() stop
+local function follow_focus(keymap, shown)
+  local unmap ---@type fun()?
+  local function leave()
+    if unmap then
+      unmap()
+      unmap = nil
+    end
+  end
+  local function enter()
+    leave()
+    if vim.api.nvim_get_current_win() == shown.right and vim.bo.buftype ~= "terminal" then
+      unmap = map_all(keymap, vim.api.nvim_get_current_buf(), false)
+    end
+  end
+  local group = vim.api.nvim_create_augroup("gemini-bridge." .. keymap.prefix, {})
+  vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, { group = group, callback = enter })
+  vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, { group = group, callback = leave })
+  return function()
+    leave()
+    vim.api.nvim_del_augroup_by_id(group)
+  end
+end
+
+--- Maps the keys of an open page, and sets its choice for commands.
+---@param keymap gemini_bridge.Keymap
+---@param shown gemini_bridge.Layout
+---@param choice gemini_bridge.PageChoice
+---@return fun() stop
+function M.attach(keymap, shown, choice)
+  map_all(keymap, shown.buf, true)
+  keep_and_undo.set_page(shown.tab, choice)
+  local stop = follow_focus(keymap, shown)
+  return function()
+    stop()
+    keep_and_undo.set_page(shown.tab, nil)
+  end
+end
+
+return M

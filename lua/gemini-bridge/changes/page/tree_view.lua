@@ -1,0 +1,81 @@
+--- The tree at the left of a page: draws its nodes, and finds the nodes that the user means.
+local draw_tree = require("gemini-bridge.changes.page.draw_tree")
+local focus = require("gemini-bridge.editor.focus_and_mode")
+local tree = require("gemini-bridge.changes.page.tree")
+
+local M = {}
+
+---@class gemini_bridge.TreeView: gemini_bridge.Layout
+---@field nodes gemini_bridge.Node[]
+---@field rows gemini_bridge.Node[]
+---@field is_open table<string, boolean> Nodes that the user has opened or closed.
+
+--- Draws the tree. The cursor stays on the same node.
+---@param view gemini_bridge.TreeView
+---@param groups gemini_bridge.TreeGroup[]
+---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
+function M.draw(view, groups, face)
+  local row = vim.api.nvim_win_get_cursor(view.tree)[1]
+  local here = view.rows[row]
+  view.nodes = tree.build(groups, view.is_open)
+  view.rows = tree.rows(view.nodes)
+  draw_tree.write(view.buf, view.rows, face, vim.api.nvim_win_get_width(view.tree))
+  local same = here and vim.iter(view.rows):find(function(node)
+    return node.key == here.key
+  end)
+  row = math.max(math.min(same and same.row or row, #view.rows), 1)
+  vim.api.nvim_win_set_cursor(view.tree, { row, 0 })
+end
+
+--- Draws single nodes again.
+---@param view gemini_bridge.TreeView
+---@param nodes gemini_bridge.Node[]
+---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
+function M.patch(view, nodes, face)
+  draw_tree.patch(view.buf, nodes, face, vim.api.nvim_win_get_width(view.tree))
+end
+
+---@param view gemini_bridge.TreeView
+---@return boolean
+function M.has_focus(view)
+  return vim.api.nvim_get_current_win() == view.tree
+end
+
+--- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
+---@return [integer, integer]?
+function M.selected()
+  if not vim.api.nvim_get_mode().mode:find("^[vV\22]") then
+    return nil
+  end
+  local from, to = vim.fn.line("v"), vim.fn.line(".")
+  focus.end_visual()
+  return { math.min(from, to), math.max(from, to) }
+end
+
+--- Returns the nodes at the cursor of the tree or in its selected lines, without nodes inside others.
+---@param view gemini_bridge.TreeView
+---@param lines? [integer, integer]
+---@return gemini_bridge.Node[]
+function M.nodes_at(view, lines)
+  local line = vim.api.nvim_win_get_cursor(view.tree)[1]
+  local first, last = unpack(lines or { line, line })
+  local taken, found = {}, {}
+  for row = first, last do
+    local node = view.rows[row]
+    if node then
+      local is_inside = node.parent and taken[node.parent]
+      taken[node] = true
+      found[#found + 1] = not is_inside and node or nil
+    end
+  end
+  return found
+end
+
+--- Moves the focus between the tree and the window at the right.
+---@param view gemini_bridge.TreeView
+function M.switch(view)
+  local to_right = M.has_focus(view) and vim.api.nvim_win_is_valid(view.right)
+  focus.go(to_right and view.right or view.tree)
+end
+
+return M
