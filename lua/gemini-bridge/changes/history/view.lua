@@ -54,7 +54,10 @@ end
 local function create_buffer(entry, texts)
   local buf = window.create_buffer(false, true)
   local lines = is_deletion(texts) and texts.before or texts.after
-  vim.api.nvim_buf_set_lines(buf, 0, -1, true, texts.problem and { (texts.problem:gsub("^%l", string.upper)) } or lines)
+  if texts.problem then
+    lines = { (texts.problem:gsub("^%l", string.upper)) }
+  end
+  vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
   -- Other entries may have the same file and second.
   local time = os.date("%H:%M:%S", entry.at)
   window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
