@@ -1,7 +1,8 @@
 // Runs the tests. Those in test/nvim and test/e2e run on every Neovim of scripts/nvim.sh, those in test/outside and
 // test/root on one of these in turn, and all others once. Without arguments, the tests of the host run again on the
 // Nodes in .nodes in turn. All tests run as an ordinary user. Only test/root runs as root, if root starts this script.
-// test/outside/claude needs CLAUDE_CODE, the path of a program that npm ci does not install.
+// test/outside/claude needs CLAUDE_CODE and test/outside/opencode OPENCODE, the paths of programs that npm ci does not
+// install.
 // The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
@@ -18,11 +19,15 @@ const named = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
-const isPossible = (file) =>
-  (isRoot || !ofRoot(file)) && (process.env.CLAUDE_CODE || file !== "test/outside/claude.test.ts");
+/** The variable without which a test is left out. */
+const PROGRAMS = {
+  "test/outside/claude.test.ts": "CLAUDE_CODE",
+  "test/outside/opencode.test.ts": "OPENCODE",
+};
+const isPossible = (file) => (isRoot || !ofRoot(file)) && (!PROGRAMS[file] || process.env[PROGRAMS[file]]);
 const files = wanted.filter(isPossible);
 for (const file of wanted.filter((each) => !isPossible(each)))
-  console.log(`${file} is left out, because it needs ${ofRoot(file) ? "root" : "CLAUDE_CODE"}`);
+  console.log(`${file} is left out, because it needs ${ofRoot(file) ? "root" : PROGRAMS[file]}`);
 const needsNeovim = files.filter((file) => /^test\/(nvim|e2e)\//.test(file));
 /** Tests that do not depend on the version of Neovim. */
 const outside = files.filter((file) => file.startsWith("test/outside/") || ofRoot(file));

@@ -41,7 +41,9 @@ export function createCliAndEditorSearch({
       const isOther = basename(program) !== basename(profile?.cmd[0] ?? "");
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
-      const isLed = profile.socket !== undefined && env[profile.socket.variable] === String(port);
+      const { socket } = profile;
+      // Without a variable, the CLI finds the lock file.
+      const isLed = socket && (socket.variable === undefined || env[socket.variable] === String(port));
       if (isDecided || isLed) return;
       done.add(cli);
       unconnected({ terminal, types: connect && isAsked, isAsked, hint: hint(profile) });

@@ -15,7 +15,7 @@ import type { SocketRoute } from "./http/listen-on-port.ts";
 import { createSessions, prepare } from "./http/sessions.ts";
 import { createEditorEndpoint } from "./model/endpoint.ts";
 import type { Bridge, EventHandlers } from "./neovim/bridge.ts";
-import type { Profile } from "./profiles/profiles.ts";
+import { type Profile, profileOfClient } from "./profiles/profiles.ts";
 import { createPrompts } from "./prompt/prompts.ts";
 import { checkedTools, registerTools } from "./review/diff-tools.ts";
 import { createReviews } from "./review/open-to-outcome.ts";
@@ -73,6 +73,10 @@ export function createServices(options: ServicesOptions): Services {
     address: { port, tokens: socketTokens },
     maxSessions: boot.server.maxSessions,
     maxMessage: boot.server.bodyLimit,
+    identify(credential, client) {
+      const profile = profileOfClient(profiles, credential, client);
+      return { cli: profile?.name ?? credential, mentions: profile?.socket?.mentions ?? false };
+    },
     reviewsOf: (client) => checkedTools(reviews.tools(client)),
     diagnose: (path) => editor.diagnose(path),
     unchanged(client, filePath) {

@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client } from "../http/client.ts";
-import { openSession, type SocketSession, type Times } from "./session.ts";
+import { type Identity, openSession, type SocketSession, type Times } from "./session.ts";
 import { type Diagnose, type Reviews, registerTools } from "./tools.ts";
 
 export interface SocketServerOptions {
@@ -13,6 +13,8 @@ export interface SocketServerOptions {
   log: Log;
   /** Maximum length of a message (bytes). */
   maxMessage: number;
+  /** Finds out which CLI a client is. @param client the name that it gives itself */
+  identify(credential: string, client: string): Identity;
   reviewsOf(client: Client): Reviews;
   diagnose: Diagnose;
   /**
@@ -42,7 +44,7 @@ const SUBPROTOCOL = "mcp";
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {
-  const { version, log, maxMessage, reviewsOf, diagnose, unchanged, times } = options;
+  const { version, log, maxMessage, identify, reviewsOf, diagnose, unchanged, times } = options;
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -60,6 +62,7 @@ export function createSocketServer(options: SocketServerOptions): SocketServer {
           socket: opened,
           ports,
           credential,
+          identify: (name) => identify(credential, name),
           version,
           log,
           register: (mcp, client, sent) =>

@@ -28,6 +28,13 @@ export interface SocketSession extends Client {
   close(): void;
 }
 
+export interface Identity {
+  /** Name of its profile. */
+  readonly cli: string;
+  /** Whether it inserts references into its own prompt. */
+  readonly mentions: boolean;
+}
+
 export interface SocketSessionOptions {
   id: string;
   socket: WebSocket;
@@ -38,6 +45,8 @@ export interface SocketSessionOptions {
   log: Log;
   /** @param sent waits until the answer to a request was sent; false if the connection was lost before */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
+  /** Finds out which CLI the client is, by the name that it gives itself. */
+  identify(client: string): Identity;
   /** The client has introduced itself. */
   connected(session: SocketSession): void;
   /** The connection of a client that had introduced itself is lost. */
@@ -50,6 +59,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
   const server = new McpServer({ name: "gemini-bridge.nvim", version: options.version });
   const introduction = { protocolVersion: "", clientInfo: { name: "", version: "" } };
   let info = sessionInfo(id, credential, introduction);
+  let identity: Identity | undefined;
   let isConnected = false;
   let isSettled = false;
   /** The last context, and the last selection that was sent. */
@@ -140,7 +150,8 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
       showContext();
     },
     decide: (decision) => tools.decide(decision),
-    mention: (references, cwd) => (canSend() ? mentionOf(references, cwd, notify) : undefined),
+    mention: (references, cwd) =>
+      canSend() && identity?.mentions ? mentionOf(references, cwd, notify) : undefined,
     close: () => socket.close(1001),
   };
   const tools = options.register(
@@ -153,7 +164,8 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
     if (isConnected || socket.readyState !== socket.OPEN) return;
     clearTimeout(starting);
     const { name = "", version = "" } = server.server.getClientVersion() ?? {};
-    info = sessionInfo(id, credential, { protocolVersion: "", clientInfo: { name, version } });
+    identity = options.identify(name);
+    info = sessionInfo(id, identity.cli, { protocolVersion: "", clientInfo: { name, version } });
     isConnected = true;
     setTimeout(() => {
       isSettled = socket.readyState === socket.OPEN;

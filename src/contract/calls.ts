@@ -95,13 +95,14 @@ export const calls = {
   status: Status,
   /**
    * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are only for
-   * CLIs in Neovim's terminals, and `arguments` for those of `:Gemini`, by profile.
+   * CLIs in Neovim's terminals, `arguments` and `variables` for those of `:Gemini`, by profile.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),
     unset: z.array(z.string()).readonly(),
     clis: z.record(z.string(), z.string()),
     arguments: z.record(z.string(), z.array(z.string())),
+    variables: z.record(z.string(), z.record(z.string(), z.string())),
   }),
   message: z.object({ level: z.enum(["info", "warn", "error"]), text: z.string() }),
   /** The turn of an agent has started, waits for the user, continues, or has ended. */

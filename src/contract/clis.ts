@@ -2,7 +2,7 @@
 import * as z from "zod";
 
 /** The known CLIs. Every other CLI is derived from one of them. */
-export const CliKind = z.enum(["gemini", "qwen", "llxprt", "claude"]);
+export const CliKind = z.enum(["gemini", "qwen", "llxprt", "claude", "opencode"]);
 export type CliKind = z.infer<typeof CliKind>;
 
 /** The option `clis`, completed with the programs of the known CLIs. */

@@ -37,8 +37,11 @@ export interface AnnouncementsOptions {
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
   const taken = new Set<string>();
-  const all = options.profiles.flatMap((profile) => {
-    const announcement = options.announcement(profile);
+  const announced = options.profiles.map((profile) => ({
+    profile,
+    announcement: options.announcement(profile),
+  }));
+  const all = announced.flatMap(({ profile, announcement }) => {
     const discovery = createDiscovery({ profile, announcement, report: log.warn });
     // Profiles may share a path. The file of the first one serves all of them.
     if (taken.has(discovery.path)) return [];
@@ -71,13 +74,13 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
       for (const { discovery } of all) discovery.remove();
     },
     variables(open) {
-      const set = all.map(({ profile, announcement }) =>
+      const set = announced.map(({ profile, announcement }) =>
         discoveryVariables(profile, announcement, listed(profile, open)),
       );
       return {
         // If two profiles use the same names, the first one wins.
         set: Object.assign({}, ...set.reverse()),
-        unset: all.flatMap(({ profile }) => foreignVariables(profile)),
+        unset: announced.flatMap(({ profile }) => foreignVariables(profile)),
       };
     },
   };

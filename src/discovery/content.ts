@@ -82,7 +82,7 @@ export function discoveryVariables(
     [`${env}WORKSPACE_PATH`]: workspacePath(content, workspace),
     [`${env}AUTH_TOKEN`]: authToken,
     [`${env}PID`]: String(pid),
-    ...(socket && { [socket.variable]: String(port) }),
+    ...(socket?.variable && { [socket.variable]: String(port) }),
   };
 }
 

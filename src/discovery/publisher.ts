@@ -5,7 +5,7 @@ import type { Boot, Status } from "../contract/neovim.ts";
 import type { Address } from "../http/guard.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { defaultSettings } from "../profiles/default-settings.ts";
-import { launchArguments } from "../profiles/launch-arguments.ts";
+import { launchArguments, launchVariables } from "../profiles/launch-arguments.ts";
 import { type Profile, socketTokenOf } from "../profiles/profiles.ts";
 import { writeSystemDefaults } from "../profiles/system-defaults.ts";
 import { loopbackVariables } from "../system/container.ts";
@@ -48,6 +48,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const launched = Object.fromEntries(
     profiles.map((profile) => [profile.name, launchArguments(profile, hookScript)]),
   );
+  const variables = Object.fromEntries(profiles.map((profile) => [profile.name, launchVariables(profile)]));
   const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   const connection = connect ? obstacle : "the option terminal.connect is off";
   if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
@@ -90,7 +91,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       if (!canBeJoined(directory)) tell(directory, cannotBeListed(directory));
     }
     const { set, unset } = announcements.variables(paths.open);
-    for (const { socket } of profiles) if (socket && !connect) delete set[socket.variable];
+    for (const { socket } of profiles) if (socket?.variable && !connect) delete set[socket.variable];
     for (const { profile, path } of defaults) {
       if (profile.defaults && path !== undefined) set[profile.defaults.variable] = path;
     }
@@ -99,6 +100,7 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
       unset,
       clis: loopbackVariables(process.env),
       arguments: connect ? launched : {},
+      variables: connect ? variables : {},
     });
     signal.throwIfAborted();
     // Last, because a CLI may connect as soon as the file exists.

@@ -22,7 +22,8 @@ export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | 
   if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);
   else checkIdeMode(findings, profile, files, bridge);
-  checkMode(findings, { ...subject, files });
+  if (profile.reviews) checkMode(findings, { ...subject, files });
+  else findings.info("opens no reviews: it gets the active file, the selection and the tools");
   if (profile.dropsEdits)
     findings.info(
       "drops your edits of a proposal if you answer Yes in its terminal; they come back as a new review",

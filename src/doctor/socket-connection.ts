@@ -15,9 +15,10 @@ const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 export function checkSocket(
   findings: Findings,
   { profile, env }: Searcher & { readonly profile: Profile },
-  variable: string,
+  variable: string | undefined,
   bridge: Bridge | undefined,
 ): void {
+  if (variable === undefined) return; // it reads the lock file
   const port = env[variable];
   if (port !== undefined && (!bridge || port === String(bridge.port)))
     findings.ok(`connects without a question, because ${variable} names the port`);

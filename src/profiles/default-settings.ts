@@ -17,9 +17,13 @@ export function defaultSettings(
   hookScript: string,
   trust: boolean,
 ): RawSettings[] {
-  const hooks = { gemini: geminiHooks, qwen: qwenHooks, llxprt: () => ({}), claude: () => ({}) }[
-    profile.like
-  ];
+  const hooks = {
+    gemini: geminiHooks,
+    qwen: qwenHooks,
+    llxprt: () => ({}),
+    claude: () => ({}),
+    opencode: () => ({}),
+  }[profile.like];
   const extension = dirname(dirname(hookScript));
   // CLIs run hooks in bash, and show an error for each hook that fails.
   const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];

@@ -29,9 +29,11 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
 
 /** Whether to serve a profile. Nothing is created in the home directory for a CLI that is not installed. */
 export function isActive(profile: Profile): boolean {
+  // The directory of lock files may be another CLI's.
+  const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||
-    existsSync(dirname(directoryOf(profile))) ||
+    existsSync(dirname(own)) ||
     findProgram(profile.cmd[0] ?? "", process.env) !== undefined
   );
 }

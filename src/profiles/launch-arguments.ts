@@ -1,5 +1,5 @@
 /**
- * Builds the arguments by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI merges them with
+ * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI merges them with
  * the user's own settings, and no file is written. The command line contains names of variables, never a token.
  */
 import { findProgram } from "../system/program.ts";
@@ -21,4 +21,19 @@ export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, ho
     `--settings=${JSON.stringify(hooks)}`,
     `--mcp-config=${JSON.stringify({ mcpServers: { neovim } })}`,
   ];
+}
+
+/** Builds the variables for the same purpose. The user's own variables of these names win. */
+export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): Record<string, string> {
+  if (like !== "opencode") return {};
+  const neovim = {
+    type: "remote",
+    url: `http://127.0.0.1:{env:${env}SERVER_PORT}/neovim`,
+    headers: { Authorization: `Bearer {env:${env}AUTH_TOKEN}` },
+  };
+  return {
+    // With a port, opencode 1.18.33 does not read the lock file, and sends no token.
+    CLAUDE_CODE_SSE_PORT: "",
+    OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { neovim } }),
+  };
 }

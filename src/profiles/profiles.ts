@@ -66,8 +66,19 @@ const Profile = z.object({
    * if there is no such process.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
-  /** The CLI connects by WebSocket, to the port in this variable. */
-  socket: z.object({ variable: z.string() }).optional(),
+  /** The CLI connects by WebSocket. */
+  socket: z
+    .object({
+      /** The name that the CLI gives itself. CLIs with the same lock file are told apart by it. */
+      client: z.string(),
+      /** Variable with the port. */
+      variable: z.string().optional(),
+      /** The CLI inserts references into its own prompt. */
+      mentions: z.boolean().default(false),
+    })
+    .optional(),
+  /** Whether the CLI opens proposals as reviews. */
+  reviews: z.boolean().default(true),
   /** The answer by which a hook makes the CLI ask before an edit. Without one, the CLI cannot be gated. */
   gate: z.enum(["decision", "permission"]).optional(),
   /** Arguments with which the CLI runs without a user, who could answer. */
@@ -98,6 +109,21 @@ const SOCKET_TOKEN = "/socket";
 
 /** The name of the token for the WebSockets of a profile. The token of its hooks and tools is named like the profile. */
 export const socketTokenOf = ({ name }: Pick<Profile, "name">): string => name + SOCKET_TOKEN;
+
+/**
+ * The profile of a client of a WebSocket.
+ * @param credential the name of its token, which belongs to the lock file
+ * @param client the name that it gives itself
+ */
+export function profileOfClient(
+  profiles: readonly Profile[],
+  credential: string,
+  client: string,
+): Profile | undefined {
+  const ofToken = profiles.find(({ name }) => name === credential);
+  if (ofToken?.socket?.client === client) return ofToken;
+  return profiles.find(({ socket }) => socket?.client === client) ?? ofToken;
+}
 
 export const isSocketToken = (name: string): boolean => name.endsWith(SOCKET_TOKEN);
 

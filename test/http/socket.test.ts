@@ -37,6 +37,7 @@ async function start(
     maxMessage: 100_000,
     ...limits,
     events,
+    identify: (cli) => ({ cli, mentions: true }),
     reviewsOf: () => ({ openDiff: async () => {}, dismiss: async () => {}, dismissAll: async () => 0 }),
     diagnose: async () => [],
     unchanged: () => {},

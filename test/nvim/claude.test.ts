@@ -213,6 +213,22 @@ t.test("two clients review the same file beside Gemini CLI, and each gets its ow
   await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "the others");
 });
 
+t.test("opencode is told apart by its name, and finds the same lock file", async (t) => {
+  const bridge = await start(t, { init: "vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')" });
+  const { nvim } = bridge;
+  const lock = lockOf(bridge);
+  await SocketClient.connect(t, lock);
+  await SocketClient.connect(t, lock, "opencode");
+  await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "both");
+  const clis =
+    "return vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
+  t.same(await nvim.lua(clis), ["claude", "opencode"]);
+  t.not(
+    await nvim.lua("return vim.env.OPENCODE_IDE_AUTH_TOKEN"),
+    await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"),
+  );
+});
+
 t.test("the active file and the selected lines are sent once, and private files never", async (t) => {
   const bridge = await start(t, {
     files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },

@@ -54,12 +54,12 @@ t.test("messages about reviews name the CLI", async (t) => {
   t.match(await nvim.messages(), /Qwen Code is gone and did not receive your rejection of b\.txt/);
 
   await nvim.command("Gemini");
-  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude/);
+  t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/);
   rmSync(join(nvim.dirs.home, "bin/gemini")); // it would be asked for its release
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),
-    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt, claude/,
+    /WARNING option terminal\.cli: unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/,
   );
 });
 
@@ -108,9 +108,12 @@ t.test("a prompt goes to the CLI that the user has started", async (t) => {
 t.test("an invalid entry of the option clis is reported and does not affect the others", async (t) => {
   const nvim = await startWithClis(t);
   const bad: [clis: string, says: RegExp][] = [
-    ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen, llxprt or claude$/],
-    ['{ ola = { like = "none" } }', /clis\.ola\.like must be gemini, qwen, llxprt or claude, not "none"/],
-    ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen, llxprt or claude, not 7/],
+    ["{ ola = {} }", /clis\.ola\.like is missing: set it to gemini, qwen, llxprt, claude or opencode$/],
+    [
+      '{ ola = { like = "none" } }',
+      /clis\.ola\.like must be gemini, qwen, llxprt, claude or opencode, not "none"/,
+    ],
+    ["{ ola = { like = 7 } }", /clis\.ola\.like must be gemini, qwen, llxprt, claude or opencode, not 7/],
     ['{ qwen = { like = "gemini" } }', /clis\.qwen\.like cannot be changed for a known CLI/],
     ["{ qwen = true }", /clis\.qwen must be a table, or false/],
     [
@@ -139,8 +142,12 @@ t.test("an invalid entry of the option clis is reported and does not affect the 
   const names = `return vim.tbl_map(function(cli) return cli.name end, require('gemini-bridge.config.clis').all())`;
   for (const [clis, says] of bad) {
     t.match(await nvim.lua(`${set}({ clis = ${clis} })`), [says], clis);
-    t.same(await nvim.lua(names), ["gemini", "qwen", "llxprt", "claude"], "what is known is as it was");
+    t.same(
+      await nvim.lua(names),
+      ["gemini", "qwen", "llxprt", "claude", "opencode"],
+      "what is known is as it was",
+    );
   }
   await nvim.lua(`${set}({ clis = { one = {}, llxprt = false, ${OLA} } })`);
-  t.same(await nvim.lua(names), ["gemini", "qwen", "claude", "ola"]);
+  t.same(await nvim.lua(names), ["gemini", "qwen", "claude", "opencode", "ola"]);
 });

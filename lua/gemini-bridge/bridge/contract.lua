@@ -80,7 +80,7 @@
 
 ---@class gemini_bridge.BootCli
 ---@field name string
----@field like "gemini"|"qwen"|"llxprt"|"claude"
+---@field like "gemini"|"qwen"|"llxprt"|"claude"|"opencode"
 ---@field cmd string[]
 ---@field label? string
 ---@field directory? string
@@ -146,6 +146,7 @@
 ---@field unset string[]
 ---@field clis table<string, string>
 ---@field arguments table<string, string[]>
+---@field variables table<string, table<string, string>>
 
 ---@class gemini_bridge.calls.decision_settled
 ---@field id integer
@@ -332,7 +333,7 @@ return {
   CALLS = {
     attach = { pid = "number" },
     status = { state = "string", workspace = "table", clients = "table" },
-    set_environment = { set = "table", unset = "table", clis = "table", arguments = "table" },
+    set_environment = { set = "table", unset = "table", clis = "table", arguments = "table", variables = "table" },
     message = { level = "string", text = "string" },
     turn = { kind = "string", cli = "string", session = "string", cwd = "string" },
     context_subscribe = { events = "table", debounce = "number", maxWait = "number", maxSelection = "number" },

@@ -51,7 +51,7 @@ local FIELDS = {
     function(value)
       return M.find(value) ~= nil
     end,
-    "gemini, qwen, llxprt or claude",
+    "gemini, qwen, llxprt, claude or opencode",
   },
   cmd = { checks.is_command, "a program and its arguments, as a list" },
   args = { checks.strings, "a list of arguments" },
@@ -89,7 +89,7 @@ local function problem(name, cli)
   elseif not name:find("^[%w_-]+$") then
     return "is not a valid name: use letters, digits, - and _"
   elseif not M.find(name) and cli.like == nil then
-    return ".like is missing: set it to gemini, qwen, llxprt or claude"
+    return ".like is missing: set it to gemini, qwen, llxprt, claude or opencode"
   elseif M.find(name) and (cli.like or name) ~= name then
     return ".like cannot be changed for a known CLI"
   end

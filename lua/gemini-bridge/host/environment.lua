@@ -13,6 +13,10 @@ local clis = {}
 ---@type table<string, string[]>
 local arguments = {}
 
+--- Variables for CLIs of `:Gemini`, by name of the CLI.
+---@type table<string, table<string, string>>
+local variables = {}
+
 ---@param name string
 local function remember(name)
   if before[name] == nil then
@@ -23,7 +27,7 @@ end
 --- Sets variables while the bridge runs.
 ---@param params gemini_bridge.calls.set_environment
 function M.set(params)
-  clis, arguments = params.clis, params.arguments
+  clis, arguments, variables = params.clis, params.arguments, params.variables
   for name, value in pairs(params.set) do
     remember(name)
     vim.env[name] = value
@@ -47,6 +51,19 @@ function M.arguments(cli)
   return arguments[cli] or {}
 end
 
+--- Returns the variables that `:Gemini` sets for a CLI while the bridge runs, without those that the user has set.
+---@param cli string
+---@return table<string, string>
+function M.variables(cli)
+  local found = {}
+  for name, value in pairs(variables[cli] or {}) do
+    if before[name] ~= nil or not vim.env[name] then
+      found[name] = value
+    end
+  end
+  return found
+end
+
 --- Returns the variables and their values while the bridge runs. "" stands for an unset variable.
 ---@return table<string, string>
 function M.of_bridge()
@@ -62,7 +79,7 @@ function M.restore()
   for name, value in pairs(before) do
     vim.env[name] = value or nil
   end
-  before, clis, arguments = {}, {}, {}
+  before, clis, arguments, variables = {}, {}, {}, {}
 end
 
 return M

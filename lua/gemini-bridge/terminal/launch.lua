@@ -124,6 +124,7 @@ function M.complete(spec)
   elseif needs then
     env = vim.tbl_extend("force", env, needs)
   end
+  env = vim.tbl_extend("force", env, environment.variables(spec.cli))
   -- The program and its discovery file are found by these.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
