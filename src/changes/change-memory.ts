@@ -18,7 +18,7 @@ import { createLeftChanges } from "./left-changes.ts";
 import { splitLines } from "./line-diff.ts";
 import type { Turn } from "./prompts.ts";
 
-/** Files that an agent is about to change. */
+/** An agent, and the paths of the files that it is about to change. */
 interface Awaited {
   readonly agent: Agent;
   readonly paths: readonly string[];
@@ -41,7 +41,7 @@ export interface ChangeMemory {
   readonly commands: CommandMemory;
   /** Returns the data stored by an earlier host. */
   load(): Promise<Saved>;
-  /** Takes over the changes of these files that an ended Neovim has left. */
+  /** Takes over the changes of these files from Neovims that have ended. */
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
   /**
    * Whether the text of a file may be stored: false for files that are excluded from sharing, and until that
@@ -61,7 +61,7 @@ const place = {
   turn: z.number(),
 };
 
-/** The old lines of a hunk that come from several texts. */
+/** Lines with hunks, as in {@link Piece}. */
 const SavedPiece = z.object({
   lines: z.array(z.string()),
   hunks: z.array(z.object({ ...place, old: z.array(z.string()) })),
@@ -102,7 +102,7 @@ const SavedAwaited = z.object({
   awaited: z.array(z.object({ agent: SavedAgent, paths: z.array(z.string()) })),
 });
 
-/** Keys of values that do not belong to a path. */
+/** Keys of the values that do not belong to a single file. */
 const AWAITED = "awaited";
 const turnKey = (session: string) => `turn ${session}`;
 
@@ -118,7 +118,7 @@ const TURN_DELAY_MS = 200;
 export interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Identifies this Neovim among all that ever ran. */
+  /** Unique id of this Neovim, which no later one gets again. */
   instance: string;
   /** Patterns of files that are not shared. */
   exclude: readonly string[];
@@ -201,7 +201,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     async takeLeft(isWanted) {
       const values = await left.take((path) => isWanted(path) && mayKeep(path));
       const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
-      // The other files were only about to be changed when Neovim ended.
+      // Files that no agent had written yet when Neovim ended need no change.
       for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
       return changes.filter(isChanged);
     },

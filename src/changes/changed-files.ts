@@ -12,11 +12,11 @@ import { createFileWatch } from "../system/file-watch.ts";
 import type { ChangeMemory, Saved } from "./change-memory.ts";
 import { type Author, beginChange, type FileChange, isChanged, shown } from "./file-change.ts";
 
-/** Maximum number of characters of all texts together. The text of further files is not stored. */
+/** Maximum total length of all texts (characters). The text of further files is not stored. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "there are too many other changes; keep some, and it can be from then on";
 
-/** Delay of the counts, which change with each file of a turn. */
+/** Debounce of the counts, which change with each file of a turn. */
 const REPORT_DELAY_MS = 50;
 
 /** Reason for an update: an agent has just changed the file, or the user has decided. */
@@ -33,7 +33,7 @@ export interface ChangedFiles {
   known(): FileChange[];
   /** Stores the current change of a file and shows it. */
   set(change: FileChange, cause?: Cause): void;
-  /** Notes that an agent's tool is about to change the file, or may be. */
+  /** Records that a tool of an agent is about to change the file, or might be. */
   await(agent: Agent, path: string): void;
   arrived(agent: Agent, path: string): void;
   /** Files that this agent may be about to change. */
@@ -55,7 +55,7 @@ export interface ChangedFiles {
 export interface ChangedFilesOptions {
   bridge: Bridge;
   memory: ChangeMemory;
-  /** Called with files that may have changed on disk. */
+  /** Compares files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
   /** Called with the counts, debounced. */
@@ -65,16 +65,16 @@ export interface ChangedFilesOptions {
 export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   const { bridge, memory } = options;
   const files = new Map<string, FileChange>();
-  /** Number of characters of each file. */
+  /** Length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
   const told = new Map<string, ShownChange>();
-  /** Agents, with the files that they are about to change and the number of edits of each. By session. */
+  /** Agents by session, with the number of pending edits of each file. */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   let reporting: NodeJS.Timeout | undefined;
-  /** Undefined until Neovim was told, because an earlier host may have told it something else. */
+  /** The value that Neovim has. Undefined at first, because an earlier host may have set another one. */
   let following: boolean | undefined;
 
   const isAwaited = (path: string, except?: Agent) =>

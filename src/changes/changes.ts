@@ -28,29 +28,29 @@ import { createStaging } from "./staging.ts";
 import { createUndoNotes } from "./undo-notes.ts";
 import { isBelow } from "./work-tree.ts";
 
-/** Timeout for Lua, which cannot answer while a prompt is open. */
+/** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
 /**
- * Maximum duration of an absence. After a longer one, changes by others than the running command are likely.
+ * Maximum time without a host. After a longer time, changes by others than the running command are likely.
  */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
   /**
    * Handles a hook event. Never rejects.
-   * @param begun aborted when the tool begins, even if its files have not been read yet
+   * @param begun aborted when the tool begins, even if the host has not read the tool's files yet
    * @returns when the tool may begin
    */
   listener(event: AgentEvent, begun?: AbortSignal): Promise<void>;
   /**
-   * The user has accepted texts of a file, given by their hashes. Writing such a text is not an unreviewed
+   * Handles that the user has accepted texts of a file, given by their hashes. Writing such a text is not an unreviewed
    * change.
    */
   agreed(path: string, hashes: readonly string[]): void;
   /** Returns what the user has undone of an agent's changes, once. */
   undone(agent: Agent): string | undefined;
-  /** Handles that these directories are open in Neovim now. */
+  /** Handles the opening of directories in Neovim. */
   opened(directories: readonly string[]): Promise<void>;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
   /** Stops watching the disk. Resolves when the next host can continue. May run twice. */
@@ -160,7 +160,7 @@ export function createChanges(options: ChangesOptions): Changes {
     await wroteHere(path, now);
   }
 
-  /** Compares the files with the disk after a time without watching. */
+  /** Compares the files with the disk after a time in which they were not watched. */
   async function refresh(): Promise<void> {
     await tracker.resolveGone();
     await lookAgain(new Set(files.all().map(({ path }) => path)));
@@ -168,8 +168,7 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   /**
-   * Handles files that have changed on disk. While a command runs, the author is unknown: the end of the
-   * command decides.
+   * Handles files that have changed on disk. While a command runs, the author is unknown until the command ends.
    */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (tracker.areCommandsRunning) return;
@@ -184,7 +183,7 @@ export function createChanges(options: ChangesOptions): Changes {
     if (!change || (await versionAt(path)) === change.version) return;
     const { areCommandsRunning } = tracker;
     const now = await readStableState(path);
-    // If an agent has started meanwhile, its file is compared when that event is handled.
+    // If an agent has begun an edit or a command meanwhile, the event of that tool compares the file.
     if (files.isAwaited(path) || tracker.areCommandsRunning !== areCommandsRunning) return;
     if (now.kind === "absent" && change.exists && !areCommandsRunning) await followRename(change);
     tracker.catchUp(change, now);
@@ -242,7 +241,7 @@ export function createChanges(options: ChangesOptions): Changes {
     await takeLeft(directories);
   });
 
-  /** Reads a file that the user has written, so that no running command is taken for the author. */
+  /** Reads a file that the user has written, so that it is not attributed to a running command. */
   async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
     const path = await realPath(named);
     const now = await readState(path);

@@ -27,7 +27,7 @@ import {
   type WorkTree,
 } from "./work-tree.ts";
 
-/** Timeout of Git. */
+/** Timeout of each Git process. */
 const GIT_TIMEOUT_MS = 5_000;
 
 /** Maximum number of listed files. A command that changes more has replaced the work tree as a whole. */
@@ -54,7 +54,7 @@ export interface ComparisonOptions {
   readonly snapshot: Snapshot;
   /** States of files that others have written since the snapshot, by absolute path. */
   readonly settled: ReadonlyMap<string, FileState>;
-  /** Inodes of earlier files whose bytes are known, in addition to those found by the comparison. */
+  /** Inodes of files whose bytes before the command are known, in addition to those that the comparison finds. */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
   readonly readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>;
@@ -72,8 +72,8 @@ interface Changed {
 /** A file that existed before the command. */
 interface Earlier extends Touched {
   /**
-   * Set if the file has gone from its path. A file with this inode at another path is the renamed file, or a
-   * new one.
+   * Set if no file is at the path any more. A file with this inode at another path is the renamed file, or a new
+   * file that reuses the inode.
    */
   readonly goneInode?: number | undefined;
 }
@@ -124,7 +124,7 @@ interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
 
 interface TreeComparison {
   readonly changed: readonly Earlier[];
-  /** Absolute paths that Git knows now but did not track before. */
+  /** Absolute paths of files that were not in the index before the command, and now are tracked or untracked. */
   readonly names: readonly string[];
   readonly gaps: readonly string[];
 }
@@ -174,7 +174,7 @@ async function changedEntries(
   return changed;
 }
 
-/** Finds files that Git knows now, tracked or not, and did not track before. */
+/** Finds files that were not in the index before the command, and now are tracked or untracked. */
 function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: readonly string[]): string[] {
   const isSame = index === undefined || index === tree.index;
   if (isSame && untracked.length === 0) return [];
@@ -187,11 +187,11 @@ function goneInode(before: number, found: Found): number | undefined {
   return typeof found === "object" && inodeOf(found) === before ? undefined : before;
 }
 
-/** Files that have gone from their paths. */
+/** Files that were at their paths before the command and are not there any more. */
 interface Renamed {
-  /** Inodes of those whose bytes are known. */
+  /** Inodes of the files whose bytes are known. */
   readonly known: ReadonlySet<number>;
-  /** Versions of the others, see {@link withoutRename}, because another file may have got the inode. */
+  /** Versions of the other files, see {@link withoutRename}: a new file may reuse an inode, but not a version. */
   readonly unknown: ReadonlySet<string>;
 }
 
@@ -220,8 +220,8 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state before the command of a path that was not known. If the path may now hold the only copy
- * of some bytes, such as a moved file that Git ignored, the state is "unknown": undo must not delete it.
+ * Returns the state before the command of a path that was not in the snapshot. If the file may be the only copy of its
+ * bytes, such as a moved file that Git ignored, the state is "unknown": undo must not delete the file.
  * @returns undefined if the file has not changed
  */
 function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {
@@ -235,7 +235,7 @@ function isAttributes(name: string): boolean {
   return basename(name) === ".gitattributes";
 }
 
-/** @param isConverted whether Git may now convert the bytes in another way */
+/** @param isConverted whether Git's conversion of the bytes may have changed */
 async function withBytes(
   tree: TreeSnapshot,
   changed: readonly Changed[],

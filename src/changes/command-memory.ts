@@ -8,11 +8,11 @@ import { type FileState, unknown } from "../system/file-state.ts";
 import type { Snapshot, StoredSnapshot } from "./command-snapshot.ts";
 import type { Journal } from "./journal.ts";
 
-/** Maximum number of characters for each command. More text is not stored. */
+/** Maximum length of the stored texts of a command (characters). */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
 
-/** Maximum number of characters and files that are written at once. */
+/** Maximum length (characters) and number of files of one write. */
 const MAX_PART_LENGTH = 512 * 1024;
 const MAX_PART_FILES = 2_000;
 
@@ -91,7 +91,7 @@ export interface CommandMemory {
   begin(id: string, start: StartedCommand): void;
   /** Stores the snapshot of a command in the background, unless the command is forgotten meanwhile. */
   save(id: string, start: StartedCommand, snapshot: Snapshot): Promise<void>;
-  /** Stores the state of a file that was written by another author than the command. */
+  /** Stores the state of a file that somebody other than the command has written. */
   settled(id: string, path: string, now: FileState): void;
   forget(id: string): void;
 }
@@ -101,7 +101,7 @@ export function createCommandMemory(
   journal: Pick<Journal, "save" | "remove">,
   mayKeep: (path: string) => boolean,
 ): CommandMemory & { restore(values: readonly unknown[]): RestoredCommand[] } {
-  /** Keys of the values stored for each command, and the number of characters that may still be stored. */
+  /** For each command: the keys of its stored values, and the remaining length that may be stored (characters). */
   const stored = new Map<string, { keys: Set<string>; room: number }>();
 
   function put(id: string, key: string, value: object): void {

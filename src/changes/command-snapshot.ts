@@ -30,7 +30,7 @@ import {
   type WorkTree,
 } from "./work-tree.ts";
 
-/** Timeout of Git. */
+/** Timeout of each Git process. */
 const GIT_TIMEOUT_MS = 5_000;
 
 /** Maximum size of all files that are read before a command (bytes). */
@@ -58,9 +58,9 @@ export interface TreeSnapshot extends WorkTree {
   readonly index: GitIndex;
   /** Entries of the index in the open directories. */
   readonly entries: readonly IndexEntry[];
-  /** Number of entries that were checked. Of these, the ones that are not in `files` matched the index. */
+  /** Number of checked entries. A checked entry that is not in `files` matched the index. */
   readonly looked: number;
-  /** Permission bits of each entry, because Git stores only one bit. */
+  /** Permission bits of each entry. The index stores only the executable bit. */
   readonly modes: Uint16Array;
 }
 
@@ -120,7 +120,7 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
       if (seen.kind === "known") room -= seen.text.length;
       files.set(candidate.path, seen);
     }
-    // A file written just before may be written again with the same date.
+    // A file that was written just before may be written again within the same clock tick.
     const isSettled = ({ kind, since = readAt }: FileState) =>
       kind === "known" && since < readAt - CLOCK_TICK_MS;
     remembered = new Map([...files].filter(([, seen]) => isSettled(seen)));
@@ -193,7 +193,7 @@ export function createSnapshots(readIndex: (tree: WorkTree) => Promise<GitIndex 
   };
 }
 
-/** Leaves out paths below a link: they do not belong to the work tree, and are not read. */
+/** Leaves out paths below a symbolic link, because they do not belong to the work tree. */
 async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
   const real = await areReal(candidates.map(({ path }) => path));
   return candidates.map((one, i) => (real[i] ? one : { ...one, found: "ELOOP" }));
@@ -205,7 +205,7 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
 
 /** A snapshot as it is stored for the next host, without its files. */
 export interface StoredSnapshot extends Pick<Snapshot, "since" | "outside" | "gaps"> {
-  /** The entries are read again from Git's index, if it still has this version. */
+  /** Without the entries, which are read again from Git's index if it still has this version. */
   readonly tree?: (WorkTree & { indexVersion: string; looked: number; modes: string }) | undefined;
 }
 

@@ -11,8 +11,8 @@ import { createSnapshots, restoreSnapshot, type Snapshot } from "./command-snaps
 import { createIndexReader, type Scope } from "./work-tree.ts";
 
 /**
- * Maximum number of characters read of the files that a command has changed. The text of further files is not
- * read.
+ * Maximum total length of the changed files that are read after a command (characters). Further files are listed
+ * without their text.
  */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
 const FULL = "the command changed too much at once";
@@ -36,7 +36,7 @@ export interface CommandResult {
 export interface Commands {
   /**
    * Takes the snapshot before a command.
-   * @param begun aborted when the command begins: files that were not read by then are unknown
+   * @param begun aborted when the command begins: the content of files that were not read by then is unknown
    */
   start(agent: Agent, command: string, places: OpenPlaces, begun: AbortSignal): Promise<Snapshot>;
   /** Continues with a command that started under an earlier host. */
@@ -46,16 +46,16 @@ export interface Commands {
   /** The commands of an agent that have not ended. */
   ofAgent(agent: Agent): string[];
   /**
-   * The agent of a running command, which is taken for the author of changes without another known author.
+   * The agent of a running command, to which changes without a known author are attributed.
    */
   readonly runner: Agent | undefined;
-  /** Notes that a file was written by a known author other than the running commands. */
+  /** Records that a known author other than the running commands has written a file. */
   settled(path: string, now: FileState): void;
-  /** Notes that a running command has written a file. @param before the known state before it */
+  /** Records that a running command has written a file. @param before the known state before that write */
   noticed(before: FileState, path: string, now: FileState): void;
   /**
-   * Notes that an agent's edit is about to begin. Ended commands that are still being compared did not write
-   * what follows.
+   * Records that an agent's edit is about to begin. Later writes are not attributed to commands that have ended, even
+   * if the comparison for such a command is still running.
    */
   editing(path: string, now: FileState): void;
   /** Drops the files that were cached for the next snapshot. */
@@ -70,9 +70,9 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** Files written by others meanwhile, with their last state. By path. */
+  /** Last states of files that others have written since the start of the command, by path. */
   readonly settled: Map<string, FileState>;
-  /** Inodes of earlier files whose bytes are known. Such a file may have been renamed. */
+  /** Inodes of files whose bytes before the command are known. Such a file may have been renamed. */
   readonly noticed: Set<number>;
   /** States after the command, by path. */
   readonly seen: Map<string, FileState>;

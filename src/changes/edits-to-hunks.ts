@@ -1,23 +1,23 @@
 /**
- * A text whose hunks contain the lines from before an agent's change. All other lines are the user's: edits
- * outside hunks become part of the reference text, and are neither shown as the agent's nor undone with it.
+ * A text whose hunks contain the lines from before an agent's change. All other lines belong to the user: edits outside
+ * hunks become part of the reference text, so that they are neither marked nor undone.
  * Pure: each operation returns a new text.
  */
 import { grouped, overlaps, touches } from "./hunk-groups.ts";
 import { diffLines, type Edit } from "./line-diff.ts";
 
-/** Replaces the `old` lines by `count` lines from `line` on (0-based). */
+/** `count` lines, starting at `line` (0-based), which have replaced the `old` lines. */
 export interface Hunk {
   /** Stays the same until an edit overlaps the hunk. */
   readonly id: number;
   readonly line: number;
   readonly count: number;
   readonly old: readonly string[];
-  /** Whether the user has edited the agent's lines. Restoring the old lines would remove the user's. */
+  /** Whether the user has edited the agent's lines. Restoring the old lines would remove the user's edits. */
   readonly conflict: boolean;
   /** Start of the turn that edited the hunk last (Unix milliseconds). */
   readonly turn: number;
-  /** Text of the user's edit if the agent has overwritten it. Undo restores this instead of the old lines. */
+  /** The user's edit, if the agent has overwritten it. Undo restores this text instead of the old lines. */
   readonly edited?: Piece | undefined;
 }
 
@@ -37,7 +37,7 @@ export function trackText(lines: readonly string[]): TrackedText {
   return { lines, hunks: [], lastId: 0 };
 }
 
-/** Returns the reference text: without the agent's changes that were not kept. */
+/** Returns the reference text: the text without undecided changes of agents. */
 export function reference(text: TrackedText): string[] {
   return [...composed(text, oldOf).lines];
 }
@@ -120,8 +120,8 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 }
 
 /**
- * Moves an insertion above a hunk out of the hunk. If both begin with the same line (such as a comment), the
- * position is ambiguous; the one outside the hunk is chosen.
+ * Moves an insertion above a hunk out of the hunk. If both begin with the same line (such as a comment), the position
+ * is ambiguous; then the insertion counts as outside the hunk.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));
@@ -136,7 +136,7 @@ function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
     : edit;
 }
 
-/** Returns everything between the first and the last difference as one edit. */
+/** Returns one edit from the first to the last difference. */
 function whole(old: readonly string[], now: readonly string[]): Edit[] {
   const edits = diffLines(old, now);
   const [first, last] = [edits[0], edits.at(-1)];
@@ -148,8 +148,7 @@ function whole(old: readonly string[], now: readonly string[]): Edit[] {
 
 /**
  * @param meet whether an edit and a hunk belong together
- * @param renew creates the new hunks of an edited part from its earlier state, its old lines and its new
- * state
+ * @param renew creates the hunks of an edited part from the part before the edit, its old lines, and the part now
  */
 function rebuilt(
   text: TrackedText,

@@ -21,11 +21,11 @@ import { splitLines } from "./line-diff.ts";
 export interface Opaque {
   /** The reason, as the end of a sentence. */
   readonly reason: string;
-  /** `user`: the user has written part of it. */
+  /** Author of the unknown text: `user` if the user has written a part of it. */
   readonly by: "agent" | "user";
 }
 
-/** The author is that of the last change. */
+/** As an {@link Author}, has the author of the last change. */
 export interface FileChange extends Author {
   /** Absolute path without links. */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface FileChange extends Author {
   readonly version: string;
   /** Whether an agent has written the file. The only known fact if `before` is unknown. */
   readonly touched: boolean;
-  /** What Git's index said of the file after an agent had changed it, see staging.ts. */
+  /** Object name in Git's index after an agent had changed the file, see staging.ts. */
   readonly staged?: string | undefined;
   /** Number of hunks that the user has decided on. */
   readonly decided: number;
@@ -102,7 +102,7 @@ function wroteByAgent(change: FileChange, found: FileState, author: Author): Fil
   return { ...next, opaque: undefined, text: editedByAgent(change.text, linesOf(found), author.turn) };
 }
 
-/** Leaves out turns without undecided hunks, because any number of turns may change a file. */
+/** Drops turns without undecided hunks, because the list would grow with each turn that changes the file. */
 function earlierAuthors(change: FileChange, { turn }: Author): Author[] {
   return [...change.earlier, authorOf(change)].filter(
     (one) => one.turn !== turn && change.text.hunks.some((hunk) => hunk.turn === one.turn),
@@ -118,7 +118,7 @@ function wroteByUser(change: FileChange, found: FileState): FileChange {
   // The file was unreadable for a moment.
   if (change.opaque && exists && found.text === textOf(change))
     return { ...change, version, opaque: undefined };
-  // A file that the user has deleted or written anew contains nothing of an agent.
+  // A file that the user has deleted or replaced contains no text of an agent.
   if (exists !== change.exists || change.opaque?.by === "agent")
     return beginChange(change.path, found, authorOf(change));
   const { metadata: lastMetadata = change.lastMetadata } = found;
@@ -147,7 +147,7 @@ export function isChanged({ before, exists, text, opaque, touched }: FileChange)
   return exists !== (before === "known") || opaque?.by === "agent" || text.hunks.length > 0;
 }
 
-/** Returns the reason why nothing can be undone. */
+/** Returns the reason why the change cannot be undone, if there is one. */
 export function obstacle({ before, reason, opaque }: FileChange): string | undefined {
   if (before === "unknown") return reason;
   return opaque?.by === "user" ? opaque.reason : undefined;
@@ -188,7 +188,7 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   return { ...change, text, exists, before: isBack ? (exists ? "known" : "absent") : change.before };
 }
 
-/** Ignores what the agent made of a file with unknown text: undo restores the earlier state completely. */
+/** Drops the unknown text that the agent has written: undo restores the earlier state completely. */
 function withoutText({ opaque: _, ...change }: FileChange): FileChange {
   return change.before === "absent"
     ? { ...change, text: trackText([]) }
@@ -196,7 +196,7 @@ function withoutText({ opaque: _, ...change }: FileChange): FileChange {
 }
 
 /**
- * Adds a missing line break to lines that are no longer the last one, because the user has added lines below.
+ * Adds a missing line break to a line that was the last one, until the user added lines below it.
  */
 function apart(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";

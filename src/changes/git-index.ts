@@ -1,7 +1,6 @@
 /**
  * Parses Git's index without Git (gitformat-index(5), versions 2 to 4): for each file, the name of its
- * object, and the file's size and times. While size and times are the same, the file is unchanged and need
- * not be read.
+ * object, and the file's size and times. A file with the same size and times is unchanged, and need not be read.
  */
 import type { Stats } from "node:fs";
 import { CLOCK_TICK_MS } from "../system/file-state.ts";
@@ -87,7 +86,7 @@ export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): 
   }
 }
 
-/** Whether no extension says that the rest of the index is in another file. */
+/** Whether the index is complete: an extension may say that the rest of it is in another file. */
 function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
@@ -119,7 +118,7 @@ function entryAt(
   const number = (place: number) => bytes.readUInt32BE(start + 4 * place);
   const mode = number(6);
   const kind = mode & KIND;
-  // Such a name is not UTF-8. Its characters would name another file.
+  // A name with U+FFFD is not UTF-8. The decoded name would belong to another file.
   if (kind === FOLDER || name.includes("\uFFFD")) return undefined;
   const [changed, written] = [time(number(0), number(1)), time(number(2), number(3))];
   return {
@@ -155,7 +154,7 @@ function time(seconds: number, nanoseconds: number): Time {
   return { ms: seconds * 1_000 + nanoseconds / 1_000_000, isWhole: nanoseconds === 0 };
 }
 
-/** If the entry has whole seconds, the file may have changed within the second. */
+/** If the entry has only whole seconds, compares only these. */
 function isAt({ ms, isWhole }: Time, found: number): boolean {
   return isWhole ? Math.floor(found / 1_000) * 1_000 === ms : Math.abs(found - ms) < 0.001;
 }

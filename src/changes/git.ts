@@ -1,11 +1,10 @@
 /**
- * Runs Git in a repository that may be hostile. Only asks questions for which Git reads no file of the work
- * tree other than ignore files and attributes, so that no filter runs. Git writes, fetches and executes
- * nothing for these.
+ * Runs Git in a repository that may be hostile. Uses only commands for which Git reads no file of the work tree other
+ * than ignore files and attributes: they run no filter, and write, fetch and execute nothing.
  */
 import { spawn } from "node:child_process";
 
-/** Maximum output. A longer answer is refused (bytes). */
+/** Maximum size of Git's output (bytes). Larger output is an error. */
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -15,14 +14,14 @@ const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 export type Git = (args: readonly string[], input?: string | Buffer) => Promise<Buffer | undefined>;
 
 /**
- * Settings that override those of the repository. Passed as arguments, because old releases lack the
- * variables for them.
+ * Settings that override those of the repository. They are passed as arguments, because old releases of Git ignore
+ * GIT_CONFIG_COUNT.
  */
 const SETTINGS = ["core.fsmonitor=", "core.hooksPath=/dev/null", "core.quotePath=false"];
 
 /**
  * @param directory in the work tree
- * @param timeout of each question (milliseconds)
+ * @param timeout of each command (milliseconds)
  */
 export function openGit(directory: string, timeout: number): Git {
   const settings = SETTINGS.flatMap((setting) => ["-c", setting]);

@@ -24,7 +24,7 @@ export interface PastOptions {
    */
   inTurn(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
-  /** Called when a file was written here. */
+  /** Called when an undo has written a file. */
   restored(path: string, now: FileState): Promise<void>;
 }
 

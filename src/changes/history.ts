@@ -1,5 +1,5 @@
 /**
- * Stores proposals and unreviewed changes by turn for a day, also for the next Neovim, without texts of
+ * Stores proposals and unreviewed changes by turn, for a day and across restarts of Neovim, without the texts of
  * excluded files.
  */
 import { randomUUID } from "node:crypto";
@@ -16,15 +16,15 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum number of characters of entries that later edits of the same turn may extend. The oldest are
- * completed first.
+ * Maximum total length of the entries that later edits of the same turn may extend (characters). Beyond it, the oldest
+ * ones can no longer be extended.
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
-/** Delay from the last entry until old ones are removed, because a turn may create many entries. */
+/** Debounce of the removal of old entries, because a turn may create many entries. */
 const PRUNE_DELAY_MS = 5_000;
 
-/** Delay until the text of a review is stored, because a client waits for the answer. */
+/** Delay until the text of a review is stored, because the client is answered first. */
 const SAVE_DELAY_MS = 250;
 
 /** A text with one character for each byte of the file (latin1); null for a missing file. */
@@ -65,9 +65,9 @@ export interface History {
   /** An agent has written a file without a review. All edits of a file in one turn form one entry. */
   wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
   turnEnded(agent: Agent): void;
-  /** The user has kept the changes of a file: later changes form another entry. */
+  /** The user has kept the changes of a file: later changes start a new entry. */
   kept(path: string): void;
-  /** A review with this number shows a proposal. @param original the file on disk at that moment */
+  /** The review with this id shows a proposal. @param original the file on disk at that moment */
   proposed(
     review: number,
     cli: string,
@@ -79,7 +79,7 @@ export interface History {
   decided(review: number, content: string | undefined): void;
   /** The review has ended without a decision. */
   closed(review: number): void;
-  /** The text that the user last accepted for this file was written. @param texts if both are known */
+  /** A CLI has written the text that the user last accepted for this file. @param texts if both are known */
   agreed(path: string, texts: Texts | undefined): void;
   /** Newest first. */
   list(): Promise<Entry[]>;
@@ -104,10 +104,10 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   const journal = createJournal(own, log);
   /** Entries that later edits of the same turn may extend, by session and path, oldest first. */
   const ofTurns = new Map<string, Entry>();
-  /** Number of characters of their texts. */
+  /** Total length of the texts in `ofTurns` (characters). */
   let held = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** Without texts, which may be long: these are read from the file when needed. */
+  /** The last review of each file, without its texts, which may be long: they are read from the journal when needed. */
   const lastReview = new Map<string, Outline>();
   /** Entries that must still be stored, by id. */
   const unkept = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
@@ -136,7 +136,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     ofTurns.delete(key);
   }
 
-  /** Makes an entry the newest of those that may be extended. */
+  /** Lets later edits of the same turn extend an entry. The oldest such entries are completed if there are too many. */
   function hold(key: string, entry: Entry): void {
     release(key);
     ofTurns.set(key, entry);

@@ -1,4 +1,6 @@
-/** Finds the changes by agents around each edit and command, separately from those by the user and others. */
+/**
+ * Finds the changes that agents make in each edit and command, and separates them from changes by the user and others.
+ */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
@@ -21,13 +23,13 @@ export interface Tracker {
   /** The user has accepted texts of a file, given by their hashes. */
   agreed(path: string, hashes: readonly string[]): void;
   /**
-   * Notes that the user or an undo has written a file, so that no running command is taken for the author.
+   * Records that the user or an undo has written a file, so that it is not attributed to a running command.
    */
   settled(path: string, now: FileState): void;
   readonly areCommandsRunning: boolean;
   /** Updates a change with the state on disk, although no write was reported. */
   catchUp(change: FileChange, now: FileState): void;
-  /** Completes the unfinished work of agents whose processes have ended. */
+  /** Completes the pending edits and commands of agents whose processes have ended. */
   resolveGone(): Promise<void>;
   /** Continues with the agents and commands of an earlier host. */
   resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
@@ -47,13 +49,13 @@ export interface TrackerOptions {
   stateDirectory: string;
   /** Directories that were open in Neovim at the start. */
   directories: readonly string[];
-  /** Returns the open files and directories of Neovim, if it answers. */
+  /** Returns the open files and directories of Neovim; undefined without an answer. */
   openPlaces(): Promise<OpenPlaces | undefined>;
   /** Called after the comparison for an ended command. */
   commandEnded(): void;
   /** Runs functions one after the other. */
   inTurn(run: () => void | Promise<void>): Promise<void>;
-  /** Resolves when the commands of an earlier host are known. One of them may end right after a restart. */
+  /** Resolves when the commands of an earlier host are loaded. The first event after a restart may end one of them. */
   resumed(): Promise<unknown>;
 }
 
@@ -75,7 +77,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Real paths of files that agents edit, because a link may change afterwards. By agent and path. */
   const places = new Map<string, string>();
   /**
-   * Edits for which the CLI has asked the user before the tool starts, as Qwen Code does. By agent and path.
+   * Edits for which the CLI has asked the user before the start of the tool, as Qwen Code does. By agent and path.
    */
   const asked = new Set<string>();
   /** Commands whose end was not reported when their turn ended. It may be reported later. */
@@ -91,7 +93,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * Handles a question of the CLI. Gemini CLI asks while the tool runs: then the edit has already started.
+   * Handles a question of the CLI. Gemini CLI asks while the tool runs, so that the edit has already started.
    */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
@@ -117,7 +119,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     return { path, now };
   }
 
-  /** @param isAsked the CLI has asked the user before, who may already have accepted the text */
+  /** @param isAsked whether the CLI has already asked the user, who may have accepted the text */
   function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
@@ -142,7 +144,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.arrived(agent, path);
   }
 
-  /** Reads files at once, and handles the result in turn. */
+  /** Reads files at once, and handles the result after earlier events. */
   async function toolStarts(agent: Agent, tool: Tool, begun: AbortSignal): Promise<void> {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath));
@@ -233,8 +235,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   /**
-   * @param isGone whether its process has ended, perhaps during an edit; otherwise, unreported edits did not
-   * happen
+   * @param isGone whether the agent's process has ended, perhaps during an edit. Otherwise, an edit without a reported
+   * end did not happen.
    */
   async function turnEnds(agent: Agent, isGone: boolean): Promise<void> {
     for (const command of commands.ofAgent(agent)) {
@@ -343,7 +345,7 @@ function textsOf(before: FileChange, after: FileChange) {
 }
 
 /**
- * Returns the state of a file before an edit that was not seen in time.
+ * Returns the state of a file before an edit, if the file was not read before the edit.
  * @param now state after the edit
  * @param texts as reported by the CLI
  * @returns unknown, unless the reported texts match the file byte for byte

@@ -54,7 +54,7 @@ export function grouped<H extends Span>(
   }
 }
 
-/** If both begin at the same line, the one without lines there comes first. */
+/** Whether an edit comes before a hunk. If both begin at the same line, the one with no lines comes first. */
 function isFirst(edit: Edit, hunk: Span): boolean {
   return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
 }

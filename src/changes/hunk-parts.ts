@@ -11,13 +11,13 @@ export interface SplitText {
   readonly text: TrackedText;
   /** Ids of the hunks in the chosen lines. */
   readonly chosen: ReadonlySet<number>;
-  /** Whether part of a hunk was chosen that cannot be split. */
+  /** Whether the user has chosen a part of a hunk that cannot be split. */
   readonly isRefused: boolean;
 }
 
 /**
- * Splits hunks so that each is inside or outside of the chosen lines. The old lines are assigned by position: the first
- * old line belongs to the first current line, and the last part gets all that remain.
+ * Splits hunks at the edges of the chosen lines. The old lines are assigned by position: the first old line belongs to
+ * the first current line, and the last part gets all remaining ones.
  * @param isMeant whether a hunk may be chosen at all
  */
 export function splitHunks(
@@ -34,7 +34,7 @@ export function splitHunks(
     const parts = partsOf(hunk, isIn);
     const isWhole = parts.length === 1;
     if (!isWhole && hunk.edited) {
-      // The text in between, the user's own, cannot be assigned to lines of the agent's.
+      // The user's text that the agent has overwritten cannot be assigned to lines of the agent.
       isRefused = true;
       return hunk;
     }
@@ -47,7 +47,7 @@ export function splitHunks(
   return { text: { ...text, hunks, lastId }, chosen: ids, isRefused };
 }
 
-/** Lines of the hunk itself, from 0 on. A removal is shown at the line above it, or at the first one. */
+/** Returns lines relative to the hunk, 0-based. A removal is shown at the line above it, or at the first line. */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];
   const parts: { from: number; to: number; isChosen: boolean }[] = [];

@@ -1,6 +1,6 @@
 /**
- * Stores values for the next host in a journal that only the user can read. Each change of a value appends one line, which
- * costs much less than a file for each value.
+ * Stores values for the next host in a journal that only the user can read. Each change of a value appends one line,
+ * because a file for each value would be much slower.
  */
 import { appendFileSync, mkdirSync, truncateSync } from "node:fs";
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -15,37 +15,37 @@ import { MAX_SMALL } from "../system/small-file.ts";
 const FOLDER = { recursive: true, mode: 0o700 };
 const FILE = { mode: 0o600 };
 
-/** Name ending of journals. */
+/** File extension of journals. */
 export const JOURNAL = ".jsonl";
 
 /**
- * Length of removed and replaced values after which a journal is rewritten at once, if they are most of it
+ * Length of removed and replaced values beyond which a journal is rewritten at once, if they fill most of it
  * (characters).
  */
-const MAX_WASTE = 1024 * 1024;
+const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 
 /** Time without writes after which removed texts are erased. */
 const ERASE_DELAY_MS = 500;
 
 /**
- * A line contains the time, the key and the value as JSON, which has no tabs, and ends with a tab. The value is empty if
- * it was removed.
+ * Separates the time, the key and the value (JSON, which has no tabs) in a line, and ends the line. A removed value is
+ * empty.
  */
 const SEPARATOR = "\t";
 
 export interface Journal {
-  /** Stores a value in the background. The last value of a key counts. */
+  /** Stores a value in the background. It replaces the earlier value of its key. */
   save(key: string, value: unknown): void;
   remove(key: string): void;
   /** Resolves when all pending values have been written. */
   flush(): Promise<void>;
   /** Reads the values stored before this call. Skips damaged ones. Later writes wait for the read. */
   load(): Promise<unknown[]>;
-  /** Removes values that are older than this (ms), and the oldest ones beyond a size (characters). */
+  /** Removes values older than `maxAge` (ms), and the oldest ones beyond a total of `maxSize` (characters). */
   trim(maxAge: number, maxSize: number): void;
 }
 
-/** A stored value that was not parsed yet. */
+/** A stored value, not parsed yet. */
 export interface JournalLine {
   readonly key: string;
   /** Unix milliseconds. */
@@ -56,8 +56,8 @@ export interface JournalLine {
 /** @param file created when needed, with its directory */
 export function createJournal(file: string, log: Log): Journal {
   /**
-   * Serialized as late as possible, so that values that change again at once cost nothing. Undefined removes
-   * a value.
+   * Values to be written, by key; undefined removes a value. They are serialized as late as possible, because a value
+   * may change again at once.
    */
   const due = new Map<string, unknown>();
   /** Stored values, oldest first. */
@@ -69,7 +69,7 @@ export function createJournal(file: string, log: Log): Journal {
   let writing: Promise<void> | undefined;
   let reading: Promise<unknown> = Promise.resolve();
   let idle: NodeJS.Timeout | undefined;
-  /** The previous host may have died while it wrote a line. */
+  /** Written before the first line, because the previous host may have crashed while it wrote a line. */
   let separator = "\n";
 
   function count(key: string, now: { at: number; size: number } | undefined): void {
@@ -127,10 +127,10 @@ export function createJournal(file: string, log: Log): Journal {
     await append(text);
   }
 
-  /** Erases removed and replaced values. @param isIdle otherwise only if they take much space */
+  /** Erases removed and replaced values. @param isIdle otherwise erases only if they take much space */
   async function tidy(isIdle: boolean): Promise<void> {
     const waste = (size ?? 0) - storedSize;
-    const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_WASTE, storedSize);
+    const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
     if (waste === 0 || !isDue) return;
     const lines = await readLines(file); // also those of an earlier host
     if (lines.length > 0) await writeJournal(file, lines);
@@ -204,7 +204,7 @@ export async function readLines(file: string): Promise<JournalLine[]> {
   const text = await readFile(file, "utf8").catch(() => "");
   const lines = new Map<string, JournalLine>();
   const yieldIfDue = createYielder();
-  // Without regular expressions, because V8 holds the last text that was matched.
+  // Avoids regular expressions, because V8 keeps the last matched text in memory.
   for (const line of text.split("\n")) {
     await yieldIfDue();
     const [at, name = "", json, ...end] = line.split(SEPARATOR);
@@ -251,7 +251,7 @@ export async function journalsIn(directory: string, ending = JOURNAL): Promise<s
 }
 
 /**
- * Removes journals that are older than this (ms), and the oldest ones beyond a size (bytes).
+ * Removes journals older than `maxAge` (ms), and the oldest ones beyond a total of `maxSize` (bytes).
  * @param files of Neovims that have ended
  */
 export async function pruneJournals(

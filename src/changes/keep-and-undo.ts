@@ -24,7 +24,7 @@ import { splitHunks } from "./hunk-parts.ts";
 import { tellResult } from "./result-message.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
-/** Maximum number of decisions that can be reverted, and of the characters of their files. */
+/** Maximum number of decisions that can be reverted, and maximum total length of their files (characters). */
 const MAX_DECISIONS = 50;
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
 
@@ -34,7 +34,7 @@ type Verb = "Kept" | "Undid";
 interface Step {
   readonly before: FileChange;
   readonly after: FileChange;
-  /** The profile that has changed the file since, if any. */
+  /** Profile of the agent that has changed the file since the decision, if any. */
   changedBy?: string;
 }
 
@@ -70,7 +70,7 @@ export interface DecisionsOptions {
   resolveGone(): Promise<void>;
   /** Compares the file with the disk. */
   syncPath(path: string): Promise<void>;
-  /** Called when a file was written here. */
+  /** Called when an undo has written a file. */
   settled(path: string, now: FileState): void;
   /** Whether a command of an agent runs, which may write any file. */
   areCommandsRunning(): boolean;
@@ -124,7 +124,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   async function keep(one: Chosen, turn: number | undefined) {
     const before = files.get(one.path);
-    // An agent may be about to change a file that has no change yet.
+    // A file that an agent is only about to change has no change yet.
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
@@ -194,7 +194,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     tellResult(bridge, isAny ? [result] : [], problems);
   }
 
-  /** Lists changes again that the user has kept. */
+  /** Reverts a keep: lists the change again. */
   async function unkeep({ before }: Step): Promise<void> {
     const { path } = before;
     const now = await readState(path);
@@ -206,7 +206,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     files.set(next);
   }
 
-  /** Restores the agent's lines that the user has undone. */
+  /** Reverts an undo: restores the agent's lines. */
   async function redo({ before, after }: Step): Promise<void> {
     const { path } = before;
     if (before.opaque) throw new Refusal(`${path} stays: ${before.opaque.reason}`);
@@ -249,7 +249,7 @@ function choose(change: FileChange, { hunks, ranges }: Chosen, turn: number | un
     (turn === undefined || hunk.turn === turn) && (wanted?.has(hunk.id) ?? true);
   if (ranges && change.exists) return inRanges(change, ranges, isMeant);
   const ids = new Set(text.hunks.filter(isMeant).map(({ id }) => id));
-  // If the hunks have gone meanwhile, nothing is left to decide.
+  // If the hunks no longer exist, nothing is left to decide.
   return ids.size > 0 ? { change, ids } : undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Takes over the changes of Neovims that have ended. Each Neovim has a journal. A new Neovim renames the journal, so that
- * only one of several gets it, takes the changes that it wants, and puts the others back.
+ * Takes over the changes of Neovims that have ended. Each Neovim has a journal. A new Neovim first renames the journal,
+ * so that only one of several gets it. Then it takes the changes of its directories, and puts the other changes back.
  */
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
@@ -21,11 +21,11 @@ import {
 /** Maximum age of changes. */
 const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 
-/** Maximum size of the journals that all Neovims have left (bytes). The oldest is removed first. */
+/** Maximum total size of the journals of ended Neovims (bytes). The oldest is removed first. */
 const MAX_SIZE_BYTES = 64 * 1024 * 1024;
 
-/** Difference between the clocks of Neovim's name and of the process table. */
-const CLOCK_DIFFERENCE_MS = 5_000;
+/** Tolerance between the start time in a journal's name and that in the process table. */
+const CLOCK_TOLERANCE_MS = 5_000;
 
 export interface LeftChanges {
   /**
@@ -39,15 +39,15 @@ export interface LeftChanges {
 
 interface Taken {
   readonly file: string;
-  /** New name of the journal, which belongs to this Neovim. */
+  /** New name of the journal, which only this Neovim uses. */
   readonly target: string;
   readonly wanted: readonly JournalLine[];
   readonly others: readonly JournalLine[];
 }
 
 /**
- * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`, where the instance consists of its process id and
- * start. Whether a Neovim on another machine runs is unknown, therefore nothing is taken from there.
+ * @param own the journal of this Neovim: `<machine>/<instance>.jsonl`, where the instance consists of its process id
+ * and start time. Nothing is taken from Neovims of other machines, because they may still run.
  */
 export function createLeftChanges(own: string, journal: Journal): LeftChanges {
   const machine = dirname(own);
@@ -68,7 +68,7 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       return []; // another Neovim has taken it
     }
     const oldest = Date.now() - MAX_AGE_MS;
-    // All other values in a journal are only for the next host of the same Neovim.
+    // Only changes have an absolute path as key. The other values are for the next host of the same Neovim.
     const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
     const wanted = changes.filter(({ key }) => isWanted(key));
     return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];
@@ -79,7 +79,8 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       const taken: Taken[] = [];
       for (const file of await left()) taken.push(...(await takeFrom(file, isWanted)));
       const newest = new Map<string, JournalLine>();
-      // An older value would restore changes that were decided since.
+      // In this order, the newest value of a key is stored last. An older one would restore changes that were decided
+      // since.
       for (const one of taken.flatMap(({ wanted }) => wanted).sort((a, b) => a.at - b.at))
         newest.set(one.key, one);
       const values: unknown[] = [];
@@ -115,5 +116,5 @@ async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
   if (!isAlive(Number(pid ?? 0))) return false;
   const start = await platform.startOf(Number(pid));
-  return start === undefined || start <= Number(seconds) * 1_000 + CLOCK_DIFFERENCE_MS;
+  return start === undefined || start <= Number(seconds) * 1_000 + CLOCK_TOLERANCE_MS;
 }

@@ -5,7 +5,7 @@
  */
 import { diffArrays } from "diff";
 
-/** Replaces `removed` lines from line `at` on (0-based) by the `inserted` ones. */
+/** Replaces `removed` lines, starting at line `at` (0-based), with the `inserted` ones. */
 export interface Edit {
   at: number;
   removed: number;
@@ -13,19 +13,18 @@ export interface Edit {
 }
 
 /**
- * Limits for the comparison line by line, which finds the fewest differences. Its cost grows with the product
- * of differences and lines.
+ * Limits for the algorithm that finds the fewest differences. Its cost grows with the product of differences and lines.
  */
 const MAX_EDITS = 200;
 const MAX_COST = 2_000_000;
 
-/** Maximum number of lines of both texts for the other algorithm, which blocks the host while it runs. */
+/** Maximum number of lines of both texts for the patience diff, which blocks the host while it runs. */
 const MAX_LINES = 100_000;
 
 /** Maximum recursion depth. Ordinary texts need less. */
 const MAX_DEPTH = 100;
 
-/** Splits a text into lines, which joined give the text again. An empty text has no lines. */
+/** Splits a text into lines, including their line breaks. An empty text has no lines. */
 export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }
@@ -119,7 +118,7 @@ function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | unde
 
 /** Returns the longest subsequence of the pairs with increasing second numbers. */
 function longestRise(pairs: readonly Pair[]): Pair[] {
-  /** For each length: the last pair of the best list of that length, and the index of the pair before it. */
+  /** For each length: the last pair of the best subsequence of that length, and the index of the pair before it. */
   const ends: { pair: Pair; before: number }[] = [];
   const piles: number[] = [];
   for (const pair of pairs) {

@@ -8,8 +8,7 @@ import type { FileChange } from "./file-change.ts";
 import { lookAt } from "./work-tree.ts";
 
 /**
- * @param openFiles paths of the files that are open in Neovim, which are searched in addition to the folder
- * of the file
+ * @param openFiles paths of the files that are open in Neovim; searched in addition to the file's folder
  * @returns undefined if the file was not found, or was changed at the same time
  */
 export async function findRenamed(

@@ -3,7 +3,7 @@
 import { linesBefore, type TrackedText } from "./edits-to-hunks.ts";
 import { splitLines } from "./line-diff.ts";
 
-/** Maximum number of lines shown for a removal, because virtual lines cannot be scrolled. */
+/** Maximum number of removed lines that are shown, because virtual lines cannot be scrolled. */
 const MAX_LINES = 200;
 
 /** Maximum length of a shown line (characters). */

@@ -1,6 +1,6 @@
 /**
- * Finds changes that the user has staged or committed, by the object names in Git's index. A commit stages
- * first. The index is read without Git and the bytes are hashed here, so that no filter of a repository runs.
+ * Finds changes that the user has staged or committed, by the object names in Git's index (a commit also updates the
+ * index). The index is parsed and the bytes are hashed here, because Git would run the filters of the repository.
  */
 import { createHash } from "node:crypto";
 import { lstatSync } from "node:fs";
@@ -16,7 +16,7 @@ import { createIndexReader, findWorkTree, type WorkTree } from "./work-tree.ts";
 
 const GIT_TIMEOUT_MS = 2_000;
 
-/** Delay from an agent's write until the index is read, because a turn writes many files. */
+/** Debounce of reading the index after writes of an agent, because a turn writes many files. */
 const RECORD_DELAY_MS = 100;
 
 /** Object name of a file that is not in the index. */
@@ -35,8 +35,8 @@ export interface Staging {
   /** Handles that an agent has written the file. */
   wrote(path: string): void;
   /**
-   * Handles that a command of an agent has ended. The command may have staged any file, which is no decision
-   * of the user.
+   * Handles that a command of an agent has ended. The command may have staged files, but only staging by the user is a
+   * decision.
    */
   commandEnded(): void;
   /** Keeps changes that the user has staged. Must run in turn. */

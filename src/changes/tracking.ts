@@ -1,4 +1,4 @@
-/** Connects the tracking of changes, the history, and their storage. */
+/** Creates the tracking of changes and the history, with their storage. */
 import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { Boot, Status } from "../contract/neovim.ts";

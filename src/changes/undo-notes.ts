@@ -1,10 +1,10 @@
-/** Stores what the user has undone, until the agent is told with its next prompt. */
+/** Stores which changes the user has undone, until the agent is told with its next prompt. */
 import { isAbsolute, relative } from "node:path";
 import type { Agent } from "../contract/hooks.ts";
 import type { Hunk } from "./edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
 
-/** Maximum numbers of stored agents and files. The oldest are forgotten. */
+/** Maximum numbers of agents, and of files for each agent. The oldest are dropped. */
 const MAX_AGENTS = 16;
 const MAX_FILES = 1_000;
 
@@ -13,11 +13,11 @@ const MAX_NAMES = 10;
 const MAX_NAME_LENGTH = 200;
 
 export interface UndoNotes {
-  /** The user has undone these hunks of a change; an empty list stands for the whole file. */
+  /** Records that the user has undone these hunks of a change. An empty list stands for the whole file. */
   undid(change: FileChange, hunks: readonly Hunk[]): void;
-  /** The user has reverted a decision on this file. */
+  /** Removes the notes on a file, because the user has reverted a decision on it. */
   reverted(path: string): void;
-  /** Returns what an agent has to know, once. */
+  /** Returns the text for an agent's next prompt, and removes its notes. */
   take(agent: Agent): string | undefined;
 }
 
@@ -80,7 +80,7 @@ const keyOfSession = (session: string) => `session ${session}`;
 const keyOfCli = (cli: string) => `cli ${cli}`;
 
 /**
- * Quotes a name, without characters that could end it or start another line, because an agent has chosen it.
+ * Quotes a name that an agent may have chosen. Removes characters that could end the quotation or start another line.
  */
 function nameOf(path: string, cwd: string): string {
   const below = relative(cwd, path);

@@ -1,4 +1,4 @@
-/** Lists the files of open directories outside the Git work tree, where only the file system can be asked. */
+/** Lists the files of open directories outside the Git work tree. */
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export interface Outside {
 }
 
 export interface Listing {
-  /** Absolute paths of regular files and links. Files of upper directories come first. */
+  /** Absolute paths of regular files and links. Files of parent directories come first. */
   readonly paths: readonly string[];
   readonly isComplete: boolean;
 }
@@ -55,8 +55,8 @@ export async function listFiles(
 }
 
 /**
- * Leaves out names that are not UTF-8, which Node cannot express. Sorts the names, so that a limit always
- * omits the same files.
+ * Reads a directory without names that are not UTF-8, which Node cannot express. Sorts the names, so that a limit
+ * always omits the same files.
  */
 async function readDirectory(directory: string): Promise<Dirent[]> {
   const entries = await readdir(directory, { withFileTypes: true }).catch((): Dirent[] => []);

@@ -20,8 +20,8 @@ export interface WorkTree {
 /**
  * @param directory in the work tree
  * @param timeout milliseconds
- * @returns undefined outside a work tree, or if Git does not answer in time. A repository may name any
- * directory as its work tree: also undefined if that does not contain the directory
+ * @returns undefined outside a work tree, if Git does not answer in time, and if the repository names a work tree that
+ * does not contain the directory
  */
 export async function findWorkTree(directory: string, timeout: number): Promise<WorkTree | undefined> {
   const questions = ["--show-toplevel", "--absolute-git-dir", "--show-object-format"];
@@ -64,12 +64,12 @@ export async function createFilter(
     (without === undefined || !isBelow(name, without));
 }
 
-/** Maximum size of an index (bytes). That of a repository with a million files has about 100 MB. */
+/** Maximum size of an index (bytes). A repository with a million files has an index of about 100 MB. */
 const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 
 /**
- * Reads indexes, each version once. @returns a function that returns undefined for an index that cannot be
- * read
+ * Creates a cached reader, which reads each version of an index once, and returns undefined for an index that cannot be
+ * read.
  */
 export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
   let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
@@ -85,7 +85,7 @@ export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | unde
 async function readIndex(path: string, idLength: number): Promise<IndexEntry[] | undefined> {
   try {
     const found = await stat(path);
-    // A pipe would block a thread of this process.
+    // Reading a named pipe would block a thread of this process.
     if (!found.isFile() || found.size > MAX_INDEX_BYTES) return undefined;
     return parseIndex(await readFile(path), found.mtimeMs, idLength);
   } catch (error) {
@@ -109,7 +109,7 @@ export async function untrackedFiles({ top }: WorkTree, timeout: number): Promis
 export type Found = Stats | string | undefined;
 
 /**
- * Reads the states of files in short pieces, without following links.
+ * Reads the states of files in short slices, without following links.
  * @param isOver whether to stop
  */
 export async function lookAt<T>(
@@ -146,7 +146,7 @@ function failure(error: unknown): string | undefined {
 }
 
 /**
- * Returns for each path whether it contains no link: a folder of the index may have been replaced by a link.
+ * Returns for each path whether it is free of symbolic links. A link may have replaced a folder of the index.
  */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();
@@ -158,7 +158,7 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes with which Git converts the bytes between object and disk. */
+/** Attributes that make Git convert the bytes between object and disk. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 const LINE_ENDS = ["text", "eol", "crlf"];
 
@@ -177,7 +177,7 @@ export async function cleanBytes(
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
     if (!bytes || isConverted(name, CONVERSIONS)) continue;
-    // The index has the size on disk: converted line endings would have changed it.
+    // The index has the size of the file on disk. Converted line endings would have changed the size.
     if (size === bytes.length || !isConverted(name, LINE_ENDS)) known.set(name, bytes);
   }
   return known;

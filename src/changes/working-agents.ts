@@ -14,8 +14,7 @@ export interface Agents {
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
-   * Returns the agents whose processes have ended since the last call. Their unfinished edits will not be
-   * completed.
+   * Returns the agents whose processes have ended since the last call. No event will end their pending edits.
    */
   takeGone(): Agent[];
   /** May run twice. */

@@ -1,7 +1,7 @@
 /**
  * Accepts the WebSockets of Claude Code and of CLIs that have adopted its protocol, and keeps their sessions. A CLI
- * finds the port and the token in its lock file, which src/discovery writes. The protocol has no specification: it is
- * that of Claude Code 2.1.330.
+ * finds the port and the token in its lock file, which src/discovery writes. The protocol has no specification; this is
+ * the protocol of Claude Code 2.1.330.
  */
 import type { EventEmitter } from "node:events";
 import type { ClientEvents, ClientList } from "../http/client.ts";
@@ -16,7 +16,7 @@ export interface SocketEndpoint extends ClientList, SocketRoute {
 }
 
 export interface SocketEndpointOptions extends SocketServerOptions {
-  /** The tokens are named by profile. */
+  /** Port and tokens. The name of a token is that of a profile. */
   address: Address;
   /** Maximum number of connections. More clients are refused. */
   maxSessions: number;
@@ -26,12 +26,12 @@ export interface SocketEndpointOptions extends SocketServerOptions {
 export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndpoint {
   const { address, maxSessions, log, events } = options;
   const sessions = new Map<string, SocketSession>();
-  /** Number of open connections, including those whose client has not introduced itself. */
+  /** Number of open connections, including those before the `initialize` request. */
   let open = 0;
   let isClosed = false;
   let server: SocketServer | undefined;
 
-  /** Lazy-loads the server with its first client. */
+  /** Loads the server when the first client connects. */
   async function load(): Promise<SocketServer> {
     const { createSocketServer } = await import("./server.ts");
     server ??= createSocketServer(options);

@@ -1,4 +1,4 @@
-/** Checks a request for a WebSocket before the server is loaded: host, origin, path, token and number of clients. */
+/** Checks the request for a WebSocket, before the server is loaded: host, origin, path, token and number of clients. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { destroyLater } from "../http/errors.ts";

@@ -23,7 +23,8 @@ export function selectionOf({
 }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
   const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
   const { path = "", selectedText: text = "" } = file ?? {};
-  // Without a selection the CLI uses only the path. A constant place avoids messages for each movement of the cursor.
+  // Without a selection, the CLI uses only the path. A constant position avoids a message for each movement of the
+  // cursor.
   const range =
     text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
   const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };

@@ -1,4 +1,4 @@
-/** Opens WebSockets and serves each one. Loaded with the first client. */
+/** Opens WebSockets and serves each one. Loaded when the first client connects. */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
@@ -18,14 +18,14 @@ export interface SocketServerOptions {
   reviewsOf(client: Client): Reviews;
   diagnose: Diagnose;
   /**
-   * Called when the user has accepted the unchanged text of the file, which the CLI treats as a rejection.
+   * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(client: Client, filePath: string): void;
   times?: Times;
 }
 
 export interface SocketServer {
-  /** Answers the handshake, and serves the connection. */
+  /** Completes the handshake, and serves the connection. */
   open(
     request: IncomingMessage,
     socket: Duplex,
@@ -37,10 +37,10 @@ export interface SocketServer {
   close(): void;
 }
 
-/** Subprotocol without which the client closes the connection. */
+/** Subprotocol that the client requires. */
 const SUBPROTOCOL = "mcp";
 
-/** Time for clients to answer the end of the connection (milliseconds). */
+/** Timeout for clients to confirm the end of the connection. */
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {

@@ -1,4 +1,4 @@
-/** The session of one CLI on a WebSocket: MCP server, messages, and the end of silent connections. */
+/** Runs the session of one CLI on a WebSocket: its MCP server, its messages, and the detection of dead connections. */
 import { isDeepStrictEqual } from "node:util";
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
@@ -13,9 +13,9 @@ import type { Tools } from "./tools.ts";
 
 /** Intervals and timeouts (milliseconds). */
 export interface Times {
-  /** For the client to introduce itself. */
+  /** Maximum time from the handshake to the `initialize` request. */
   start: number;
-  /** From the introduction to the first notification: Claude Code 2.1.330 loses an earlier one. */
+  /** Delay from `initialize` to the first notification: Claude Code 2.1.330 loses an earlier one. */
   settle: number;
   /** Between two pings. A connection is closed if the last ping was not answered. */
   ping: number;
@@ -43,13 +43,13 @@ export interface SocketSessionOptions {
   credential: string;
   version: string;
   log: Log;
-  /** @param sent waits until the answer to a request was sent; false if the connection was lost before */
+  /** @param sent resolves when the answer to a request was sent; false if the connection was lost before */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
-  /** Finds out which CLI the client is, by the name that it gives itself. */
+  /** Returns which CLI the client is, by the name that it reports. */
   identify(client: string): Identity;
-  /** The client has introduced itself. */
+  /** Called after the client's `initialize` request. */
   connected(session: SocketSession): void;
-  /** The connection of a client that had introduced itself is lost. */
+  /** Called when the connection is lost, if `connected` was called. */
   ended(session: SocketSession): void;
   times?: Times;
 }
@@ -65,7 +65,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
   /** The last context, and the last selection that was sent. */
   let context: SharedContext | undefined;
   let shown: SelectionChanged | undefined;
-  /** Callers that wait for the answer to a request. */
+  /** Callers that wait until the answer to a request was sent. */
   const awaited = new Map<RequestId, (hasLeft: boolean) => void>();
 
   const transport: Transport = {
@@ -95,7 +95,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
     transport.send({ jsonrpc: "2.0", method, params }).catch(() => {}); // the "close" event follows
   }
 
-  /** Sends the newest context, unless the client is still reading earlier messages or already has it. */
+  /** Sends the newest context, unless the client already has it, or has not read earlier messages yet. */
   function showContext(): void {
     if (!canSend() || !context || socket.bufferedAmount > 0) return;
     const next = selectionOf(context);
@@ -177,7 +177,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
   return session;
 }
 
-/** @returns undefined for anything but one message with a short id */
+/** Parses a text as one message with a short id. @returns undefined for any other text */
 function parse(text: string) {
   try {
     const message: unknown = JSON.parse(text);

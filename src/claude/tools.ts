@@ -1,4 +1,4 @@
-/** Registers the tools that the CLI itself calls: reviews and diagnostics. */
+/** Registers the tools that the CLI calls without its model: reviews and diagnostics. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -8,13 +8,13 @@ import type { Diagnostic } from "../contract/questions.ts";
 import type { Decision } from "../http/client.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 
-/** The reviews of one client. A review is named by its tab. */
+/** The reviews of one client. The name of a review is the `tab_name` of the protocol. */
 export interface Reviews {
   /** Shows the proposal. @throws {Refusal} if it cannot be shown */
   openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
-  /** Closes a review if it is open, after the CLI's own question was answered. */
+  /** Closes a review if it is open, because the user has answered in the CLI's terminal. */
   dismiss(name: string): Promise<void>;
-  /** Closes all reviews in the same way. @returns their number */
+  /** Closes all open reviews for the same reason. @returns their number */
   dismissAll(): Promise<number>;
 }
 
@@ -25,10 +25,10 @@ export interface ToolsOptions {
   reviews: Reviews;
   diagnose: Diagnose;
   log: Log;
-  /** Waits until the answer to a request was sent. @returns false if the connection was lost before */
+  /** Resolves when the answer to a request was sent. @returns false if the connection was lost before */
   sent(request: RequestId): Promise<boolean>;
   /**
-   * Called when the user has accepted the unchanged text of the file, which the CLI treats as a rejection.
+   * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(filePath: string): void;
 }
@@ -46,8 +46,8 @@ interface Waiting {
 }
 
 /**
- * Maximum length of a tab's name (UTF-16 units). Contains the name of a file, and is stored while the review
- * is open.
+ * Maximum length of a review's name (UTF-16 units). The name contains the path of the file, and is stored while the
+ * review is open.
  */
 const MAX_TAB_NAME_LENGTH = 1_024;
 
@@ -59,12 +59,14 @@ const result = (...texts: string[]): CallToolResult => ({
   content: texts.map((text) => ({ type: "text", text })),
 });
 
-/** The answer for a review that has ended without the user's decision. The CLI ignores it after its own question. */
+/**
+ * The answer for a review without a decision in Neovim. The CLI ignores it if the user has answered in its terminal.
+ */
 const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
   const { reviews, diagnose, log, sent, unchanged } = options;
-  /** The calls that wait for a decision, by tab. */
+  /** Calls that wait for a decision, by name of the review. */
   const waiting = new Map<string, Waiting>();
 
   function settle(name: string, outcome: CallToolResult): Waiting | undefined {

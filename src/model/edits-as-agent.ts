@@ -1,4 +1,4 @@
-/** Makes edits for a CLI: they are tracked like edits that the CLI makes itself, or reviewed first. */
+/** Makes edits for a CLI, which are tracked like the CLI's own edits, or reviewed first. */
 
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
@@ -11,7 +11,7 @@ export interface Following {
   listener(event: AgentEvent): Promise<void>;
   /** Whether the user reviews every edit of this CLI. */
   isGated(cli: string): boolean;
-  /** Opens a review of the new text of a file, and writes the accepted text. The signal closes the review. */
+  /** Opens a review of the new text of a file, and writes the accepted text. Aborting the signal closes the review. */
   propose(cli: string, path: string, content: string, signal: AbortSignal): Promise<ReviewOutcome>;
   readonly userFiles: UserFiles;
 }
@@ -30,8 +30,8 @@ export interface Editing {
 let calls = 0;
 
 /**
- * Creates the editing functions of one call. Each call counts as a separate agent, because the end of a call
- * ends all edits of its agent.
+ * Creates the editing functions of one call. Each call has its own agent, because the end of a call ends all edits of
+ * its agent.
  */
 export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
   const { listener, isGated, propose, userFiles } = following;

@@ -1,10 +1,10 @@
-/** Serves the MCP server for the model: its sessions, and the server once a client needs it. */
+/** Serves the MCP server for the model: keeps its sessions, and loads the server when a client connects. */
 
 import type { Boot, Memory, Status } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
 
-/** Minimum lifetime of a session after its last request. Clients without an event stream are silent for long. */
+/** Minimum lifetime of a session after its last request. Clients without an event stream may be silent for long. */
 const SESSION_GRACE_MS = 1_800_000;
 
 export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diagnose"> {
@@ -27,7 +27,9 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
-  /** Lazy-loads the server with its first client: its tools have as many schemas as the rest of the start. */
+  /**
+   * Loads the server when the first client connects, because its many schemas would delay the start of the host.
+   */
   async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {

@@ -9,13 +9,13 @@ export function count(number: number, noun: string, plural = `${noun}s`): string
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** Makes a text one short line: an entry must not look like two entries, or control a screen. */
+/** Shortens a text to one line without control characters, so that an entry cannot look like two entries. */
 export function oneLine(text: string, units = 300): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > units ? `${line.slice(0, units)}…` : line;
 }
 
-/** @param counts by severity, the most severe first */
+/** Formats numbers of diagnostics. @param counts by severity, the most severe first */
 export function tally(counts: readonly number[]): string {
   const parts = SEVERITIES.flatMap((severity, index) => {
     const number = counts[index] ?? 0;
@@ -24,12 +24,12 @@ export function tally(counts: readonly number[]): string {
   return parts.length > 0 ? parts.join(", ") : "no diagnostics";
 }
 
-/** The last line of a list that was cut. */
+/** Returns the last line of a truncated list. */
 export function cutOff(shown: number, total: number, how: string): string[] {
   return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
 }
 
-/** Cuts a text, if possible at the end of a line. */
+/** Truncates a text, if possible at the end of a line. */
 export function beginning(text: string, units: number): string {
   if (text.length <= units) return text;
   const end = text.lastIndexOf("\n", units);

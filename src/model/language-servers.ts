@@ -9,7 +9,7 @@ import type { Scene } from "./tool.ts";
 export interface Answered {
   server: Server;
   result: unknown;
-  /** The texts to which edits belong. */
+  /** When the servers were asked. Edits are valid only for the texts at that time. */
   moment?: Moment | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Replies {
 
 /** Maximum number of items in an answer. The rest is only counted. */
 const MAX_ITEMS = 500;
-/** Maximum number of edits. More are refused, because a part of them would be worse than none. */
+/** Maximum number of edits. More are refused, because applying only a part would break the code. */
 const MAX_EDITS = 20_000;
 
 interface Question {
@@ -64,7 +64,7 @@ export async function askAboutDocument(method: string, path: string, scene: Scen
   return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, scene);
 }
 
-/** A symbol on a line. Models count lines well, and columns badly. */
+/** A symbol on a line. Models know line numbers, but not columns. */
 export interface SymbolName {
   path: string;
   line: number;

@@ -6,7 +6,10 @@ import { type AnswerTo, answers, type QuestionName, type Questions } from "../co
 import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
-/** Delay of an answer after the question's own timeout. Neovim is then blocked, for example by a prompt. */
+/**
+ * Additional time after the question's own timeout. Without an answer by then, Neovim is blocked, for example by a
+ * prompt.
+ */
 const MARGIN_MS = 1_000;
 
 /** Questions that change a buffer and its file. Their answers are awaited even after a cancellation. */
@@ -27,20 +30,20 @@ export interface Asking {
   close(): void;
 }
 
-/** Limits of the wait for an answer. */
+/** When to stop waiting for an answer. */
 interface Limits {
   /** Milliseconds. */
   timeout: number;
   signal: AbortSignal;
 }
 
-/** @param timeout of questions that name none (milliseconds) */
+/** @param timeout of questions without their own timeout (milliseconds) */
 export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Asking {
   const waiting = new Map<number, (problem: unknown, result?: unknown) => void>();
   let last = 0;
 
   /**
-   * @param begin asks under this id, or settles it
+   * @param begin sends the question with this id, and may settle it. If `begin` fails, the wait fails, too
    * @param limits absent if the answer must be awaited
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {

@@ -1,4 +1,4 @@
-/** Tells a client during a long call that it still runs. */
+/** Sends progress notifications to a client during a long call. */
 import type { RequestHandlerExtra } from "@modelcontextprotocol/sdk/shared/protocol.js";
 import type { ServerNotification, ServerRequest } from "@modelcontextprotocol/sdk/types.js";
 
@@ -11,12 +11,12 @@ export type Caller = Pick<
 >;
 
 export interface Progress {
-  /** Notes the reason for the delay. */
+  /** Sets the reason for the delay. */
   waitsFor(what: string): void;
   end(): void;
 }
 
-/** Sends a notification every five seconds, if the client has sent a token for it. */
+/** Sends a notification every five seconds, if the client has sent a progress token. */
 export function startProgress({ _meta, sendNotification }: Caller): Progress {
   const progressToken = _meta?.progressToken;
   let message = "";

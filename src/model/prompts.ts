@@ -15,7 +15,7 @@ interface Prompt {
   refusal?: string;
 }
 
-/** The texts for the placeholders of a prompt. */
+/** Functions that return the texts for the placeholders of a prompt. */
 const FILLINGS: Record<string, (path: string | undefined, scene: Scene, prompt: Prompt) => Promise<string>> =
   {
     diagnostics: async (path, scene, { refusal }) => {
@@ -48,7 +48,7 @@ const OWN: Record<string, Prompt> = {
   },
 };
 
-/** Replaces each placeholder once: a filling may contain text that looks like another one. */
+/** Replaces all placeholders in one pass, because an inserted text may look like a placeholder. */
 async function fill(prompt: Prompt, path: string | undefined, scene: Scene): Promise<string> {
   const fillings = new Map([["path", path ?? "what is shown here"]]);
   for (const [name, filling] of Object.entries(FILLINGS))

@@ -33,11 +33,11 @@ export interface Choice {
   prompts: Boot["prompts"];
 }
 
-/** Answers a client. Both functions fail only with a {@link Refusal}. */
+/** Functions that answer a client. They fail only with a {@link Refusal}. */
 export interface Answering {
-  /** For prompts and resources, which the user requests, and which CLIs list by themselves. */
+  /** Answers requests for prompts and resources, which come from the user, or from a CLI that lists them. */
   read: Read;
-  /** For tools, which only the model calls. */
+  /** Answers tool calls, which come only from the model. */
   callTool: Read;
 }
 
@@ -63,7 +63,7 @@ export function register(
   return registerResources(server, sdk, read, subscribed);
 }
 
-/** Converts a refusal to an answer, which the model can read. */
+/** Converts a refusal to an answer that the model can read. */
 async function orReason(result: Promise<CallToolResult>): Promise<CallToolResult> {
   try {
     return await result;

@@ -14,7 +14,7 @@ type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 export interface News {
   /** @param uris the client's subscriptions, a live set */
   follow(session: Follower, uris: ReadonlySet<string>): void;
-  /** To be called when a client has connected, disconnected or subscribed: Neovim sends only the needed changes. */
+  /** Updates which changes Neovim sends. Call it when a client has connected, disconnected or subscribed. */
   listeners(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
@@ -23,7 +23,9 @@ export interface News {
 }
 
 export function createNews(bridge: Pick<Bridge, "tell">): News {
-  /** `untaken`: notifications that the client has not read yet. They are not repeated. */
+  /**
+   * `untaken`: URIs with a notification that the client has not read yet. They get no further notification until then.
+   */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();
   let due: NodeJS.Timeout | undefined;

@@ -62,7 +62,7 @@ async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
 const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
-/** Runs a function in a scene. */
+/** Runs a function for a request, in the context of its call. */
 export type Read = <T>(name: string, caller: Caller, run: (scene: Scene) => Promise<T>) => Promise<T>;
 
 /** @returns the client's subscriptions, a live set of URIs. `subscribed` is called on each change */
@@ -87,7 +87,7 @@ export function registerResources(
           const name = scene.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
         }),
-        // Also while sharing is paused, a client may know the other resources.
+        // While sharing is paused, the list still has the other resources.
       })).catch(() => ({ resources: [] })),
   });
   const title = {
@@ -102,7 +102,7 @@ export function registerResources(
   return followSubscriptions(server, sdk, subscribed);
 }
 
-/** @returns the decoded path, or the path as it is if it cannot be decoded */
+/** @returns the decoded path, or the undecoded one if it is not valid */
 function pathOf(uri: string): string {
   const path = uri.slice(BUFFER.length);
   try {

@@ -7,7 +7,7 @@ import { EDITOR_OFFER, register } from "./register.ts";
 
 const LISTS = ["tools/list", "prompts/list", "resources/templates/list"] as const;
 
-/** A transport for one request after the other. */
+/** A transport that sends one request at a time and returns its answer. */
 class Questions implements Transport {
   onmessage?: (message: JSONRPCMessage) => void;
   #answer: (message: JSONRPCMessage) => void = () => {};

@@ -19,7 +19,7 @@ import { openWorkspace } from "./workspace.ts";
 
 export { EDITOR_OFFER } from "./register.ts";
 
-/** Timeout for diagnostics for a CLI that is about to write a file, or to send a prompt. */
+/** Timeout for diagnostics. A CLI waits for them before it writes a file or sends a prompt. */
 const DIAGNOSE_TIMEOUT_MS = 1_000;
 
 export interface EditorServer {
@@ -77,7 +77,7 @@ export function createEditorServer({
 
   /**
    * Answers a request of a client.
-   * @throws {Refusal} and nothing else: internal errors are only logged
+   * @throws {Refusal} for any failure: internal errors are only logged
    */
   async function run<T>(
     what: string,

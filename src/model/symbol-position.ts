@@ -16,7 +16,7 @@ export function decode(text: string, character: number, encoding: string): numbe
 const WORD = "[\\p{L}\\p{N}_$]";
 
 /**
- * Finds a symbol in a line, preferably as a whole word. The position for `a.b` is that of `b`.
+ * Finds a symbol in a line, preferably as a whole word. For `a.b`, returns the position of `b`.
  * @returns the 0-based character in UTF-16 units
  */
 export function findSymbol(text: string, symbol: string): number | undefined {

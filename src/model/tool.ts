@@ -17,7 +17,7 @@ export interface Limits {
   timeout: number;
 }
 
-/** The environment of one call. */
+/** The context of one call. */
 export interface Scene {
   ask: Ask;
   workspace: Workspace;
@@ -49,7 +49,7 @@ export interface Definition<S extends z.ZodRawShape> {
   run(args: z.infer<z.ZodObject<S>>, scene: Scene): Promise<Answer>;
 }
 
-/** Runs a tool in a scene. @returns the result for the client, also if the tool fails */
+/** Runs a tool in the context of a call. @returns the result for the client, even if the tool fails */
 export type Perform = (caller: Caller, run: (scene: Scene) => Promise<Answer>) => Promise<CallToolResult>;
 
 export interface Tool {

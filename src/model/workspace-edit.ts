@@ -23,7 +23,7 @@ export function formatEdits(result: unknown): FileEdits["edits"] {
   return parsed.data ?? [];
 }
 
-/** Adds the version of the text to which edits belong. */
+/** Adds the version of the text for which the edits were computed. */
 export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits {
   const tick = file.tick ?? moment?.ticks.find(({ path }) => path === file.path)?.tick;
   return { ...file, tick, since: moment?.at };
@@ -75,7 +75,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // Once a file is written, the others follow: half of the edits would be worse than all of them.
+        // Once one file is written, a cancellation no longer stops the others: a part of the edits would break the
+        // code.
         await applyTo(file, encoding, scene, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
@@ -101,7 +102,7 @@ export async function applyEdits(
 
 /**
  * Edits the buffer and writes the file, or neither.
- * @param signal prevents both
+ * @param signal cancels the edit until the file is written
  * @throws {Refusal}
  */
 async function applyTo(

@@ -1,4 +1,4 @@
-/** Decides which files the model may see: files in the open directories that the user does not exclude. */
+/** Decides which files the model may see: those in the open directories that the user does not exclude. */
 import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Refusal } from "../base/refusal.ts";

@@ -16,14 +16,14 @@ export interface DiffTools {
    */
   openDiff(request: OpenDiffRequest, name?: string): Promise<void>;
   /**
-   * Closes a review whose text the CLI takes.
+   * Closes a review because the user has accepted in the CLI's terminal.
    * @returns the content of the proposal
    * @throws {Refusal} if there is no such review
    */
   closeDiff(name: string): Promise<string>;
 }
 
-/** Refuses paths that cannot be shown as a file. */
+/** Adds checks of the paths to the tools. */
 export function checkedTools<T extends DiffTools>(diffs: T): T {
   return {
     ...diffs,
@@ -70,7 +70,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     ({ filePath }) =>
       answer(async () => {
         checkLength(filePath);
-        // The CLI reads a JSON text; the bare content of the specification is ignored by it.
+        // Gemini CLI expects a JSON text. It ignores the plain content of the specification.
         const content = await closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),
@@ -78,7 +78,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
 }
 
 /**
- * Refuses a path that cannot be shown as a file.
+ * Refuses a path unless it is that of a readable regular file, or of a new file.
  * @throws {Refusal} also if the file is on a network drive that does not answer
  */
 async function checkFile(filePath: string): Promise<void> {

@@ -1,11 +1,11 @@
 /**
- * Detects that a CLI has dropped the user's edits. Qwen Code 0.24.4 asks for the edited text when the user says "yes" in
- * its terminal, but writes the original proposal. Any CLI is checked, by the file on disk.
+ * Detects that a CLI has dropped the user's edits. Qwen Code 0.24.4 asks for the edited text when the user says "yes"
+ * in its terminal, but writes the original proposal. The file on disk shows which text a CLI has written.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** Interval and timeout of reading the file. The CLI writes soon after the answer (milliseconds). */
+/** Polling interval and timeout for the CLI's write, which follows soon after the answer (milliseconds). */
 const INTERVAL_MS = 100;
 const TIMEOUT_MS = 10_000;
 

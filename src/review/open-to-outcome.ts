@@ -1,4 +1,4 @@
-/** Takes each review from `openDiff` to its outcome. Only this file changes the state of a review. */
+/** Runs each review from `openDiff` to its outcome. Only this file changes the state of a review. */
 import { stat } from "node:fs/promises";
 import { basename } from "node:path";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
@@ -36,9 +36,9 @@ const READ_TIMEOUT_MS = 1_000;
 
 /** The reviews of one client. */
 export interface ClientReviews extends DiffTools {
-  /** Closes a review if it is open, after the CLI's own question was answered. The user's edits are kept. */
+  /** Closes a review if it is open, because the user has answered in the CLI's terminal. Keeps the user's edits. */
   dismiss(name: string): Promise<void>;
-  /** Closes all reviews of the client in the same way. @returns their number */
+  /** Closes all reviews of the client for the same reason. @returns their number */
   dismissAll(): Promise<number>;
 }
 
@@ -46,7 +46,7 @@ export interface Reviews {
   /** Returns the tools of a session. */
   tools(client: Pick<Client, "id" | "info">): ClientReviews;
   /**
-   * Opens a review without a waiting CLI. The host writes the accepted text.
+   * Opens a review for which no CLI waits. The host writes the accepted text.
    * @param signal closes the review, unless another proposal has replaced this one
    * @returns the outcome, when the user has decided
    * @throws {Refusal} if the review cannot be shown
@@ -85,7 +85,7 @@ export interface ReviewHistory {
   closed(id: number): void;
 }
 
-/** Wraps the promise, because `await` on a function that returns it would wait for the outcome, too. */
+/** Wraps the promise of the outcome, so that `await` on a function that returns it does not wait for the outcome. */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
 export interface ReviewsOptions {
@@ -106,8 +106,8 @@ export interface ReviewsOptions {
   /** Stores the open reviews for a later host. Called when they have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called with the text that the user has accepted, here or in the CLI's prompt, in the tick in which the CLI is told:
-   * hashes of plain texts.
+   * Called with the hashes of texts that the user has accepted, in Neovim or in the CLI's terminal, in the same tick in
+   * which the CLI is told. One of these texts will be written.
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -127,7 +127,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   });
 
   let remembered = table.infos();
-  /** Avoids a message to the editor if nothing has changed. */
+  /** Stores the open reviews, unless they are unchanged. */
   function remember(): void {
     const all = table.infos();
     if (!isDeepStrictEqual(all, remembered)) options.remember(all);
@@ -157,7 +157,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isOwn = sessionId === OWN;
     const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
-    // Before the CLI can react to the decision.
+    // Must run before the CLI can react to the decision.
     options.decided(sessionId, content !== undefined);
     options.history.decided(id, content);
     // A CLI may drop the final line break of a whole file.
@@ -175,12 +175,12 @@ export function createReviews(options: ReviewsOptions): Reviews {
   async function acceptedText(review: Review, event: EventPayload<"diff_accepted">): Promise<string> {
     if ("content" in event) return event.content;
     if (review.text?.id === event.textId) return review.text.content;
-    // The text was just being replaced, or an earlier host has it.
+    // The text is unknown after a crash of the host, or has just been replaced.
     return (await bridge.call("decision_read", { id: review.id })).content;
   }
 
   /**
-   * Writes the accepted text of a review without a waiting CLI.
+   * Writes the accepted text of a review for which no CLI waits.
    * @param version of the file when the user accepted
    * @returns the reason if the text was not written
    */
@@ -241,7 +241,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Closes a review whose client has gone, has cancelled or has its answer, unless the user has decided. */
+  /** Closes a review whose client has disconnected, cancelled or got its answer, unless the user has decided. */
   async function abandon(review: Review, reason: "answered" | "cancelled" | "disconnected"): Promise<void> {
     if (review.state !== "open") return;
     try {
@@ -251,7 +251,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }
   }
 
-  /** Closes a review whose CLI has its answer from the user, and may write the proposal. */
+  /** Closes a review because the user has answered in the CLI's terminal. The CLI may write the proposal. */
   async function dismiss(review: Review): Promise<void> {
     if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);
     await abandon(review, "answered");
@@ -272,7 +272,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const isPending = await shown.then(
       (answer) => answer.isPending,
       (error: unknown) => {
-        // The earlier text stays.
+        // Neovim still shows the earlier text.
         Object.assign(review, { text, tell });
         throw error;
       },
@@ -325,7 +325,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
         if (!review) throw new Refusal(`no diff is open for ${name}`);
         const { filePath } = review;
         const content = await close(review, "cli");
-        // The CLI writes either text, or none: it may drop the edits.
+        // The CLI may write the edited text, the original proposal (dropping the edits), or nothing.
         const proposed = review.baseline ? [review.baseline.proposed] : [];
         options.agreed(filePath, [hashOfPlain(content), ...proposed]);
         void recover(review, content);

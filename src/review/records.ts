@@ -1,11 +1,13 @@
-/** The record of a review: everything that the host knows about one `openDiff`, and the table of all pending reviews. */
+/**
+ * Defines the record of a review, with all that the host knows about one `openDiff`, and the table of pending reviews.
+ */
 import { randomUUID } from "node:crypto";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { DiskText } from "../system/disk-text.ts";
 
 /**
- * A review is `open` until the user decides (`decided`) or it is closed without an outcome (`closing`, then `closed`). A
- * decision is written to the event stream of the client (`sent`). The client gets it (`delivered`) or not (`lost`).
+ * A review is `open` until the user decides (`decided`), or it is closed without an outcome (`closing`, then `closed`).
+ * After a decision, it is `sent` when the decision is in the client's event stream, then `delivered` or `lost`.
  */
 export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
 
@@ -44,7 +46,7 @@ export interface Review {
   /** As in `openDiff`. */
   readonly filePath: string;
   state: ReviewState;
-  /** The proposed text and the id by which Neovim names it. Unknown after a crash of the host. */
+  /** The proposed text, and its id in messages of Neovim. Unknown after a crash of the host. */
   text?: { readonly id: string; readonly content: string };
   /** Undefined until the file was read. */
   baseline?: Baseline | undefined;
@@ -54,7 +56,7 @@ export interface Review {
   tell?: (outcome: ReviewOutcome) => void;
 }
 
-/** The part of a review that a later host needs. Only reviews that are identified by their path survive a host. */
+/** The data of a review for the next host. Only reviews whose name is their path continue there. */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
 export interface ReviewTable {
@@ -64,7 +66,7 @@ export interface ReviewTable {
   find(sessionId: string, name: string): Review | undefined;
   all(): Review[];
   infos(): ReviewInfo[];
-  /** Sets the state. Removes a record in a final state, whose state no longer changes. */
+  /** Sets the state. Removes the record in a final state; then the state no longer changes. */
   move(review: Review, state: ReviewState): void;
 }
 

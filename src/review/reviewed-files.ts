@@ -18,7 +18,7 @@ export interface ReviewedFiles {
 interface Followed {
   /** Paths whose folders are watched. */
   places: string[];
-  /** The last version that Neovim was told. */
+  /** The last version of which Neovim was notified. */
   version: string;
   isLooking: boolean;
 }
@@ -30,7 +30,7 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
     for (const [path, { places }] of files) if (places.some((place) => changed.has(place))) void look(path);
   });
 
-  /** Watches before the version is read, so that no write is missed. */
+  /** Watches the folders of a file. The version is read afterwards, so that no write is missed. */
   async function place(path: string, file: Followed): Promise<void> {
     file.places = await disk.run(path, () => placesOf(path));
     if (!isClosed) watch.set([...files.values()].flatMap(({ places }) => places));

@@ -1,5 +1,5 @@
 /**
- * Finds out whether a review is stale: the file has other bytes than when the proposal came, or the user has edited its
+ * Detects stale reviews: the bytes of the file have changed since the proposal came, or the user has edited the file's
  * buffer. A review is no longer stale when both are as before. If the file contains the proposal, the review is closed.
  */
 import { promises, realpathSync, statSync } from "node:fs";
@@ -15,12 +15,12 @@ import type { FollowedFile, Review } from "./records.ts";
 /** Time without changes after which a write counts as complete (milliseconds). */
 const STABLE_AFTER_MS = 30;
 
-/** Maximum number of checks for a file that changes all the time. */
+/** Maximum number of checks of a file that never stops changing. */
 const MAX_CHECKS = 20;
 
 export interface Staleness {
   /**
-   * Starts for a new proposal, or for another text of one.
+   * Starts to watch for a new proposal, or for a replaced text.
    * @param original the file at that moment
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
@@ -44,12 +44,12 @@ export interface StalenessOptions {
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
   const followed = new Set<Review>();
-  /** Checked one after the other, so that a silent network drive occupies only one of Node's threads. */
+  /** Reviews to check, one after the other: an unresponsive network drive then blocks only one of Node's threads. */
   const due = new Set<Review>();
   let looking = false;
   const watch = createFileWatch(() => lookAt([...followed]));
 
-  /** Starts again if the review has a new text. */
+  /** Returns the state of the review's file, or a new one if the review has a new text. */
   function follow(review: Review): FollowedFile {
     const before = review.file;
     const file: FollowedFile = {
@@ -86,7 +86,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     if (!file) return;
     if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
-    // A link or a folder may have changed. Watch before reading, so that no change is missed.
+    // A link or a folder of the path may have changed. Watch before reading, so that no change is missed.
     await place(one, file);
     const found = await readDiskText(filePath);
     const isCurrent = () => followed.has(one) && one.file === file;
@@ -164,7 +164,7 @@ export async function untilStill(path: string): Promise<void> {
   }
 }
 
-/** Returns the paths to watch for a file: its name and the target of its link, or the first folder that is missing. */
+/** Returns the paths to watch for a file: the path and the target of a link, or the first missing folder. */
 export async function placesOf(path: string): Promise<string[]> {
   const isOnNetwork = disk.moment().isOnNetwork(path);
   const realpath = isOnNetwork ? promises.realpath : realpathSync.native;

@@ -40,7 +40,7 @@ local function tell(...)
   end
 end
 
---- Redraws status lines, which show the number of changes, once for several updates.
+--- Whether a redraw of status lines, which show the number of changes, is scheduled.
 local is_redrawing = false
 local function redraw_status()
   if is_redrawing then
@@ -125,7 +125,7 @@ function M.follow(params)
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
-      -- |:saveas| leaves the old name to an unloaded buffer.
+      -- |:saveas| creates an unloaded buffer with the old name.
       if vim.api.nvim_buf_is_loaded(args.buf) then
         signs.place(args.buf, change_of(args.buf))
       end
@@ -202,8 +202,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes, because the bridge has stopped or a new host sends them again. The user's writes are
---- still recorded: the next host needs them to compare the files after a running command.
+--- Hides all changes, because the bridge has stopped, or a new host sends them again. Continues to record the user's
+--- writes, because the next host needs them to compare the files after a running command.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

@@ -1,5 +1,5 @@
---- Shows the earlier text of a deleted file in a read-only buffer. The file's own name would open an empty
---- buffer.
+--- Shows the earlier text of a deleted file in a read-only buffer, which has another name than the file: editing the
+--- file itself would show an empty buffer.
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")

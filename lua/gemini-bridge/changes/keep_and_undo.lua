@@ -7,7 +7,7 @@ local signs = require("gemini-bridge.changes.signs")
 
 local M = {}
 
---- Maximum number of files that are undone without a question.
+--- Maximum number of files that are undone without asking.
 local MAX_UNASKED_FILES = 10
 
 ---@class gemini_bridge.ChangeOptions
@@ -25,7 +25,7 @@ local MAX_UNASKED_FILES = 10
 ---@field files gemini_bridge.ChosenFile[]
 ---@field turn? number
 
---- The choice of a page for commands in its windows.
+--- What `:GeminiKeep` and `:GeminiUndo` decide on in the windows of a page.
 ---@class gemini_bridge.PageChoice
 ---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? In the tree; nil elsewhere.
 ---@field turn? fun(): number? The turn under the cursor.
@@ -187,7 +187,7 @@ function M.undo_chosen(chosen, done, is_forced)
   end)
 end
 
---- Reverts the last decision in all its files. A keep can be reverted, too.
+--- Reverts the last keep or undo in all its files.
 function M.revert()
   send("changes_revert", vim.empty_dict())
 end

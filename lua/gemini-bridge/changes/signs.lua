@@ -15,7 +15,7 @@ local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.line
 
 --- Hunks by buffer and id of the mark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
---- Ids of marks are never reused, because undo would move a mark to the place of the earlier one.
+--- Ids of extmarks are never reused, because undoing an edit would move a new extmark to the place of the old one.
 local last_mark = 0
 
 --- Default links of the highlight groups.
@@ -120,7 +120,7 @@ function M.list(buf)
     :totable()
 end
 
---- Scrolls to virtual lines above the first line. Neovim hides them there.
+--- Scrolls to virtual lines above the first line, which Neovim hides by default.
 ---@param buf integer
 ---@param count integer Number of virtual lines.
 local function reveal_top(buf, count)

@@ -89,7 +89,7 @@ local function listen()
       place(args.buf)
     end,
   })
-  -- Reading a file again or unloading its buffer deletes the extmarks.
+  -- Saves positions before a reload or unload of the buffer deletes the extmarks.
   vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
     group = group,
     callback = function(args)
@@ -156,7 +156,7 @@ function M.remove(ids)
   update()
 end
 
---- Returns the reason why a buffer can have no notes.
+--- Returns the reason why a buffer cannot have notes, if there is one.
 ---@param buf integer
 ---@return string?
 local function obstacle(buf)

@@ -1,5 +1,5 @@
---- Stores notes for a week in a file that only the user can read. Several Neovims share the file: each
---- replaces only the notes that it knows.
+--- Stores notes for a week in a file that only the user can read. Several Neovims share the file: each one replaces
+--- only the notes that it has read or written.
 local notify = require("gemini-bridge.notify")
 local private_file = require("gemini-bridge.disk.private_file")
 
@@ -53,7 +53,7 @@ end
 
 --- Replaces notes in the file.
 ---@param known table<string, true> Ids of the notes that this Neovim has read or written.
----@param notes gemini_bridge.Note[] Those of them that still exist.
+---@param notes gemini_bridge.Note[] The notes of `known` that still exist.
 function M.write(known, notes)
   local all = vim.tbl_filter(function(note)
     return not known[note.id]

@@ -1,4 +1,4 @@
---- Tells the user once, after several proposals of a CLI, how to review all changes afterwards instead.
+--- Tells the user, once and after several proposals of a CLI, how to review all changes of a turn together.
 local gate = require("gemini-bridge.turns.gate")
 local notify = require("gemini-bridge.notify")
 local status = require("gemini-bridge.bridge.status")

@@ -23,7 +23,7 @@ local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review whose windows or buffers were closed by something other than the user. Nothing is decided.
+--- Parks a review whose windows or buffers a script or plugin has closed. This is no decision.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -67,7 +67,7 @@ local function reject_on_close(review, on)
       return
     end
     local content = records.content(review)
-    -- A review that has ended may still be here: it stays until the user leaves Insert mode.
+    -- A review that has ended stays until the user leaves Insert mode.
     review.unloaded = content ~= review.proposed and content or nil
     scheduler.next(function()
       -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.

@@ -67,7 +67,7 @@ local function follow_windows(review, on)
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
       close_windows.release_original(shown)
-      -- The original is gone: the proposal continues alone, with inline marks.
+      -- Without the original, the proposal is shown alone, with inline marks.
       shown.inline = true
       hunk_updates.update(review)
     end
@@ -116,8 +116,8 @@ local function listen(review)
   }
 end
 
---- Completes a review after the host got its answer, because file type plugins and the hunks of a long text
---- are slow.
+--- Completes a review. Runs after the host got its answer, because file type plugins, and counting the hunks of a long
+--- text, are slow.
 ---@param review gemini_bridge.Review
 local function complete(review)
   if not records.is_pending(review) or not vim.api.nvim_buf_is_loaded(review.buffers.proposal) then
@@ -134,7 +134,7 @@ local function complete(review)
   decision.announce(review)
 end
 
---- Deletes the remaining buffers and listeners.
+--- Deletes the remaining buffers and listeners of a review.
 ---@param review gemini_bridge.Review
 local function unmake(review)
   for _, stop in ipairs(review.stops) do

@@ -115,14 +115,14 @@ local function finish(review, outcome, run, decision, delivered)
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- The text was already read: keys that were typed ahead would change it unnoticed.
+    -- The text was already read. Without this, queued keys could change it afterwards, and the change would be lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
   return true
 end
 
---- Returns the reason why the user must look again before accepting.
+--- Returns the reason why an attempt to accept is refused, if there is one.
 ---@param review gemini_bridge.Review
 ---@return string? problem
 local function obstacle(review)

@@ -1,4 +1,4 @@
---- Compares a proposal with the original: finds and counts the hunks, keeps or drops one.
+--- Compares a proposal with the original: finds, counts, keeps and drops hunks.
 local text = require("gemini-bridge.review.text")
 
 local M = {}
@@ -88,7 +88,7 @@ function M.count(review)
   end
 end
 
---- Names the difference between two texts that have no hunk: line breaks, final newline, ignored white space.
+--- Describes the difference between two texts without hunks: line breaks, final newline, or ignored white space.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return string? difference nil if all bytes are equal.
@@ -115,8 +115,7 @@ function M.update_kept(proposal, hunks)
   end
 end
 
---- Whether the last hunk reaches the end of both texts. Such a hunk includes the final newline, which belongs
---- to no line.
+--- Whether the last hunk reaches the end of both texts. Such a hunk includes the final newline.
 ---@param review gemini_bridge.Review
 ---@return boolean
 local function reach_end(review)
@@ -212,7 +211,7 @@ local function undo_of(buf, first, before, lines)
     return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
   end
   local changed = undo_state()
-  -- The mark starts at the line above, which stays if these lines are edited. The first line has none above.
+  -- The extmark starts at the line above, if there is one, because that line remains when the changed lines are edited.
   local above = first > 0
     and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
 

@@ -40,7 +40,7 @@ local function mark(buffers, hunk)
       end_row = row + hunk.count,
       hl_group = hunk.original_count > 0 and "DiffChange" or "DiffAdd",
       hl_eol = true,
-      strict = false, -- allows an end behind the last line
+      strict = false, -- allows an end after the last line
     })
   end
 end

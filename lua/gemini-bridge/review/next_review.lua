@@ -12,7 +12,7 @@ local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 ---@type { client: string, win: integer }?
 local expected
 
---- Forgets the expected review at the next key: the user does something else, and the focus must not move.
+--- Stops expecting a review, because the user has pressed a key: the focus must not move any more.
 local function stop()
   expected = nil
   vim.on_key(nil, keys)

@@ -6,8 +6,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum size of a text that gets a file type: highlighting may parse a whole text at once and block Neovim
---- for seconds.
+--- Maximum size of a text that gets a file type (bytes). Highlighting may parse the whole text at once, and block
+--- Neovim for seconds.
 local MAX_HIGHLIGHTED = 1024 * 1024
 
 --- Features that are disabled in the buffers of a review.
@@ -27,7 +27,7 @@ local function set_options(buf, options)
   end
 end
 
---- Deletes a buffer that has this name: a session saved during a review brings such a buffer back.
+--- Deletes a buffer that has this name. A session that was saved during a review restores such a buffer.
 ---@param name string
 local function delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -120,7 +120,7 @@ local function set_filetype(buf, name)
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
   scheduler.attempt(vim.api.nvim_set_option_value, "filetype", name, { buf = buf })
-  -- Again, because file type plugins may have changed these options.
+  -- Sets the options again, because file type plugins may have changed them.
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype, vim.bo[buf].modifiable = buftype, modifiable
 end

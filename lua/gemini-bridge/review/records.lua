@@ -5,7 +5,7 @@ local text = require("gemini-bridge.review.text")
 
 local M = {}
 
---- The first three are pending.
+--- State of a review. Waiting, shown and parked reviews are pending.
 ---@alias gemini_bridge.ReviewState
 ---| "waiting" Is shown when a tab page has room.
 ---| "shown" Has windows.

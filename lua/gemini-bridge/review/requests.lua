@@ -101,7 +101,7 @@ local TEXTS = {
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- These CLIs receive the text or have written it: the user's edits are not lost.
+  -- For these reasons, the CLI receives or has written the text, so that the user's edits are not lost.
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]

@@ -47,8 +47,8 @@ local function windows(review)
   return review.view
 end
 
---- Whether the current tab page already shows a review. Neovim would compare all four windows with each
---- other.
+--- Whether the current tab page already shows a review. With a second one, Neovim would compare all four windows with
+--- each other.
 local function is_taken()
   local tab = vim.api.nvim_get_current_tabpage()
   return config.get().diff.layout ~= "tab"

@@ -1,5 +1,5 @@
---- Finds out whether a file has changed during its review. The host watches the disk and reports stale
---- reviews. This file reports the user's edits to the host, and checks the disk in the tick of a decision.
+--- Detects changes of a file during its review. The host watches the disk and reports stale reviews. This module
+--- reports the user's edits to the host, and checks the disk in the tick of a decision.
 local channel = require("gemini-bridge.bridge.channel")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local notify = require("gemini-bridge.notify")
@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer has the text of the disk, which the host watches. There is no baseline if a long
-    -- text was edited before it was read: then any modified text counts as edited.
+    -- An unmodified buffer has the text of the disk, which the host watches. If a long text was edited before it was
+    -- read, there is no baseline, and any modified text counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then
@@ -75,7 +75,7 @@ function M.watch(review)
   end
 end
 
---- Returns the text of the file when the review opened, if known.
+--- Returns the text that the file had when the review opened, if known.
 ---@param review gemini_bridge.Review
 ---@return string?
 local function text_at_first(review)

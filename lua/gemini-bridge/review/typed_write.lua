@@ -1,4 +1,4 @@
---- Tells `:w` typed by the user from auto-save plugins, `:wall` and 'autowrite'.
+--- Distinguishes a `:w` that the user typed from the writes of auto-save plugins, `:wall` and 'autowrite'.
 ---
 --- A write counts as typed if the user has just left a command line with a write command in the proposal, or
 --- typed a mapping to such a command there. Auto-save runs in an autocommand, a function or a timer: no
@@ -85,7 +85,7 @@ local function write_copy(buf, name)
   )
 end
 
---- Words for the messages about writes that are refused.
+--- Words for the messages about refused writes.
 ---@class gemini_bridge.WriteWords
 ---@field text string Name of the text.
 ---@field verb string Effect of `:w`.
@@ -102,7 +102,7 @@ local function with(message, words)
   return (message:gsub("<(%l+)>", words))
 end
 
---- Restores the name of the proposal's buffer: under another name `:w` would write a file that nobody has
+--- Restores the name of the proposal's buffer, because with another name `:w` would write a file that the user has not
 --- accepted.
 ---@param buf integer
 ---@param name string
@@ -121,7 +121,7 @@ local function keep_name(buf, name, words)
   notify(with("This buffer stays the <text>: :w <verb>s it, :w {file} writes a copy.", words))
 end
 
---- Watches a buffer for writes. The autocommands end with the group, the watching of keys with `stop`.
+--- Watches a buffer for writes. Deleting the group ends the autocommands; `stop` ends the watching of keys.
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
@@ -214,7 +214,7 @@ function M.watch(buf, group, accept, words)
     end
   end)
 
-  -- A range of lines.
+  -- Fired by a `:w` with a range of lines.
   on("FileWriteCmd", function(args)
     if typed_write or args.file == name then
       typed_write = nil

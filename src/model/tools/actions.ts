@@ -12,8 +12,8 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * Nobody can check in advance what a command of a server does. Actions with only a command are not offered, and a
- * command beside an edit is not run. (typescript-language-server adds a command to each action.)
+ * The effect of a command of a language server cannot be checked in advance. Actions with only a command are not
+ * offered, and a command after an edit is not run. (typescript-language-server adds a command to each action.)
  */
 const Action = z
   .looseObject({
@@ -41,7 +41,7 @@ interface Offered {
 /** Offered actions by id. The oldest are dropped. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
-/** Starts at random: with an id from an earlier host, the model would apply another action. */
+/** Last id. Starts at random, because the model might still use an id from an earlier host. */
 let last = randomInt(1_000_000) * 1_000;
 
 function offer(one: Offered): number {

@@ -46,7 +46,8 @@ const LineNumber = z.number().int().min(1).max(10_000_000);
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 
 /**
- * Reads complete lines of a file that is not open, up to a number of UTF-16 units, like the question `read`.
+ * Reads complete lines of a file that is not open, up to a number of UTF-16 units, as the question `read` does for an
+ * open file.
  * @throws {Refusal} if the file cannot be read
  */
 async function readDisk(

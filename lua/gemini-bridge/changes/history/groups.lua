@@ -34,7 +34,7 @@ local function kind_of(item)
   return item.is_undone and UNDONE or KINDS[item.entry.kind]
 end
 
---- Returns the word for the kind of an entry.
+--- Returns the name of an entry's kind.
 ---@param entry gemini_bridge.HistoryEntry
 ---@return string
 function M.kind(entry)

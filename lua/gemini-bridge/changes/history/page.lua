@@ -1,5 +1,5 @@
---- `:GeminiHistory`: a page with what CLIs have proposed and written, by turn. At its right is the entry under the
---- cursor. Changes can be taken back there.
+--- `:GeminiHistory`: a page that lists what CLIs have proposed and written, by turn, and shows the entry under the
+--- cursor at its right. The user can undo changes there.
 local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
@@ -71,7 +71,7 @@ function M.show(params)
     return
   end
   shown.asked = nil
-  -- After the host's call, which must end first.
+  -- Scheduled, because the host's call must end first.
   scheduler.next(function()
     if page ~= shown then
       return
@@ -163,7 +163,7 @@ local function open_node(shown)
   draw(shown)
 end
 
---- Returns the entries that the user means, newest first.
+--- Returns the entries at the cursor, or in the selected lines, newest first.
 ---@param shown gemini_bridge.HistoryPage
 ---@param lines? [integer, integer] Lines of the tree.
 ---@return gemini_bridge.HistoryEntry[]

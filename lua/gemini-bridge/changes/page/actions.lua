@@ -15,7 +15,7 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Whether the user's last action was a decision. Then `u` in the file reverts the decision.
+--- Whether the user's last action was a decision. If so, `u` in the file reverts the decision.
 local decided_last = false
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
@@ -291,7 +291,7 @@ function M.send_notes()
   vim.cmd.GeminiSend("--notes")
 end
 
---- Records an edit of the user: from now on, `u` in the file undoes edits as usual.
+--- Records an edit of the user. Until the next decision, `u` in the file undoes edits as usual.
 function M.note_edit()
   decided_last = false
 end

@@ -1,5 +1,5 @@
---- Draws a tree into a buffer, one line for each node. Colours only visible lines, so that the cost of a long
---- tree is that of its text.
+--- Draws a tree into a buffer, one line for each node. Highlights only visible lines, because extmarks on all lines of
+--- a long tree would be slow.
 local M = {}
 
 ---@class gemini_bridge.Face
@@ -10,12 +10,13 @@ local M = {}
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
---- Minimum width of the name. Words at the right edge are left out for it, the first one first.
+--- Minimum width of the name (screen cells). If there is less room, words at the right edge are left out, from left to
+--- right.
 local MIN_NAME_CELLS = 9
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 
---- Coloured parts of each line, by buffer.
+--- Highlighted parts of each line, by buffer.
 local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
 
 ---@param text string
@@ -108,7 +109,7 @@ function M.write(buf, rows, face, width)
   vim.bo[buf].modifiable = false
 end
 
---- Draws single nodes again.
+--- Redraws single nodes.
 ---@param buf integer
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
@@ -126,7 +127,7 @@ function M.patch(buf, nodes, face, width)
   vim.bo[buf].modifiable = false
 end
 
---- Forgets a deleted buffer.
+--- Drops the data of a deleted buffer.
 ---@param buf integer
 function M.forget(buf)
   spans_of[buf] = nil

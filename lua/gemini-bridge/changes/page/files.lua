@@ -77,7 +77,7 @@ function M.update(name, change, decision)
   return is_moved
 end
 
---- Loads all current changes, and forgets decided files.
+--- Loads all current changes, and drops decided files.
 function M.reset()
   by_path, order, prompts = {}, {}, {}
   for _, change in ipairs(changes.all()) do
@@ -85,7 +85,7 @@ function M.reset()
   end
 end
 
---- Forgets undecided files, because the host has ended or sends them again.
+--- Drops undecided files, because the host has ended or sends them again.
 function M.drop_undecided()
   order = vim.tbl_filter(function(name)
     local is_decided = by_path[name].change == nil

@@ -90,7 +90,7 @@ end
 ---@param layout gemini_bridge.Layout
 function M.close(layout)
   if #vim.api.nvim_list_tabpages() == 1 or not vim.api.nvim_tabpage_is_valid(layout.tab) then
-    return window.close(layout.tree) -- the file's window stays, because there is no other one
+    return window.close(layout.tree) -- the window at the right stays, because it is the last one
   end
   local end_move = focus.begin_move()
   vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(layout.tab))

@@ -4,7 +4,7 @@ local tree = require("gemini-bridge.changes.page.tree")
 
 local M = {}
 
---- Hunks that the user has decided, until the host answers. True for a whole file.
+--- Ids of hunks that the user has decided and the host has not confirmed yet, by path. True for a whole file.
 local pending = {} ---@type table<string, table<integer, true>|true>
 
 --- Records a decision, so that navigation skips these hunks.

@@ -1,4 +1,4 @@
---- `:GeminiChanges`: a tab page with the tree of changed files, and at its right the file that is reviewed.
+--- `:GeminiChanges`: a tab page with the tree of changed files at the left, and the reviewed file at the right.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
@@ -19,7 +19,7 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 local M = {}
 
 local NAME = "gemini-changes://page"
---- Maximum number of files whose lines are drawn separately. For more, the whole tree is drawn.
+--- Maximum number of files whose lines are redrawn separately. For more files, the whole tree is redrawn.
 local MAX_PATCHED_FILES = 50
 ---@class gemini_bridge.Page: gemini_bridge.TreeView
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
@@ -316,7 +316,7 @@ function M.open()
     M.show(shown, first)
     focus.go(shown.right)
   else
-    -- After the tree was drawn, because file type plugins may be slow.
+    -- Loads the file after the tree was drawn, because file type plugins may be slow.
     scheduler.next(function()
       if page == shown and not shown.current then
         M.show(shown, first)

@@ -1,4 +1,4 @@
---- The tree at the left of a page: draws its nodes, and finds the nodes that the user means.
+--- Draws the tree at the left of a page, and finds its nodes at the cursor or in the selection.
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local tree = require("gemini-bridge.changes.page.tree")
@@ -27,7 +27,7 @@ function M.draw(view, groups, face)
   vim.api.nvim_win_set_cursor(view.tree, { row, 0 })
 end
 
---- Draws single nodes again.
+--- Redraws single nodes.
 ---@param view gemini_bridge.TreeView
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face

@@ -1,4 +1,5 @@
---- Shows a file at the right of the review page, with marks and old lines.
+--- Shows a file at the right of the review page, with marks and old lines. A large or missing file is shown as a
+--- notice.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local path = require("gemini-bridge.disk.path")
@@ -8,12 +9,12 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum size of a file that is loaded without a question.
+--- Maximum size of a file that is loaded without asking.
 local MAX_SIZE_BYTES = 1024 * 1024
 
 --- Unlisted buffers that the page has loaded and the user has not changed. They are deleted with the page.
 local loaded = {} ---@type table<integer, true>
---- Large files that the user wants to load.
+--- Large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
 local notice ---@type integer? Buffer for a text in place of a file.
 --- Buffer with old lines.
@@ -51,7 +52,7 @@ end
 --- Removes the page's marks and old lines.
 M.unmark = unmark
 
---- Creates a buffer with a text instead of a file.
+--- Creates a buffer with a notice instead of a file.
 ---@param lines string[]
 ---@return integer buf
 local function notice_buffer(lines)
@@ -99,13 +100,13 @@ local function buffer_of(file)
   return load(file.path)
 end
 
---- Loads a large file when it is shown next.
+--- Makes `show` load a large file.
 ---@param name string
 function M.want(name)
   wanted[name] = true
 end
 
---- Whether a window shows a text instead of a file.
+--- Whether a window shows a notice instead of a file.
 ---@param win integer
 ---@return boolean
 function M.is_notice(win)
@@ -140,7 +141,7 @@ function M.keep(buf)
   end
 end
 
---- Forgets everything, and deletes buffers that are no longer needed.
+--- Resets all state when the page closes, and deletes buffers that are no longer needed.
 function M.clear()
   unmark()
   for buf in pairs(loaded) do

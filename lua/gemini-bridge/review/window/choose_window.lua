@@ -37,7 +37,8 @@ local function survives_hiding(buf)
   return vim.list_contains({ "", "hide" }, vim.bo[buf].bufhidden)
 end
 
---- Whether windows of a tab page already use 'diff' or 'scrollbind', and a new pair would join them.
+--- Whether windows of a tab page already use 'diff' or 'scrollbind', so that a new pair would be compared or scroll
+--- with them.
 ---@param tab integer
 ---@return boolean
 function M.is_bound(tab)
@@ -111,7 +112,7 @@ function M.base(tab)
   return { win = pool[1], split = tall and "above" or "left", ordinary = #ordinary > 0 }
 end
 
---- Returns how the proposal's window is split off from the original's: each gets half of the room.
+--- Returns the direction and size of the proposal's window, which gets half of the original's window.
 ---@param layout "auto"|"vertical"|"horizontal"|"tab"|"inline"
 ---@param win integer
 ---@return vim.api.keyset.win_config

@@ -58,8 +58,8 @@ function M.release_original(view)
   })
 end
 
---- Restores the scroll position of a borrowed window, which has scrolled with the proposal. Not if the user
---- is in it.
+--- Restores the scroll position of a borrowed window, which has scrolled with the proposal, unless the user is in that
+--- window.
 ---@param view gemini_bridge.View
 ---@param here integer Window with the focus.
 local function scroll_back(view, here)

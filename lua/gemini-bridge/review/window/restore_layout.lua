@@ -45,7 +45,7 @@ end
 ---@return gemini_bridge.Layout
 function M.save(tab)
   local order = choose_window.windows(tab)
-  -- In the tab page, because |winrestcmd()| uses the window numbers of the current one.
+  -- Runs in that tab page, because |winrestcmd()| uses the window numbers of the current tab page.
   local sizes = vim.api.nvim_win_call(order[1], vim.fn.winrestcmd)
   local layout = {
     tab = tab,
@@ -61,8 +61,8 @@ function M.save(tab)
   return layout
 end
 
---- Records which windows the user resizes. Ignores changes while the focus is in the review's windows: there
---- `CTRL-W _` shrinks all others only for the time of the review.
+--- Records which windows the user resizes. Ignores changes while the focus is in the review's windows: for example,
+--- `CTRL-W _` there shrinks other windows only for the time of the review.
 ---@param shown gemini_bridge.Layout Layout right after the review was shown.
 ---@param is_own fun(win: integer): boolean Whether a window is one of the review's.
 ---@return table<integer, { width?: integer, height?: integer }> chosen

@@ -136,7 +136,7 @@ function M.note_layout(view)
   end)
 end
 
---- Scrolls both windows to the same place, except a window that has the focus.
+--- Scrolls both windows to corresponding lines, except a window that has the focus.
 ---@param view gemini_bridge.View
 ---@param original integer 1-based line.
 ---@param proposal integer 1-based line.

@@ -70,7 +70,7 @@ function M.update(review)
   if not view or not config.get().diff.winbar then
     return
   end
-  -- Also in the other window, whose lines would be one row higher otherwise.
+  -- Sets a winbar in both windows. Otherwise the lines of one window would be one row higher.
   for _, win in ipairs({ view.proposal, view.original }) do
     local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
