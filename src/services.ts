@@ -172,7 +172,7 @@ export function createServices(options: ServicesOptions): Services {
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
   /** Not awaited, so that the agent does not wait for the search for its connection. */
-  const hear = ({ agent }: AgentEvent): void =>
+  const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   /** Whether the user of a CLI can answer its question. */
   async function canAnswer(agent: Agent): Promise<boolean> {
@@ -182,7 +182,7 @@ export function createServices(options: ServicesOptions): Services {
     return !(await platform.words(agent.pid)).some((word) => headless.includes(word));
   }
   const hooks = createHooksRoute({
-    listeners: [hear, activity.listener, changes.listener],
+    listeners: [handle, activity.listener, changes.listener],
     tells({ agent }) {
       const text = boot.tellAgent ? changes.undone(agent) : undefined;
       if (text !== undefined) report({ told: { cli: agent.cli, text, at: Date.now() } });

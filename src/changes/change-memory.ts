@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
-import { createFiles, type Files } from "../sharing/files.ts";
+import { createFiles, type SharingSnapshot } from "../sharing/files.ts";
 import { machineName } from "../system/machine.ts";
 import {
   type CommandMemory,
@@ -130,15 +130,16 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
   const journal = createJournal(own, log);
   const left = createLeftChanges(own, journal);
   const files = createFiles({ judgesMissing: true });
-  let look: { judge: ReturnType<Files["look"]>; at: number } | undefined;
+  let cached: { verdictOf: SharingSnapshot; at: number } | undefined;
   /** Turns that must still be stored. */
   const turns = new Map<string, Turn>();
   let turnsDue: NodeJS.Timeout | undefined;
 
   function mayKeep(path: string): boolean {
     const now = performance.now();
-    if (!look || now - look.at > VERDICT_CACHE_TIME_MS) look = { judge: files.look(exclude), at: now };
-    return look.judge(path) === "shared";
+    if (!cached || now - cached.at > VERDICT_CACHE_TIME_MS)
+      cached = { verdictOf: files.takeSnapshot(exclude), at: now };
+    return cached.verdictOf(path) === "shared";
   }
 
   const commands = createCommandMemory(journal, mayKeep);

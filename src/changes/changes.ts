@@ -95,7 +95,7 @@ export function createChanges(options: ChangesOptions): Changes {
   const files = createChangedFiles({
     bridge,
     memory,
-    look: (paths) => void inTurn(() => lookAgain(paths)),
+    look: (paths) => void enqueue(() => lookAgain(paths)),
     agentWrote(path, agent) {
       decisions.agentWrote(path, agent);
       staging.wrote(path);
@@ -112,7 +112,7 @@ export function createChanges(options: ChangesOptions): Changes {
     stateDirectory,
     directories,
     commandEnded: () => staging.commandEnded(),
-    inTurn,
+    enqueue,
     openPlaces,
     resumed: () => resumed,
   });
@@ -123,14 +123,14 @@ export function createChanges(options: ChangesOptions): Changes {
     history,
     userFiles,
     notes,
-    inTurn,
+    enqueue,
     resolveGone: tracker.resolveGone,
     syncPath,
     settled: tracker.settled,
     areCommandsRunning: () => tracker.areCommandsRunning,
   });
   const areCommandsRunning = () => tracker.areCommandsRunning;
-  const staging = createStaging({ files, history, inTurn, areCommandsRunning });
+  const staging = createStaging({ files, history, enqueue, areCommandsRunning });
   let last: Promise<void> = Promise.resolve();
   const yieldIfDue = createYielder();
 
@@ -138,7 +138,7 @@ export function createChanges(options: ChangesOptions): Changes {
    * Runs functions one after the other, because each updates the state that the next one compares with the
    * disk.
    */
-  function inTurn(run: () => void | Promise<void>): Promise<void> {
+  function enqueue(run: () => void | Promise<void>): Promise<void> {
     const done = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
       else log.error("changes:", error);
@@ -231,7 +231,7 @@ export function createChanges(options: ChangesOptions): Changes {
       });
   }
 
-  void inTurn(async () => {
+  void enqueue(async () => {
     const { saved, written } = await resumed;
     prompts.restore(saved.turns);
     const unawaited = files.restore(saved);
@@ -252,33 +252,33 @@ export function createChanges(options: ChangesOptions): Changes {
   const never = new AbortController().signal;
   return {
     listener: (event, begun = never) =>
-      tracker.hear(event, begun).catch((error) => log.error("changes:", error)),
+      tracker.handle(event, begun).catch((error) => log.error("changes:", error)),
     agreed: tracker.agreed,
     undone: notes.take,
-    opened: (open) => inTurn(() => takeLeft(open)),
+    opened: (open) => enqueue(() => takeLeft(open)),
     handlers: {
-      ...createPast({ bridge, history, inTurn, userFiles, restored }),
+      ...createPast({ bridge, history, enqueue, userFiles, restored }),
       file_written({ path: named }) {
         const seen = resumed.then(() => readWrittenFile(named));
-        return inTurn(async () => {
+        return enqueue(async () => {
           const { path, now } = await seen;
           await wroteHere(path, now);
         });
       },
       ...decisions.handlers,
-      changes_refresh: () => inTurn(refresh),
+      changes_refresh: () => enqueue(refresh),
       change_lines_asked: ({ path }) =>
-        inTurn(() => {
+        enqueue(() => {
           const change = files.get(path);
           if (change) bridge.tell("change_lines", { path, hunks: oldLines(change.text) });
         }),
       deleted_text_asked: ({ path }) =>
-        inTurn(() => {
+        enqueue(() => {
           const change = files.get(path);
           if (change) bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") });
         }),
       change_before_asked: ({ path }) =>
-        inTurn(() => {
+        enqueue(() => {
           const change = files.get(path);
           if (!change) return;
           const problem = obstacle(change);

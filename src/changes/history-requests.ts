@@ -22,30 +22,30 @@ export interface PastOptions {
    * Runs functions that read and write the disk one after the other. The message of a {@link Refusal} goes to
    * the user.
    */
-  inTurn(run: () => Promise<void>): Promise<void>;
+  enqueue(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
   /** Called when an undo has written a file. */
   restored(path: string, now: FileState): Promise<void>;
 }
 
-export function createPast({ bridge, history, inTurn, userFiles, restored }: PastOptions): Handlers {
+export function createPast({ bridge, history, enqueue, userFiles, restored }: PastOptions): Handlers {
   return {
     history_asked: ({ id, directories }) =>
-      inTurn(async () => {
+      enqueue(async () => {
         const isBelow = (path: string) =>
           directories.some((directory) => `${path}/`.startsWith(`${directory.replace(/\/$/, "")}/`));
         const entries = (await history.list()).filter(({ path }) => isBelow(path)).map(shown);
         bridge.tell("history_show", { id, entries });
       }),
     history_opened: ({ id }) =>
-      inTurn(async () => {
+      enqueue(async () => {
         const texts = (await history.read([id])).get(id)?.texts;
         const problem = texts ? undefined : UNKNOWN;
         const [before, after] = [texts?.before, texts?.after].map((text) => shownLines(text ?? ""));
         bridge.tell("history_diff", { id, before: before ?? [], after: after ?? [], problem });
       }),
     history_taken_back: ({ ids }) =>
-      inTurn(async () => {
+      enqueue(async () => {
         const entries = await history.read(ids);
         const undoneEntries: Entry[] = [];
         const problems: string[] = [];

@@ -19,7 +19,7 @@ const NOT_SEEN = "the bridge was not running when a command began";
 
 export interface Tracker {
   /** Handles a hook event. @returns when the tool may begin */
-  hear(event: AgentEvent, begun: AbortSignal): Promise<void>;
+  handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
   /** The user has accepted texts of a file, given by their hashes. */
   agreed(path: string, hashes: readonly string[]): void;
   /**
@@ -54,7 +54,7 @@ export interface TrackerOptions {
   /** Called after the comparison for an ended command. */
   commandEnded(): void;
   /** Runs functions one after the other. */
-  inTurn(run: () => void | Promise<void>): Promise<void>;
+  enqueue(run: () => void | Promise<void>): Promise<void>;
   /** Resolves when the commands of an earlier host are loaded. The first event after a restart may end one of them. */
   resumed(): Promise<unknown>;
 }
@@ -66,10 +66,10 @@ interface Seen {
 }
 
 export function createTracker(options: TrackerOptions): Tracker {
-  const { bridge, terminalOf, files, prompts, history, openPlaces, inTurn } = options;
+  const { bridge, terminalOf, files, prompts, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
-    gone: () => void inTurn(resolveGone),
+    gone: () => void enqueue(resolveGone),
     changed: files.follow,
   });
   /** Hashes of texts that the user has accepted, by file. */
@@ -149,12 +149,12 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (tool.kind === "edit") {
       const isAsked = asked.delete(keyOf(agent, tool.filePath));
       const seen = readBeforeEdit(agent, tool.filePath, begun);
-      void inTurn(async () => editStarts(agent, await seen, isAsked));
+      void enqueue(async () => editStarts(agent, await seen, isAsked));
       await seen;
     } else if (tool.kind === "shell") {
       const { runner } = commands;
       const before = commandStarts(agent, tool.command, begun);
-      void inTurn(async () => takeBefore(await before, runner));
+      void enqueue(async () => takeBefore(await before, runner));
       await before;
     }
   }
@@ -163,10 +163,10 @@ export function createTracker(options: TrackerOptions): Tracker {
     const { tool, failed, texts } = event;
     if (tool.kind === "edit") {
       const seen = readAfterEdit(agent, tool.filePath);
-      await inTurn(async () => editEnds(agent, await seen, failed, texts));
+      await enqueue(async () => editEnds(agent, await seen, failed, texts));
     } else if (tool.kind === "shell") {
       const result = options.resumed().then(() => commands.end(agent, tool.command));
-      await inTurn(async () => {
+      await enqueue(async () => {
         const found = await result;
         if (found) return commandEnds(agent, found);
         if (!unended.delete(keyOf(agent, tool.command))) prompts.missed(agent, NOT_SEEN);
@@ -282,11 +282,11 @@ export function createTracker(options: TrackerOptions): Tracker {
   }
 
   return {
-    hear(event, begun) {
-      const agent = agents.hear(event);
+    handle(event, begun) {
+      const agent = agents.handle(event);
       switch (event.kind) {
         case "turn_started":
-          return inTurn(async () => {
+          return enqueue(async () => {
             await turnEnds(agent, false);
             forget(unended, agent);
             prompts.begin(agent, event.prompt);
@@ -297,17 +297,17 @@ export function createTracker(options: TrackerOptions): Tracker {
           return toolEnds(agent, event);
         case "turn_ended":
         case "session_ended":
-          return inTurn(() => turnEnds(agent, false));
+          return enqueue(() => turnEnds(agent, false));
         case "permission_asked":
           if (event.tool.kind === "edit") asks(agent, event.tool.filePath);
-          return inTurn(() => {});
+          return enqueue(() => {});
         case "session_started":
-          return inTurn(() => {});
+          return enqueue(() => {});
       }
     },
     agreed(filePath, hashes) {
       const real = realPath(filePath);
-      void inTurn(async () => {
+      void enqueue(async () => {
         const path = await real;
         agreements.set(path, new Set([...(agreements.get(path) ?? []), ...hashes]));
       });

@@ -65,7 +65,7 @@ export interface DecisionsOptions {
   userFiles: UserFiles;
   notes: Pick<UndoNotes, "undid" | "reverted">;
   /** Runs functions one after the other. */
-  inTurn(run: () => Promise<void>): Promise<void>;
+  enqueue(run: () => Promise<void>): Promise<void>;
   /** Completes the unfinished work of ended agents. */
   resolveGone(): Promise<void>;
   /** Compares the file with the disk. */
@@ -77,7 +77,7 @@ export interface DecisionsOptions {
 }
 
 export function createDecisions(options: DecisionsOptions): Decisions {
-  const { bridge, files, history, userFiles, notes, inTurn, syncPath, settled } = options;
+  const { bridge, files, history, userFiles, notes, enqueue, syncPath, settled } = options;
   /** Oldest first. */
   const decisions: Decision[] = [];
 
@@ -225,9 +225,9 @@ export function createDecisions(options: DecisionsOptions): Decisions {
 
   return {
     handlers: {
-      changes_keep: (chosen) => inTurn(() => decide("Kept", chosen, keep)),
-      changes_undo: (chosen) => inTurn(() => decide("Undid", chosen, undo)),
-      changes_revert: () => inTurn(revert),
+      changes_keep: (chosen) => enqueue(() => decide("Kept", chosen, keep)),
+      changes_undo: (chosen) => enqueue(() => decide("Undid", chosen, undo)),
+      changes_revert: () => enqueue(revert),
     },
     agentWrote(path, { cli }) {
       for (const { steps } of decisions)

@@ -49,11 +49,11 @@ export interface StagingOptions {
   files: ChangedFiles;
   history: Pick<History, "kept">;
   /** Runs functions one after the other. */
-  inTurn(run: () => Promise<void>): Promise<void>;
+  enqueue(run: () => Promise<void>): Promise<void>;
   areCommandsRunning(): boolean;
 }
 
-export function createStaging({ files, history, inTurn, areCommandsRunning }: StagingOptions): Staging {
+export function createStaging({ files, history, enqueue, areCommandsRunning }: StagingOptions): Staging {
   const readIndex = createIndexReader();
   const names = new WeakMap<GitIndex, Map<string, string>>();
   /** Files whose state in the index must still be recorded. */
@@ -116,7 +116,7 @@ export function createStaging({ files, history, inTurn, areCommandsRunning }: St
   }
 
   function recordLater(): void {
-    timer ??= setTimeout(() => void inTurn(record), RECORD_DELAY_MS).unref();
+    timer ??= setTimeout(() => void enqueue(record), RECORD_DELAY_MS).unref();
   }
 
   return {

@@ -9,7 +9,7 @@ export interface Agents {
   /**
    * Handles an event. @returns the agent, with its process id only if that process is visible on this machine
    */
-  hear(event: AgentEvent): Agent;
+  handle(event: AgentEvent): Agent;
   /** Continues with an agent of an earlier host. */
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
@@ -48,7 +48,7 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
   }
 
   return {
-    hear({ kind, agent }) {
+    handle({ kind, agent }) {
       // The hook has just run. If its process is not visible, it belongs to another machine or container.
       const pid = agent.pid !== undefined && isAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };

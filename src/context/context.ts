@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type IdeContext, MAX_OPEN_FILES } from "../contract/companion.ts";
 import type { Shared, Snapshot } from "../contract/neovim.ts";
 import type { SelectedRange } from "../contract/snapshot.ts";
-import { createFiles, type FilesOptions, type Look } from "../sharing/files.ts";
+import { createFiles, type FilesOptions, type SharingSnapshot } from "../sharing/files.ts";
 import { IGNORE_FILE } from "../sharing/geminiignore.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import { openFiles } from "./files-within-limits.ts";
@@ -53,22 +53,22 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   const files = createFiles({ report, answered: lookAgain });
 
   /** Updates the active file. @returns its path if the file must not be shared */
-  function chooseActive(look: Look): string | undefined {
+  function chooseActive(verdictOf: SharingSnapshot): string | undefined {
     const wanted = buffers.active();
     const path = wanted && buffers.path(wanted.bufnr);
-    const verdict = path && look(path);
+    const verdict = path && verdictOf(path);
     if (verdict && verdict !== "absent") active = wanted;
     else if (active && (active.bufnr === wanted?.bufnr || !buffers.path(active.bufnr))) active = undefined;
     return verdict === "excluded" ? path : undefined;
   }
 
   /** Chooses the most recently focused files that may be shared, and watches them. */
-  function chooseFiles(look: Look): OpenBuffer[] {
+  function chooseFiles(verdictOf: SharingSnapshot): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
     const looked: string[] = [];
     for (const buffer of buffers.all()) {
       if (chosen.length === MAX_OPEN_FILES) break;
-      if (look(buffer.path) === "shared") chosen.push(buffer);
+      if (verdictOf(buffer.path) === "shared") chosen.push(buffer);
       if (looked.length < MAX_WATCHED_FILES) looked.push(buffer.path);
     }
     const rules = looked.map((path) => join(dirname(path), IGNORE_FILE));
@@ -87,9 +87,9 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
       close();
       return { next: EMPTY };
     }
-    const look = files.look(exclude);
-    const keptBack = chooseActive(look);
-    const listed = openFiles(chooseFiles(look), active, started);
+    const verdictOf = files.takeSnapshot(exclude);
+    const keptBack = chooseActive(verdictOf);
+    const listed = openFiles(chooseFiles(verdictOf), active, started);
     const isTrusted = trusted === undefined ? {} : { isTrusted: trusted };
     return { next: { workspaceState: { openFiles: listed, ...isTrusted } }, keptBack };
   }

@@ -73,7 +73,7 @@ export const Status = z.object({
     .describe("Reason why CLIs in Neovim's terminals ask before they connect, if they do."),
   shared: Shared.optional().describe("Set while a CLI is connected."),
   calls: z.int().optional().describe("Number of tool calls by models."),
-  asking: z
+  toolClients: z
     .array(z.object({ name: z.string(), version: z.string() }))
     .optional()
     .describe("The clients whose models can call tools."),

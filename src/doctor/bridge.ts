@@ -60,9 +60,9 @@ export async function checkBridge(
           : "start it with :Gemini",
       );
   }
-  for (const { name, version } of bridge.asking)
+  for (const { name, version } of bridge.toolClients)
     findings.ok(`The model of ${name} ${version} has Neovim's tools`);
-  if (bridge.asking.length === 0)
+  if (bridge.toolClients.length === 0)
     findings.info("No connected model has Neovim's tools: type `/mcp` in a CLI to see its servers");
   await checkOthers(
     findings,

@@ -29,7 +29,7 @@ const Bridge = z.object({
     )
     .default([]),
   /** Clients whose models have the tools, as they name themselves. */
-  asking: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
+  toolClients: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
   /** Identifies the build of the running host. */
   build: z.string().optional(),
   /** The reason why a CLI in a terminal of this Neovim asks before it connects. */

@@ -14,7 +14,7 @@ export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" 
 export interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
-  report: (change: Pick<Status, "calls" | "asking">) => void;
+  report: (change: Pick<Status, "calls" | "toolClients">) => void;
   /** Stores the sessions for the next host. */
   remember: (change: Pick<Memory, "editorSessions">) => void;
 }
@@ -40,7 +40,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   }
 
   const reportClients = () =>
-    report({ asking: sessions.connected().map(({ info: { name, version } }) => ({ name, version })) });
+    report({ toolClients: sessions.connected().map(({ info: { name, version } }) => ({ name, version })) });
   sessions.events
     .on("changed", () => remember({ editorSessions: sessions.all() }))
     .on("connected", reportClients)

@@ -4,7 +4,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { Moment, Server } from "../contract/questions.ts";
 import { oneLine } from "./format.ts";
 import { encode, findSymbol } from "./symbol-position.ts";
-import type { Scene } from "./tool.ts";
+import type { CallContext } from "./tool.ts";
 
 export interface Answered {
   server: Server;
@@ -35,7 +35,7 @@ interface Question {
 export async function askServers(
   servers: readonly Server[],
   { method, path, params, isEdit = false }: Question,
-  { ask, limits: { timeout } }: Scene,
+  { ask, limits: { timeout } }: CallContext,
 ): Promise<Replies> {
   const replies: Replies = { answered: [], remarks: [] };
   await Promise.all(
@@ -58,10 +58,14 @@ export async function askServers(
 }
 
 /** Asks about a document. */
-export async function askAboutDocument(method: string, path: string, scene: Scene): Promise<Replies> {
-  const { servers, attached } = await scene.ask("document", { path, method, timeout: scene.limits.timeout });
-  if (servers.length === 0) return none(attached, path, scene);
-  return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, scene);
+export async function askAboutDocument(method: string, path: string, context: CallContext): Promise<Replies> {
+  const { servers, attached } = await context.ask("document", {
+    path,
+    method,
+    timeout: context.limits.timeout,
+  });
+  if (servers.length === 0) return none(attached, path, context);
+  return askServers(servers, { method, path, params: () => ({ textDocument: {} }) }, context);
 }
 
 /** A symbol on a line. Models know line numbers, but not columns. */
@@ -79,26 +83,26 @@ export async function askAboutSymbol(
   method: string,
   { path, line, symbol }: SymbolName,
   more: Record<string, unknown>,
-  scene: Scene,
+  context: CallContext,
   isEdit = false,
 ): Promise<Replies> {
-  const question = { path, method, line, timeout: scene.limits.timeout };
-  const { servers, attached, text } = await scene.ask("document", question);
-  const name = scene.workspace.label(path);
+  const question = { path, method, line, timeout: context.limits.timeout };
+  const { servers, attached, text } = await context.ask("document", question);
+  const name = context.workspace.label(path);
   if (text === undefined) throw new Refusal(`${name} has no line ${line}`);
   const character = findSymbol(text, symbol);
   if (character === undefined)
     throw new Refusal(`${oneLine(symbol)} is not on line ${line} of ${name}, which is: ${oneLine(text)}`);
-  if (servers.length === 0) return none(attached, path, scene);
+  if (servers.length === 0) return none(attached, path, context);
   const params = ({ encoding }: Server) => ({
     textDocument: {},
     position: { line: line - 1, character: encode(text, character, encoding) },
     ...more,
   });
-  return askServers(servers, { method, path, params, isEdit }, scene);
+  return askServers(servers, { method, path, params, isEdit }, context);
 }
 
-function none(attached: number, path: string, { workspace }: Scene): Replies {
+function none(attached: number, path: string, { workspace }: CallContext): Replies {
   const file = workspace.label(path);
   const reason =
     attached === 0 ? `No language server for ${file}.` : `No language server for ${file} supports this.`;

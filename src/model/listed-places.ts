@@ -4,7 +4,7 @@ import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
 import type { Place } from "./lsp-answers.ts";
 import { decode } from "./symbol-position.ts";
-import type { Answer, Scene } from "./tool.ts";
+import type { Answer, CallContext } from "./tool.ts";
 
 /** Larger files are listed without their lines (bytes). */
 const MAX_FILE_SIZE = 1024 * 1024;
@@ -30,7 +30,7 @@ function ordered(places: readonly Found[]): Found[] {
 async function linesOf(
   path: string,
   numbers: readonly number[],
-  { ask }: Scene,
+  { ask }: CallContext,
 ): Promise<Map<number, string>> {
   const { loaded, lines } = await ask("lines", { path, numbers: numbers.map((number) => number + 1) });
   if (loaded) return new Map(numbers.map((number, index) => [number, lines[index] ?? ""]));
@@ -46,9 +46,9 @@ async function linesOf(
 export async function describePlaces(
   places: readonly Found[],
   { noun, remarks }: { noun: string; remarks: readonly string[] },
-  scene: Scene,
+  context: CallContext,
 ): Promise<Answer> {
-  const { workspace, limits } = scene;
+  const { workspace, limits } = context;
   const all = ordered(places);
   const shared = await workspace.shared(all.map(({ path }) => path));
   const visible = all.filter(({ path }) => shared.has(path));
@@ -59,7 +59,7 @@ export async function describePlaces(
     await Promise.all(
       files.map(async (path) => {
         const numbers = shown.filter((place) => place.path === path).map(({ line }) => line);
-        return [path, await linesOf(path, numbers, scene)] as const;
+        return [path, await linesOf(path, numbers, context)] as const;
       }),
     ),
   );

@@ -4,7 +4,7 @@ import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Read } from "./resources.ts";
-import type { Scene } from "./tool.ts";
+import type { CallContext } from "./tool.ts";
 import { describeSelection } from "./tools/buffers.ts";
 import { describe, everywhere } from "./tools/diagnostics.ts";
 
@@ -16,17 +16,19 @@ interface Prompt {
 }
 
 /** Functions that return the texts for the placeholders of a prompt. */
-const FILLINGS: Record<string, (path: string | undefined, scene: Scene, prompt: Prompt) => Promise<string>> =
-  {
-    diagnostics: async (path, scene, { refusal }) => {
-      const files =
-        path === undefined ? await everywhere(scene) : { paths: [await scene.workspace.file(path)] };
-      const { text, total } = await describe(files, scene);
-      if (total === 0 && refusal !== undefined) throw new Refusal(refusal);
-      return text;
-    },
-    selection: async (_, scene) => (await describeSelection(scene)).text,
-  };
+const FILLINGS: Record<
+  string,
+  (path: string | undefined, context: CallContext, prompt: Prompt) => Promise<string>
+> = {
+  diagnostics: async (path, context, { refusal }) => {
+    const files =
+      path === undefined ? await everywhere(context) : { paths: [await context.workspace.file(path)] };
+    const { text, total } = await describe(files, context);
+    if (total === 0 && refusal !== undefined) throw new Refusal(refusal);
+    return text;
+  },
+  selection: async (_, context) => (await describeSelection(context)).text,
+};
 
 const OWN: Record<string, Prompt> = {
   fix: {
@@ -49,10 +51,10 @@ const OWN: Record<string, Prompt> = {
 };
 
 /** Replaces all placeholders in one pass, because an inserted text may look like a placeholder. */
-async function fill(prompt: Prompt, path: string | undefined, scene: Scene): Promise<string> {
+async function fill(prompt: Prompt, path: string | undefined, context: CallContext): Promise<string> {
   const fillings = new Map([["path", path ?? "what is shown here"]]);
   for (const [name, filling] of Object.entries(FILLINGS))
-    if (prompt.text.includes(`{${name}}`)) fillings.set(name, await filling(path, scene, prompt));
+    if (prompt.text.includes(`{${name}}`)) fillings.set(name, await filling(path, context, prompt));
   return prompt.text.replace(/\{(\w+)\}/g, (placeholder, name) => fillings.get(name) ?? placeholder);
 }
 
@@ -63,9 +65,9 @@ export function registerPrompts(server: McpServer, own: Boot["prompts"], read: R
   for (const [name, prompt] of Object.entries(prompts)) {
     const { description } = prompt;
     server.registerPrompt(name, { title: name, description, argsSchema }, ({ path }, caller) =>
-      read(`prompt ${name}`, caller, async (scene) => ({
+      read(`prompt ${name}`, caller, async (context) => ({
         // CLIs use only the first message.
-        messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, scene) } }],
+        messages: [{ role: "user", content: { type: "text", text: await fill(prompt, path, context) } }],
       })),
     );
   }

@@ -55,7 +55,9 @@ export function register(
   for (const tool of TOOLS.filter(({ name }) => choice.offered?.includes(name) ?? true)) {
     tool.register(server, (caller, act) =>
       orReason(
-        callTool(`tool ${tool.name}`, caller, async (scene) => resultOf(await act(scene), scene.workspace)),
+        callTool(`tool ${tool.name}`, caller, async (context) =>
+          resultOf(await act(context), context.workspace),
+        ),
       ),
     );
   }

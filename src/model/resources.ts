@@ -4,7 +4,7 @@ import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
 import { count } from "./format.ts";
 import type { Caller } from "./progress.ts";
-import type { Answer, Scene } from "./tool.ts";
+import type { Answer, CallContext } from "./tool.ts";
 import { describeSelection, listBuffers, readBuffer } from "./tools/buffers.ts";
 import { describe, everywhere, openPaths } from "./tools/diagnostics.ts";
 import { describeQuickfix } from "./tools/view.ts";
@@ -15,7 +15,7 @@ interface Resource {
   name: string;
   title: string;
   description: string;
-  read(scene: Scene): Promise<Answer>;
+  read(context: CallContext): Promise<Answer>;
 }
 
 const RESOURCES: readonly Resource[] = [
@@ -23,7 +23,7 @@ const RESOURCES: readonly Resource[] = [
     name: "diagnostics",
     title: "Diagnostics",
     description: "Errors and warnings in the open files, and in others that language servers report",
-    read: async (scene) => describe(await everywhere(scene), scene),
+    read: async (context) => describe(await everywhere(context), context),
   },
   {
     name: "quickfix",
@@ -46,7 +46,7 @@ const RESOURCES: readonly Resource[] = [
   },
 ];
 
-async function describeChanges({ ask, workspace }: Scene): Promise<Answer> {
+async function describeChanges({ ask, workspace }: CallContext): Promise<Answer> {
   const { changes } = await ask("changes", {});
   const shared = await workspace.shared(changes.map(({ path }) => path));
   const isShown = await Promise.all(
@@ -63,7 +63,7 @@ const SCHEME = "nvim://";
 const BUFFER = `${SCHEME}buffer/`;
 
 /** Runs a function for a request, in the context of its call. */
-export type Read = <T>(name: string, caller: Caller, run: (scene: Scene) => Promise<T>) => Promise<T>;
+export type Read = <T>(name: string, caller: Caller, run: (context: CallContext) => Promise<T>) => Promise<T>;
 
 /** @returns the client's subscriptions, a live set of URIs. `subscribed` is called on each change */
 export function registerResources(
@@ -82,10 +82,10 @@ export function registerResources(
   }
   const template = new sdk.ResourceTemplate(`${BUFFER}{+path}`, {
     list: (caller) =>
-      read("resources/list", caller, async (scene) => ({
-        resources: (await openPaths(scene)).map((path) => {
-          const name = scene.workspace.name(path);
-          return { uri: BUFFER + encodeURI(name), name, title: scene.workspace.label(path), mimeType };
+      read("resources/list", caller, async (context) => ({
+        resources: (await openPaths(context)).map((path) => {
+          const name = context.workspace.name(path);
+          return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
         }),
         // While sharing is paused, the list still has the other resources.
       })).catch(() => ({ resources: [] })),
@@ -96,7 +96,7 @@ export function registerResources(
     mimeType,
   };
   server.registerResource("buffer", template, title, async ({ href }, _, caller) => {
-    const answer = await read(href, caller, (scene) => readBuffer({ path: pathOf(href) }, scene));
+    const answer = await read(href, caller, (context) => readBuffer({ path: pathOf(href) }, context));
     return { contents: [{ uri: href, mimeType, text: answer.embedded?.text ?? "" }] };
   });
   return followSubscriptions(server, sdk, subscribed);

@@ -4,7 +4,7 @@ import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";
 import type { FileEdits } from "../contract/questions.ts";
 import { count } from "./format.ts";
-import type { Answer, Scene } from "./tool.ts";
+import type { Answer, CallContext } from "./tool.ts";
 
 /** Timeout for all decisions. Gemini CLI and Qwen Code wait ten minutes for a tool. */
 const DECISION_TIMEOUT_MS = 570_000;
@@ -25,7 +25,7 @@ const CHANGED: readonly string[] = ["accepted", "edited"] satisfies ReviewOutcom
 export async function reviewEdits(
   files: readonly FileEdits[],
   encoding: string,
-  { ask, editing, waitsFor, workspace }: Pick<Scene, "ask" | "editing" | "waitsFor" | "workspace">,
+  { ask, editing, waitsFor, workspace }: Pick<CallContext, "ask" | "editing" | "waitsFor" | "workspace">,
   timeout = DECISION_TIMEOUT_MS,
 ): Promise<Answer> {
   const { texts } = await ask("preview_edits", { files, encoding, isReview: true });

@@ -14,7 +14,7 @@ import { type Caller, type Progress, startProgress } from "./progress.ts";
 import { register } from "./register.ts";
 import { createNews } from "./resource-updates.ts";
 import type { Read } from "./resources.ts";
-import type { Scene } from "./tool.ts";
+import type { CallContext } from "./tool.ts";
 import { openWorkspace } from "./workspace.ts";
 
 export { EDITOR_OFFER } from "./register.ts";
@@ -60,7 +60,11 @@ export function createEditorServer({
   });
   let calls = 0;
 
-  async function sceneOf(info: SessionInfo, { signal }: Caller, { waitsFor }: Progress): Promise<Scene> {
+  async function sceneOf(
+    info: SessionInfo,
+    { signal }: Caller,
+    { waitsFor }: Progress,
+  ): Promise<CallContext> {
     waitsFor("Neovim");
     return {
       signal,
@@ -83,7 +87,7 @@ export function createEditorServer({
     what: string,
     info: SessionInfo,
     caller: Caller,
-    act: (scene: Scene) => Promise<T>,
+    act: (context: CallContext) => Promise<T>,
   ): Promise<T> {
     const from = `${info.credential} ${info.id.slice(0, 8)}`;
     const started = performance.now();

@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 /** The context of one call. */
-export interface Scene {
+export interface CallContext {
   ask: Ask;
   workspace: Workspace;
   limits: Limits;
@@ -46,11 +46,14 @@ export interface Definition<S extends z.ZodRawShape> {
   description: string;
   input: S;
   annotations: ToolAnnotations & { readOnlyHint: boolean };
-  run(args: z.infer<z.ZodObject<S>>, scene: Scene): Promise<Answer>;
+  run(args: z.infer<z.ZodObject<S>>, context: CallContext): Promise<Answer>;
 }
 
 /** Runs a tool in the context of a call. @returns the result for the client, even if the tool fails */
-export type Perform = (caller: Caller, run: (scene: Scene) => Promise<Answer>) => Promise<CallToolResult>;
+export type Perform = (
+  caller: Caller,
+  run: (context: CallContext) => Promise<Answer>,
+) => Promise<CallToolResult>;
 
 export interface Tool {
   readonly name: string;
@@ -72,7 +75,7 @@ export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): 
       server.registerTool(
         name,
         { title, description, inputSchema, annotations: { openWorldHint: false, ...annotations } },
-        (args: unknown, caller) => perform(caller, (scene) => run(input.parse(args), scene)),
+        (args: unknown, caller) => perform(caller, (context) => run(input.parse(args), context)),
       );
     },
   };

@@ -5,7 +5,7 @@ import type { FileEdits, Moment, Server } from "../contract/questions.ts";
 import { count } from "./format.ts";
 import { pathOf, Range } from "./lsp-answers.ts";
 import { reviewEdits } from "./review-edits.ts";
-import type { Answer, Scene } from "./tool.ts";
+import type { Answer, CallContext } from "./tool.ts";
 
 const TextEdit = z.object({ range: Range, newText: z.string() });
 const Document = z.object({ uri: z.string(), version: z.number().int().nullish() });
@@ -37,7 +37,7 @@ export function editsAt(moment: Moment | undefined, file: FileEdits): FileEdits 
 export async function workspaceEdits(
   result: unknown,
   moment: Moment | undefined,
-  { workspace }: Scene,
+  { workspace }: CallContext,
 ): Promise<FileEdits[]> {
   const parsed = WorkspaceEdit.safeParse(result ?? {});
   if (!parsed.success)
@@ -63,11 +63,11 @@ export async function workspaceEdits(
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
-  scene: Scene,
+  context: CallContext,
 ): Promise<Answer> {
-  const { ask, workspace, editing, signal } = scene;
+  const { ask, workspace, editing, signal } = context;
   if (files.length === 0) return { text: "There is nothing to change.", structured: { files: [] } };
-  if (editing.isGated) return reviewEdits(files, encoding, scene);
+  if (editing.isGated) return reviewEdits(files, encoding, context);
   // Checks all files before the first one is changed.
   await ask("preview_edits", { files, encoding, isReview: false });
   const paths = files.map(({ path }) => path);
@@ -77,7 +77,7 @@ export async function applyEdits(
       try {
         // Once one file is written, a cancellation no longer stops the others: a part of the edits would break the
         // code.
-        await applyTo(file, encoding, scene, changed.length === 0 ? signal : undefined);
+        await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
         if (error instanceof Refusal) return error.message;
@@ -108,7 +108,7 @@ export async function applyEdits(
 async function applyTo(
   file: FileEdits,
   encoding: string,
-  { ask, editing }: Scene,
+  { ask, editing }: CallContext,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { path } = file;

@@ -32,12 +32,12 @@ export interface Workspace {
  */
 export function openWorkspace(
   { paused, exclude, directories }: Consent,
-  files: Pick<Files, "look">,
+  files: Pick<Files, "takeSnapshot">,
   disk: Pick<Disk, "moment"> = thisDisk,
 ): Workspace {
   if (paused) throw new Refusal("The user has paused sharing; :GeminiShare on in Neovim resumes it");
   const moment = disk.moment();
-  const look = files.look(exclude);
+  const verdictOf = files.takeSnapshot(exclude);
   const [first = "/"] = directories;
 
   /** Resolves links. A path that does not exist is resolved as far as it exists. */
@@ -72,7 +72,7 @@ export function openWorkspace(
       const found = await find(path);
       if (!(await isInside(found)))
         throw new Refusal(`${path} is outside the open directories: ${directories.join(", ")}`);
-      switch (look(found)) {
+      switch (verdictOf(found)) {
         case "shared":
           return found;
         case "excluded":
@@ -84,10 +84,10 @@ export function openWorkspace(
     async shared(paths) {
       const unique = [...new Set(paths)];
       const inside = await Promise.all(unique.map(isInside));
-      return new Set(unique.filter((path, index) => inside[index] && look(path) === "shared"));
+      return new Set(unique.filter((path, index) => inside[index] && verdictOf(path) === "shared"));
     },
     async mayName(path) {
-      return (await isInside(path)) && look.mayName(await real(path));
+      return (await isInside(path)) && verdictOf.mayName(await real(path));
     },
     name,
     label: (path) => oneLine(name(path), MAX_PATH_LENGTH),

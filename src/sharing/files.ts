@@ -10,8 +10,8 @@ const CACHE_TIME_MS = 2_000;
 /** `absent`: not a regular file, or on a network drive that does not answer. */
 export type Verdict = "absent" | "excluded" | "shared";
 
-/** A snapshot of the disk: within it, the verdict on a file does not change. Takes absolute paths. */
-export interface Look {
+/** A snapshot of the disk: returns the same verdict on a file each time. Takes absolute paths. */
+export interface SharingSnapshot {
   (path: string): Verdict;
   /** Whether the name of a deleted file may be shared. */
   mayName(path: string): Promise<boolean>;
@@ -19,12 +19,12 @@ export interface Look {
 
 export interface Files {
   /** @param exclude the user's patterns, see {@link anchor} */
-  look(exclude: readonly string[]): Look;
+  takeSnapshot(exclude: readonly string[]): SharingSnapshot;
   /** Paths of the ignore files that were found. */
   ignoreFiles(): string[];
   /** Ignore files that cannot be used. All files below them are excluded. */
   problems(): IgnoreProblem[];
-  /** Drops cached verdicts, and stops calling `answered` until the next look. May run twice. */
+  /** Drops cached verdicts, and stops calling `answered` until the next snapshot. May run twice. */
   close(): void;
 }
 
@@ -58,7 +58,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Caches a verdict that arrives later, for the next look. @returns the last verdict */
+  /** Caches a verdict that arrives later, for the next snapshot. @returns the last verdict */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -89,7 +89,7 @@ export function createFiles({
     ignoreFiles: ignoreFiles.found,
     problems: ignoreFiles.problems,
     close,
-    look(exclude) {
+    takeSnapshot(exclude) {
       if (exclude !== patterns) {
         patterns = exclude;
         isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
@@ -102,7 +102,7 @@ export function createFiles({
       });
       const isExcludedByUser = isExcluded;
       const moment = disk.moment();
-      const isIgnored = ignoreFiles.look();
+      const isIgnored = ignoreFiles.takeSnapshot();
 
       function* verdictOn(path: string): Question<Verdict> {
         const found = yield* fileSystem.stat(path);
@@ -123,7 +123,7 @@ export function createFiles({
         const known = remote.get(path);
         if (known && known.at === undefined) return known.verdict; // requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
-          // The reason for this look may also have changed the verdict: look again later.
+          // The change that caused this snapshot may also have changed the verdict: take another snapshot later.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();
           return known.verdict;
         }

@@ -34,7 +34,7 @@ export interface IgnoreFiles {
    * Starts a snapshot of the disk, which reads each folder once.
    * @returns whether a file is excluded, by its absolute path; links are not followed
    */
-  look(): (path: string) => Question<boolean>;
+  takeSnapshot(): (path: string) => Question<boolean>;
   /** Absolute paths of the files that were found. */
   found(): string[];
   problems(): IgnoreProblem[];
@@ -104,7 +104,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   }
 
   return {
-    look() {
+    takeSnapshot() {
       const entered = new Map<string, Known | undefined>();
       function* rulesOf(folder: string): Question<Known | undefined> {
         if (entered.has(folder)) return entered.get(folder);
@@ -129,7 +129,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
 /** Finds unusable ignore files of some folders and of the folders above them. */
 export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
   const files = createIgnoreFiles();
-  const isExcluded = files.look();
+  const isExcluded = files.takeSnapshot();
   const silent: IgnoreProblem[] = [];
   for (const folder of folders) {
     try {

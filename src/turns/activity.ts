@@ -55,7 +55,7 @@ export function createActivity({ clients, terminalOf, changed, tell }: ActivityO
   const ofSession = (id: string) => turns.active().filter(({ agent }) => clients.known(agent) === id);
 
   return {
-    listener: turns.hear,
+    listener: turns.handle,
     of(id) {
       const activities = ofSession(id).map(({ activity }) => activity);
       return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");

@@ -17,7 +17,7 @@ const MAX_AGENTS = 256;
 
 export interface Turns {
   /** Handles a hook event. */
-  hear(event: AgentEvent): void;
+  handle(event: AgentEvent): void;
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
   /** Ends a turn without a hook: the user has rejected a proposal, or the CLI has ended. */
@@ -57,7 +57,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   }
 
   return {
-    hear(event) {
+    handle(event) {
       const { agent } = event;
       switch (event.kind) {
         case "session_started":

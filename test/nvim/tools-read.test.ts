@@ -231,7 +231,10 @@ t.test("tools that read", async (t) => {
     t.match(lines, /Tools +\d+ calls by the model\n +test 1\n/);
     t.match((await examine(nvim))["Bridge"], "The model of test 1 has Neovim's tools");
     await client.mcp.close();
-    await nvim.waitFor("#require('gemini-bridge.bridge.status').get().asking == 0", "the client to be gone");
+    await nvim.waitFor(
+      "#require('gemini-bridge.bridge.status').get().toolClients == 0",
+      "the client to be gone",
+    );
     t.match((await examine(nvim))["Bridge"], "No connected model has Neovim's tools");
   });
 });

@@ -95,7 +95,7 @@ t.test(
     let answers = 0;
     const files = createFiles({ answered: () => answers++, disk });
     t.teardown(() => files.close());
-    const verdict = () => files.look(NO_PATTERNS)(join(base, "link/remote.txt"));
+    const verdict = () => files.takeSnapshot(NO_PATTERNS)(join(base, "link/remote.txt"));
     t.equal(verdict(), "absent", "until it is known");
     await waitFor(() => verdict() === "shared", "the verdict");
 
@@ -114,15 +114,15 @@ t.test(
     mkdirSync(join(base, "project"));
     writeFileSync(join(base, "project/a.txt"), "");
     symlinkSync(network.file, join(base, "project/.geminiignore"));
-    t.equal(files.look(NO_PATTERNS)(join(base, "project/a.txt")), "absent");
-    t.equal(files.look(NO_PATTERNS)(join(base, "local.txt")), "shared");
+    t.equal(files.takeSnapshot(NO_PATTERNS)(join(base, "project/a.txt")), "absent");
+    t.equal(files.takeSnapshot(NO_PATTERNS)(join(base, "local.txt")), "shared");
 
     const before = answers;
     await network.answer();
     await waitFor(() => answers > before, "word of its return");
     await waitFor(() => verdict() === "shared", "it to be shared again");
     await waitFor(
-      () => files.look(NO_PATTERNS)(join(base, "project/a.txt")) === "shared",
+      () => files.takeSnapshot(NO_PATTERNS)(join(base, "project/a.txt")) === "shared",
       "the rules to be read",
     );
   },

@@ -110,11 +110,11 @@ t.test("only regular files that are not excluded are shared", async (t) => {
   symlinkSync("nowhere", path("dangling"));
   const names = ["a.txt", "dir", "none", "a.txt/x", "dangling", "harmless"];
   t.same(
-    names.map((name) => createFiles().look([])(path(name))),
+    names.map((name) => createFiles().takeSnapshot([])(path(name))),
     ["shared", "absent", "absent", "absent", "absent", "shared"],
   );
   const excluded = (name: string, ...exclude: string[]) =>
-    createFiles().look(exclude)(path(name)) === "excluded";
+    createFiles().takeSnapshot(exclude)(path(name)) === "excluded";
   t.ok(excluded("dir/.env.local", ".env*"));
   t.ok(excluded("harmless", ".env*"), "by its target");
   t.ok(excluded("Ü.PEM", "*.pem"), "in any case");
@@ -124,7 +124,7 @@ t.test("only regular files that are not excluded are shared", async (t) => {
   t.ok(excluded("a.txt", path("a.txt")), "by an absolute path");
   t.notOk(excluded("dir/.env.local", ".env*", "!.env.local"), "with an exception");
   t.notOk(excluded("a.txt", "b.txt", "~/a.txt"));
-  t.equal(createFiles().look(["~/.profile*"])(join(homedir(), ".profile-that-is-not")), "absent");
+  t.equal(createFiles().takeSnapshot(["~/.profile*"])(join(homedir(), ".profile-that-is-not")), "absent");
 });
 
 t.test(

@@ -39,7 +39,7 @@ function project(t: Test) {
     globalThis.prepare?.();
     const verdicts = {};
     for (let again = 0; again < 2; again += 1) {
-      const look = files.look([]);
+      const look = files.takeSnapshot([]);
       for (const name of ${JSON.stringify(names)}) verdicts[name] = look(${JSON.stringify(path())} + "/" + name);
     }
     console.log(JSON.stringify({ verdicts, reports }));`;
@@ -141,7 +141,7 @@ t.test("slow rules are stopped and exclude everything", async (t) => {
   const reports: string[] = [];
   const files = createFiles({ report: ({ reason }) => reports.push(reason) });
   const [start, cpu] = [performance.now(), process.cpuUsage()];
-  for (let round = 0; round < 100; round += 1) files.look([])(path("sub", name));
+  for (let round = 0; round < 100; round += 1) files.takeSnapshot([])(path("sub", name));
   const { user } = process.cpuUsage(cpu);
   t.ok(user < 1_000_000, `a hundred looks took ${user} microseconds, ${performance.now() - start} ms`);
 });
@@ -155,7 +155,7 @@ t.test("too many rules for a path exclude it, and are reported once", async (t) 
   const reports: string[] = [];
   const files = createFiles({ report: ({ reason }) => reports.push(reason) });
   t.same(
-    ["one", "two", "one"].map((name) => files.look([])(join(deep, name))),
+    ["one", "two", "one"].map((name) => files.takeSnapshot([])(join(deep, name))),
     ["excluded", "excluded", "excluded"],
   );
   t.match(reports, [/take too long/]);
@@ -172,7 +172,7 @@ t.test("the total size of all ignore files above a path is limited", async (t) =
     writeFileSync(join(folder, "f"), "");
   }
   const files = createFiles();
-  const look = files.look([]);
+  const look = files.takeSnapshot([]);
   t.equal(look(join(path("sub"), "d/d/d/f")), "shared");
   t.equal(look(join(folder, "f")), "excluded");
   t.match(files.problems(), [{ reason: /with the files above it/ }]);
@@ -183,7 +183,7 @@ t.test("a repaired ignore file applies again, without its old rules", async (t) 
   const file = path("sub", ".geminiignore");
   const reports: string[] = [];
   const files = createFiles({ report: ({ reason }) => reports.push(reason) });
-  const verdict = () => files.look([])(path("sub", "in"));
+  const verdict = () => files.takeSnapshot([])(path("sub", "in"));
   t.equal(verdict(), "shared");
   symlinkSync("nowhere", file);
   t.equal(verdict(), "excluded");
@@ -215,7 +215,7 @@ t.test("an excluded folder stays excluded, whatever an ignore file inside says",
   writeFileSync(path("beside", ".geminiignore"), "!out.x\n");
   writeFileSync(path("beside", "out.x"), "");
   writeFileSync(path("beside", "other.x"), "");
-  const look = createFiles().look([]);
+  const look = createFiles().takeSnapshot([]);
   t.equal(look(path("sub", "in")), "excluded", "as with git");
   t.equal(look(path("beside", "out.x")), "shared");
   t.equal(look(path("beside", "other.x")), "excluded");

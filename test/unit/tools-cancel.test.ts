@@ -1,7 +1,7 @@
 import t from "tap";
 import type { QuestionName } from "../../src/contract/questions.ts";
 import { createAsking } from "../../src/model/neovim-questions.ts";
-import type { Scene } from "../../src/model/tool.ts";
+import type { CallContext } from "../../src/model/tool.ts";
 import { applyEdits } from "../../src/model/workspace-edit.ts";
 
 const FILES = ["/w/a.js", "/w/b.js"].map((path) => ({
@@ -33,7 +33,7 @@ async function apply(abortsAt: QuestionName, path: string) {
     },
     1_000,
   );
-  const scene = {
+  const context = {
     ask: (question: never, params: never) => asking.ask(question, params, signal),
     signal,
     workspace: { name: (name: string) => name, label: (name: string) => name },
@@ -42,8 +42,8 @@ async function apply(abortsAt: QuestionName, path: string) {
       follow: (_: readonly string[], act: () => Promise<unknown>) => act(),
       write: async (name: string) => void written.push(name),
     },
-  } as unknown as Scene;
-  const outcome = await applyEdits(FILES, { encoding: "utf-16" }, scene).then(
+  } as unknown as CallContext;
+  const outcome = await applyEdits(FILES, { encoding: "utf-16" }, context).then(
     () => "applied",
     (error: Error) => error.name,
   );

@@ -35,48 +35,48 @@ function start() {
   const kinds = () => changes.splice(0).map(({ kind }) => kind);
   const activity = (of = ONE): Activity =>
     turns.active().find((turn) => turn.agent.session === of.session)?.activity ?? "idle";
-  const hear = (...events: AgentEvent["kind"][]) => {
-    for (const kind of events) turns.hear(event(kind));
+  const handle = (...events: AgentEvent["kind"][]) => {
+    for (const kind of events) turns.handle(event(kind));
     return kinds();
   };
-  return { turns, changes, kinds, activity, hear };
+  return { turns, changes, kinds, activity, handle };
 }
 
 t.test("a turn starts and ends", async (t) => {
-  const { turns, changes, hear, activity, kinds } = start();
+  const { turns, changes, handle, activity, kinds } = start();
   t.equal(activity(), "idle");
-  turns.hear(event("turn_started"));
+  turns.handle(event("turn_started"));
   t.same(changes, [{ kind: "started", agent: ONE, prompt: "go" }]);
   kinds();
   t.equal(activity(), "working");
-  t.same(hear("tool_starting", "tool_ended"), []);
-  t.same(hear("tool_starting", "permission_asked"), ["waiting"]);
+  t.same(handle("tool_starting", "tool_ended"), []);
+  t.same(handle("tool_starting", "permission_asked"), ["waiting"]);
   t.equal(activity(), "waiting");
-  t.same(hear("tool_ended"), ["resumed"], "the answer itself no hook tells");
+  t.same(handle("tool_ended"), ["resumed"], "the answer itself no hook tells");
   t.equal(activity(), "working");
-  t.same(hear("turn_ended"), ["ended"]);
+  t.same(handle("turn_ended"), ["ended"]);
   t.equal(activity(), "idle");
   t.same(
-    hear("turn_ended", "session_ended", "session_ended", "tool_ended"),
+    handle("turn_ended", "session_ended", "session_ended", "tool_ended"),
     [],
     "what comes late is nothing",
   );
 });
 
 t.test("a turn whose end was missed is ended by the next", async (t) => {
-  const { turns, hear, kinds, activity } = start();
-  t.same(hear("turn_started", "permission_asked", "turn_started"), [
+  const { turns, handle, kinds, activity } = start();
+  t.same(handle("turn_started", "permission_asked", "turn_started"), [
     "started",
     "waiting",
     "ended",
     "started",
   ]);
-  hear("permission_asked");
+  handle("permission_asked");
   turns.over(ONE);
   turns.over(ONE);
   t.same(kinds(), ["ended"], "by a rejection, or with the CLI");
-  t.same(hear("turn_started", "session_ended"), ["started", "ended"]);
-  hear("turn_started", "permission_asked");
+  t.same(handle("turn_started", "session_ended"), ["started", "ended"]);
+  handle("turn_started", "permission_asked");
   turns.allowed(ONE);
   t.same(kinds(), ["resumed"]);
   t.equal(activity(), "working");
@@ -85,23 +85,23 @@ t.test("a turn whose end was missed is ended by the next", async (t) => {
 });
 
 t.test("a turn whose start was missed is counted", async (t) => {
-  const { hear, activity } = start();
-  t.same(hear("tool_starting"), ["started"]);
-  t.same(hear("turn_ended"), ["ended"]);
-  t.same(hear("permission_asked"), ["started", "waiting"]);
+  const { handle, activity } = start();
+  t.same(handle("tool_starting"), ["started"]);
+  t.same(handle("turn_ended"), ["ended"]);
+  t.same(handle("permission_asked"), ["started", "waiting"]);
   t.equal(activity(), "waiting");
 });
 
 t.test("agents are apart, and none stays for ever", async (t) => {
   const { turns, changes } = start();
-  turns.hear(event("turn_started", agent("1", "qwen")));
-  turns.hear(event("turn_started"));
-  turns.hear(event("turn_ended"));
+  turns.handle(event("turn_started", agent("1", "qwen")));
+  turns.handle(event("turn_started"));
+  turns.handle(event("turn_ended"));
   t.same(
     turns.active().map(({ agent }) => agent.cli),
     ["qwen"],
   );
-  for (let i = 0; i < 1000; i++) turns.hear(event("turn_started", agent(String(i))));
+  for (let i = 0; i < 1000; i++) turns.handle(event("turn_started", agent(String(i))));
   t.ok(turns.active().length <= 256);
   t.match(
     changes.find(({ kind, agent }) => kind === "ended" && agent.cli === "qwen"),
@@ -135,7 +135,7 @@ t.test("whatever hooks tell, in whatever order", async (t) => {
       for (const [step, session] of steps) {
         if (step === "over") turns.over(agent(session));
         else if (step === "allowed") turns.allowed(agent(session));
-        else turns.hear(event(step, agent(session)));
+        else turns.handle(event(step, agent(session)));
         const active = turns.active().find((turn) => turn.agent.session === session);
         // What was told says all.
         const expected = { started: "working", resumed: "working", waiting: "waiting", ended: undefined };

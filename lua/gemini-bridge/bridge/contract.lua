@@ -102,7 +102,7 @@
 ---@field connection? string Reason why CLIs in Neovim's terminals ask before they connect, if they do.
 ---@field shared? gemini_bridge.Shared Set while a CLI is connected.
 ---@field calls? integer Number of tool calls by models.
----@field asking? { name: string, version: string }[] The clients whose models can call tools.
+---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.
 ---@field changes? { files: integer, hunks: integer } Number of files with unreviewed changes, and of their hunks.
 ---@field told? { cli: string, text: string, at: number } What an agent was told last about the user's decisions.
 ---@field editors? gemini_bridge.Editors Set after the user has opened the status view.

@@ -95,7 +95,7 @@ local function facts()
       pid = bridge.pid,
       discoveryFiles = filled(bridge.discoveryFiles or {}),
       workspace = filled(bridge.workspace),
-      asking = filled(bridge.asking or {}),
+      toolClients = filled(bridge.toolClients or {}),
       clients = filled(vim.tbl_map(function(client)
         return {
           name = client.name,

@@ -130,7 +130,7 @@ end
 local function tools(now)
   local lines = vim.tbl_map(function(client)
     return vim.fn.strtrans(("%s %s"):format(client.name, client.version))
-  end, now.asking or {})
+  end, now.toolClients or {})
   if now.calls then
     table.insert(lines, 1, ("%d %s by the model"):format(now.calls, now.calls == 1 and "call" or "calls"))
   end

@@ -62,8 +62,8 @@ export const codeActions = defineTool({
     line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
   },
   annotations: { readOnlyHint: true },
-  async run(args, scene) {
-    const { ask, workspace, limits } = scene;
+  async run(args, context) {
+    const { ask, workspace, limits } = context;
     const path = await workspace.file(args.path);
     const question = { path, method: METHOD, line: args.line, timeout: limits.timeout };
     const { servers, attached, text } = await ask("document", question);
@@ -76,7 +76,7 @@ export const codeActions = defineTool({
     const { answered, remarks } = await askServers(
       servers,
       { method: METHOD, path, params, isEdit: true },
-      scene,
+      context,
     );
     const actions = answered.flatMap(({ server, result, moment }) =>
       (Array.isArray(result) ? result : []).slice(0, limits.items).flatMap((value) => {
@@ -103,22 +103,22 @@ export const applyCodeAction = defineTool({
   description: "Applies an action that code_actions has listed. Writes the files; the user can undo it.",
   input: { id: z.number().int().describe("The number that code_actions gave it") },
   annotations: EDITS,
-  async run({ id }, scene) {
+  async run({ id }, context) {
     const one = offered.get(id);
     if (!one) throw new Refusal(`There is no code action ${id}: call code_actions`);
     const { server, action, tick } = one;
-    const path = await scene.workspace.file(one.path);
+    const path = await context.workspace.file(one.path);
     const method = "codeAction/resolve";
     const { result, moment = one.moment } = isGiven(action.edit)
       ? { result: action }
-      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, scene));
+      : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, context));
     const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(result);
     if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
-    const files = await workspaceEdits(edit, moment, scene);
+    const files = await workspaceEdits(edit, moment, context);
     return applyEdits(
       files.map((file) => (file.path === path ? { ...file, tick } : file)),
       server,
-      scene,
+      context,
     );
   },
 });

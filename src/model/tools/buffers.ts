@@ -4,9 +4,9 @@ import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { disk } from "../../system/disk.ts";
 import { beginning, count, cutOff } from "../format.ts";
-import { type Answer, defineTool, type Scene } from "../tool.ts";
+import { type Answer, type CallContext, defineTool } from "../tool.ts";
 
-export async function listBuffers({ ask, workspace, limits }: Scene): Promise<Answer> {
+export async function listBuffers({ ask, workspace, limits }: CallContext): Promise<Answer> {
   const all = (await ask("buffers", {})).buffers;
   const shared = await workspace.shared(all.map(({ path }) => path));
   const buffers = all.filter(({ path }) => shared.has(path));
@@ -37,7 +37,7 @@ export const buffers = defineTool({
     "The files that are open in the user's editor, with unsaved changes, visibility and language servers.",
   input: {},
   annotations: { readOnlyHint: true },
-  run: (_, scene) => listBuffers(scene),
+  run: (_, context) => listBuffers(context),
 });
 
 const LineNumber = z.number().int().min(1).max(10_000_000);
@@ -78,7 +78,7 @@ async function readDisk(
 /** Reads a part of a file, from the editor if the file is open, otherwise from the disk. */
 export async function readBuffer(
   { path, from = 1, to }: { path: string; from?: number | undefined; to?: number | undefined },
-  { ask, workspace, limits: { units } }: Scene,
+  { ask, workspace, limits: { units } }: CallContext,
 ): Promise<Answer> {
   const file = await workspace.file(path);
   const name = workspace.name(file);
@@ -118,7 +118,7 @@ export const readBufferTool = defineTool({
   run: readBuffer,
 });
 
-export async function describeSelection({ ask, workspace, limits }: Scene): Promise<Answer> {
+export async function describeSelection({ ask, workspace, limits }: CallContext): Promise<Answer> {
   const { path, line, character, text } = await ask("selection", { units: limits.units });
   const isShared = path !== undefined && (await workspace.shared([path])).has(path);
   if (!isShared || path === undefined) return { text: "The user is not in a shared file.", structured: {} };
@@ -135,5 +135,5 @@ export const selection = defineTool({
   description: "The cursor position in the file that the user looks at, and the selected text.",
   input: {},
   annotations: { readOnlyHint: true },
-  run: (_, scene) => describeSelection(scene),
+  run: (_, context) => describeSelection(context),
 });

@@ -2,18 +2,18 @@
 import * as z from "zod";
 import type { AnswerTo, Diagnostic } from "../../contract/questions.ts";
 import { at, count, cutOff, oneLine, SEVERITIES, tally } from "../format.ts";
-import { type Answer, defineTool, type Scene } from "../tool.ts";
+import { type Answer, type CallContext, defineTool } from "../tool.ts";
 
 const METHOD = "textDocument/publishDiagnostics";
 
-function line({ path, line, character, severity, message, code }: Diagnostic, scene: Scene): string {
+function line({ path, line, character, severity, message, code }: Diagnostic, context: CallContext): string {
   const label = SEVERITIES[severity - 1] ?? "error";
   const suffix = code === undefined ? "" : ` [${oneLine(String(code), 100)}]`;
-  return at(scene.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
+  return at(context.workspace.label(path), line, character, `${label} ${oneLine(message)}${suffix}`);
 }
 
 /** @returns the loaded files that the model may see */
-export async function openPaths({ ask, workspace }: Scene): Promise<string[]> {
+export async function openPaths({ ask, workspace }: CallContext): Promise<string[]> {
   const { buffers } = await ask("buffers", {});
   return [...(await workspace.shared(buffers.map(({ path }) => path)))];
 }
@@ -32,10 +32,12 @@ export interface Diagnosed {
 }
 
 /** All files that the model may see: the open ones, and those for which language servers report something. */
-export async function everywhere(scene: Scene): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
-  const { ask, workspace, limits } = scene;
+export async function everywhere(
+  context: CallContext,
+): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {
+  const { ask, workspace, limits } = context;
   const [open, { paths, total, problems }] = await Promise.all([
-    openPaths(scene),
+    openPaths(context),
     ask("unopened", { timeout: limits.timeout }),
   ]);
   const shared = await workspace.shared(paths);
@@ -62,11 +64,14 @@ function freshness(settled: Diagnosed["settled"]): string[] {
 }
 
 /** Lists diagnostics of files. `total` is their number. */
-export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answer & { total: number }> {
+export async function describe(
+  diagnosed: Diagnosed,
+  context: CallContext,
+): Promise<Answer & { total: number }> {
   const { paths, unopened = [], severity = SEVERITIES.length, settled, remark, remarks = [] } = diagnosed;
-  const limit = scene.limits.items;
+  const limit = context.limits.items;
   const question = { paths, unopened, severity, limit };
-  const { items, counts, files } = await scene.ask("diagnostics", question);
+  const { items, counts, files } = await context.ask("diagnostics", question);
   const wanted = counts.slice(0, severity);
   const total = wanted.reduce((sum, each) => sum + each, 0);
   const heading = `${tally(wanted)}${files > 0 ? ` in ${count(files, "file")}` : ""}`;
@@ -74,7 +79,7 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
     ...(remark === undefined ? [] : [remark]),
     ...freshness(settled),
     heading,
-    ...items.map((item) => line(item, scene)),
+    ...items.map((item) => line(item, context)),
     ...cutOff(items.length, total, "name a path or a severity for the others"),
     ...remarks,
   ].join("\n");
@@ -84,7 +89,7 @@ export async function describe(diagnosed: Diagnosed, scene: Scene): Promise<Answ
     settled: settled?.settled,
     diagnostics: items.map((item) => ({
       ...item,
-      path: scene.workspace.name(item.path),
+      path: context.workspace.name(item.path),
       severity: SEVERITIES[item.severity - 1],
     })),
   };
@@ -104,15 +109,15 @@ export const diagnostics = defineTool({
     settle: z.boolean().optional().describe("Wait for the language servers first"),
   },
   annotations: { readOnlyHint: true },
-  async run(args, scene) {
-    const { ask, workspace, limits } = scene;
+  async run(args, context) {
+    const { ask, workspace, limits } = context;
     const severity = args.severity === undefined ? SEVERITIES.length : SEVERITIES.indexOf(args.severity) + 1;
     const { timeout } = limits;
     if (args.path === undefined) {
       const settled = args.settle
-        ? await ask("settle", { paths: await openPaths(scene), timeout })
+        ? await ask("settle", { paths: await openPaths(context), timeout })
         : undefined;
-      return describe({ ...(await everywhere(scene)), severity, settled }, scene);
+      return describe({ ...(await everywhere(context)), severity, settled }, context);
     }
     const path = await workspace.file(args.path);
     const { attached, isNew } = await ask("document", { path, method: METHOD, timeout });
@@ -120,6 +125,6 @@ export const diagnostics = defineTool({
     const waits = attached > 0 && (args.settle || isNew);
     const settled = waits ? await ask("settle", { paths: [path], timeout }) : undefined;
     const remark = attached === 0 ? `No language server for ${workspace.label(path)}.` : undefined;
-    return describe({ paths: [path], severity, remark, settled }, scene);
+    return describe({ paths: [path], severity, remark, settled }, context);
   },
 });

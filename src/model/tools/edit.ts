@@ -28,12 +28,12 @@ export const rename = defineTool({
     "it. Writes the files; the user can undo it.",
   input: { ...symbolInput, new_name: NewName },
   annotations: EDITS,
-  async run({ new_name: newName, ...args }, scene) {
-    const symbol = { ...args, path: await scene.workspace.file(args.path) };
+  async run({ new_name: newName, ...args }, context) {
+    const symbol = { ...args, path: await context.workspace.file(args.path) };
     const { server, result, moment } = firstOf(
-      await askAboutSymbol("textDocument/rename", symbol, { newName }, scene, true),
+      await askAboutSymbol("textDocument/rename", symbol, { newName }, context, true),
     );
-    return applyEdits(await workspaceEdits(result, moment, scene), server, scene);
+    return applyEdits(await workspaceEdits(result, moment, context), server, context);
   },
 });
 
@@ -43,8 +43,8 @@ export const format = defineTool({
   description: "Formats a file with the language server's formatter. Writes the file; the user can undo it.",
   input: { path: z.string().describe("The file") },
   annotations: { ...EDITS, idempotentHint: true },
-  async run(args, scene) {
-    const { ask, workspace, limits } = scene;
+  async run(args, context) {
+    const { ask, workspace, limits } = context;
     const path = await workspace.file(args.path);
     const method = "textDocument/formatting";
     const { servers, attached } = await ask("document", { path, method, timeout: limits.timeout });
@@ -56,9 +56,9 @@ export const format = defineTool({
     const { tick, tabSize, insertSpaces } = await ask("edit_context", { path });
     const params = () => ({ textDocument: {}, options: { tabSize, insertSpaces } });
     const { result, moment } = firstOf(
-      await askServers([server], { method, path, params, isEdit: true }, scene),
+      await askServers([server], { method, path, params, isEdit: true }, context),
     );
     const edits = formatEdits(result);
-    return applyEdits(edits.length > 0 ? [editsAt(moment, { path, tick, edits })] : [], server, scene);
+    return applyEdits(edits.length > 0 ? [editsAt(moment, { path, tick, edits })] : [], server, context);
   },
 });

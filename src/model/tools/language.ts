@@ -23,13 +23,13 @@ function placesTool(
     description,
     input: symbolInput,
     annotations: { readOnlyHint: true },
-    async run(args, scene) {
-      const symbol = { ...args, path: await scene.workspace.file(args.path) };
-      const { answered, remarks } = await askAboutSymbol(method, symbol, more, scene);
+    async run(args, context) {
+      const symbol = { ...args, path: await context.workspace.file(args.path) };
+      const { answered, remarks } = await askAboutSymbol(method, symbol, more, context);
       const places = answered.flatMap(({ server, result }) =>
         placesOf(result).map((place) => ({ ...place, server })),
       );
-      return describePlaces(places, { noun, remarks }, scene);
+      return describePlaces(places, { noun, remarks }, context);
     },
   });
 }
@@ -64,13 +64,13 @@ export const hover = defineTool({
   description: "Type, signature and documentation of a symbol on a line of a file.",
   input: symbolInput,
   annotations: { readOnlyHint: true },
-  async run(args, scene) {
-    const symbol = { ...args, path: await scene.workspace.file(args.path) };
-    const { answered, remarks } = await askAboutSymbol("textDocument/hover", symbol, {}, scene);
+  async run(args, context) {
+    const symbol = { ...args, path: await context.workspace.file(args.path) };
+    const { answered, remarks } = await askAboutSymbol("textDocument/hover", symbol, {}, context);
     const texts = answered.map(({ result }) => hoverText(result)).filter((text) => text !== "");
     const found =
       texts.length > 0 ? texts : answered.length > 0 ? [`No information about ${args.symbol}.`] : [];
-    const text = [beginning(found.join("\n\n"), scene.limits.units), ...remarks].join("\n").trim();
+    const text = [beginning(found.join("\n\n"), context.limits.units), ...remarks].join("\n").trim();
     return { text, structured: { texts } };
   },
 });

@@ -21,10 +21,10 @@ export const symbols = defineTool({
   description: "The outline of a file: classes, functions and so on, with their lines.",
   input: { path: z.string().describe("The file") },
   annotations: { readOnlyHint: true },
-  async run(args, scene) {
-    const path = await scene.workspace.file(args.path);
-    const { answered, remarks } = await askAboutDocument("textDocument/documentSymbol", path, scene);
-    return describePlaces(found(answered, path), { noun: "symbol", remarks }, scene);
+  async run(args, context) {
+    const path = await context.workspace.file(args.path);
+    const { answered, remarks } = await askAboutDocument("textDocument/documentSymbol", path, context);
+    return describePlaces(found(answered, path), { noun: "symbol", remarks }, context);
   },
 });
 
@@ -34,12 +34,12 @@ export const workspaceSymbols = defineTool({
   description: "Finds classes, functions and so on in the whole workspace by a part of the name.",
   input: { query: z.string().min(1).max(500).describe("A part of the name") },
   annotations: { readOnlyHint: true },
-  async run({ query }, scene) {
+  async run({ query }, context) {
     const method = "workspace/symbol";
-    const { servers } = await scene.ask("servers", { method });
-    const { answered, remarks } = await askServers(servers, { method, params: () => ({ query }) }, scene);
+    const { servers } = await context.ask("servers", { method });
+    const { answered, remarks } = await askServers(servers, { method, params: () => ({ query }) }, context);
     if (servers.length === 0)
       remarks.push("No running language server can search the workspace: open a file of the language first.");
-    return describePlaces(found(answered), { noun: "symbol", remarks }, scene);
+    return describePlaces(found(answered), { noun: "symbol", remarks }, context);
   },
 });

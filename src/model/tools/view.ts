@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import { count, cutOff, oneLine } from "../format.ts";
-import { type Answer, defineTool, type Scene } from "../tool.ts";
+import { type Answer, type CallContext, defineTool } from "../tool.ts";
 
 const MAX_LINE = 10_000_000;
 
@@ -70,7 +70,7 @@ export const quickfix = defineTool({
 });
 
 /** Lists the entries of the user's quickfix list. */
-export async function describeQuickfix({ ask, workspace, limits }: Scene): Promise<Answer> {
+export async function describeQuickfix({ ask, workspace, limits }: CallContext): Promise<Answer> {
   const list = await ask("quickfix", { limit: limits.items });
   const shared = await workspace.shared(list.items.map(({ path }) => path));
   const items = list.items.filter(({ path }) => shared.has(path));
