@@ -11,11 +11,21 @@ const CALLS = {
   ts: /new Refusal\(|tell\("message", /g,
 };
 
-/** A function with its doc comment, by language. */
+/** The first line of a function, by language. */
 const FUNCTIONS = {
-  lua: /((?:^ *---.*\n)+)(?:^ *local .*\n)?^ *(?:local )?(?:function\b|[\w.]+ = function)/gm,
-  ts: /^ *\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n *(?:export )?(?:async )?(?:function|const|class|\w+\()/gm,
+  lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)/,
+  ts: /^\s*(?:export )?(?:async )?(?:function (\w+)|const (\w+) = (?:async )?\(|(?!(?:if|for|while|switch|catch)\b)(\w+)(?:\([^()]*\).* \{|: (?:async )?\(.*=>)$)/,
 };
+
+/** A line of a doc comment, by language. */
+const COMMENTS = { lua: /^\s*---/, ts: /^\s*(?:\/\*\*|\*)/ };
+
+/** The first sentence of the doc comment above a line; empty without one. */
+function commentAbove(lines, number, language) {
+  let first = number;
+  while (COMMENTS[language].test(lines[first - 1] ?? "")) first -= 1;
+  return sentence(lines.slice(first, Math.max(first, number)).join("\n"));
+}
 
 /** A string, by language. */
 const STRINGS = {
@@ -44,19 +54,42 @@ function argumentsAt(text, from) {
 function sentence(comment) {
   const words = comment
     .split("\n")
-    .map((line) => line.replace(/^[\s*-]+/, ""))
+    .map((line) => line.replace(/^[\s/*-]+|\s*\*\/$/g, ""))
     .filter((line) => !line.startsWith("@"))
     .join(" ");
   return words.replace(/\. .*|\.$/s, "").trim();
+}
+
+/**
+ * The first sentence of the doc comment of the innermost function around a line; empty without one. The comment of a
+ * method may be in its interface.
+ */
+function situationAt(lines, at, language) {
+  let indent = Number.POSITIVE_INFINITY;
+  for (let number = at; number >= 0; number -= 1) {
+    const line = lines[number];
+    const found = line.search(/\S/);
+    if (found < 0 || found >= indent) continue;
+    const isEndOfParameters = line[found] === ")";
+    indent = isEndOfParameters ? found + 1 : found;
+    const [start, ...names] = (!isEndOfParameters && FUNCTIONS[language].exec(line)) || [];
+    if (start === undefined) continue;
+    const name = names.find((one) => one !== undefined);
+    const declared = lines.findIndex(
+      (other) => name && other.trim().startsWith(`${name}(`) && other.endsWith(";"),
+    );
+    return commentAbove(lines, number, language) || commentAbove(lines, declared, language);
+  }
+  return "";
 }
 
 /** The messages of a file: text and situation. */
 function messagesOf(path) {
   const language = path.endsWith(".lua") ? "lua" : "ts";
   const text = readFileSync(path, "utf8");
-  const functions = [...text.matchAll(FUNCTIONS[language])];
+  const lines = text.split("\n");
   return [...text.matchAll(CALLS[language])].flatMap((call) => {
-    const situation = functions.findLast(({ index }) => index < call.index)?.[1];
+    const situation = situationAt(lines, text.slice(0, call.index).split("\n").length - 1, language);
     const joined = argumentsAt(text, call.index + call[0].length)
       .replace(/(["'])\s*\.\.\s*\1/g, "")
       .replace(/"\s*\+\s*"/g, "");
@@ -69,7 +102,7 @@ function messagesOf(path) {
           .replace(/\s+/g, " ")
           .replace(/\\"/g, '"'),
       )
-      .map((message) => ({ message, situation: situation ? sentence(situation) : "" }));
+      .map((message) => ({ message, situation }));
   });
 }
 

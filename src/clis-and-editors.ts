@@ -55,8 +55,8 @@ export function createCliAndEditorSearch({
 }
 
 /**
- * Reads the user's choice: whether IDE mode is set, on or off, and whether the CLI will ask. A user who does not want
- * to be asked again may not want to connect at all.
+ * Reads the user's choice: whether IDE mode is set (on or off), and whether the CLI will ask. A user who has chosen not
+ * to be asked again may not want to connect.
  */
 function readChoice(profile: Profile, env: Variables, cwd: string): { isDecided: boolean; isAsked: boolean } {
   const files = readSettings(profile, env, cwd);

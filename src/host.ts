@@ -6,7 +6,7 @@ import type { Memory, Status } from "./contract/neovim.ts";
 import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.ts";
 import type { Services } from "./services.ts";
 
-/** Delay after which a client (SDK 1.x) reopens an ended event stream. If that succeeds, it has not noticed the stop. */
+/** Delay after which a client (SDK 1.x) reopens an ended event stream. If it succeeds, it does not notice the stop. */
 const RETURN_DELAY_MS = 1_000;
 
 export interface Companion {
@@ -52,8 +52,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   }
 
   /**
-   * Checks after each `await` whether the bridge was stopped meanwhile. Loads modules as late as possible: some while
-   * Neovim answers, the others after CLIs can find the editor.
+   * Starts the bridge. Checks after each `await` whether the bridge was stopped meanwhile. Loads some modules while
+   * Neovim answers, and the others after CLIs can find the editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
@@ -94,8 +94,7 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       services.resume();
     }
 
-    // Clients of an earlier host know the port and already send requests: serve them before Neovim has
-    // answered.
+    // Clients of an earlier host know the port and already send requests: serve them without waiting for Neovim.
     if (boot.memory) await Promise.all([entrance.publish(), serve()]);
     else await entrance.publish().then(serve);
   }

@@ -1,6 +1,6 @@
 /**
- * Makes Zod interpret schemas instead of compiling them. Compiling takes longer than a few messages ever gain. Must be
- * imported first, because the setting is read when a schema is created.
+ * Makes Zod interpret schemas instead of compiling them, because compiling pays off only after many messages. Must be
+ * imported first: the setting is read when a schema is created.
  */
 import * as z from "zod";
 

@@ -9,8 +9,8 @@ import { isActive } from "./profiles/discovery-paths.ts";
 import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profiles/profiles.ts";
 
 /**
- * Time for which the clients of WebSockets try to return. After they have given up, they do not connect again with the
- * same token, not even if the user asks them to: they get another one (milliseconds).
+ * Time for which clients of WebSockets try to reconnect. After it, they never use the same token again, even if the
+ * user asks them to connect: they need a new token.
  */
 const RETURN_TIMEOUT_MS = 15_000;
 
@@ -32,7 +32,7 @@ export interface PortAndDiscoveryOptions {
   report: (change: Partial<Status>) => void;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
-  /** Registers the disposal of a completed step. */
+  /** Registers a function that undoes a completed step when the bridge stops. */
   undoWith: (dispose: () => unknown) => void;
 }
 

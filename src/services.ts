@@ -35,7 +35,7 @@ export interface Services {
   restore(): Promise<void>;
   /** Resumes the reviews of an earlier host, prepares for the first client, and removes files of dead editors. */
   resume(): void;
-  /** These directories are open in Neovim now. */
+  /** Handles the opening of directories in Neovim. */
   opened(directories: readonly string[]): void;
   /** May run twice. */
   close(): Promise<void>;
@@ -171,7 +171,7 @@ export function createServices(options: ServicesOptions): Services {
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Not awaited, so that the agent does not wait for the search for its connection. */
+  /** Searches the connection of an agent. Not awaited, so that the agent is not delayed. */
   const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
   /** Whether the user of a CLI can answer its question. */

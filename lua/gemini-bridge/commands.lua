@@ -104,6 +104,7 @@ function M.complete_doctor(lead)
   return starting_with(require("gemini-bridge.report.doctor").running(), lead)
 end
 
+--- `:GeminiLog`
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then

@@ -1,4 +1,4 @@
-/** Splits long work into short slices: in between, the host can answer other requests. */
+/** Splits long work into short slices, so that the host can answer other requests in between. */
 import { setImmediate } from "node:timers/promises";
 
 /** Maximum duration of a slice. */

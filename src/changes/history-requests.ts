@@ -11,7 +11,7 @@ import type { Entry, History, KnownEntry } from "./history.ts";
 import { tellResult } from "./result-message.ts";
 import { shownLines } from "./shown-lines.ts";
 
-type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_taken_back">;
+type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
 
 const UNKNOWN = "the history has no text of this entry: the file is not shared, or the entry is too old";
 
@@ -44,7 +44,7 @@ export function createPast({ bridge, history, enqueue, userFiles, restored }: Pa
         const [before, after] = [texts?.before, texts?.after].map((text) => shownLines(text ?? ""));
         bridge.tell("history_diff", { id, before: before ?? [], after: after ?? [], problem });
       }),
-    history_taken_back: ({ ids }) =>
+    history_undo: ({ ids }) =>
       enqueue(async () => {
         const entries = await history.read(ids);
         const undoneEntries: Entry[] = [];
@@ -54,7 +54,7 @@ export function createPast({ bridge, history, enqueue, userFiles, restored }: Pa
           try {
             const entry = entries.get(id);
             if (!entry) throw new Refusal(UNKNOWN);
-            const left = await takeBack(entry);
+            const left = await undoEntry(entry);
             if (left === undefined) undoneEntries.push(entry);
             else problems.push(left);
           } catch (error) {
@@ -67,11 +67,11 @@ export function createPast({ bridge, history, enqueue, userFiles, restored }: Pa
       }),
   };
 
-  /** @returns what could not be undone. @throws {Refusal} if nothing could be undone */
-  async function takeBack({ path, texts, cli, turn, prompt }: KnownEntry): Promise<string | undefined> {
+  /** Undoes the change of an entry. @returns what could not be undone. @throws {Refusal} if nothing could be undone */
+  async function undoEntry({ path, texts, cli, turn, prompt }: KnownEntry): Promise<string | undefined> {
     const author = { cli, turn, prompt };
     const found = await readState(path);
-    // Everything after the entry counts as the user's, whoever wrote it.
+    // All later text counts as the user's, even if an agent wrote it.
     const begun = beginChange(path, fileOf(texts.before), author);
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);

@@ -122,6 +122,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     decisions.splice(0, Math.max(last + 1, decisions.length - MAX_DECISIONS));
   }
 
+  /** Keeps the chosen hunks of a file. */
   async function keep(one: Chosen, turn: number | undefined) {
     const before = files.get(one.path);
     // A file that an agent is only about to change has no change yet.
@@ -133,10 +134,11 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     return { step: { before, after } };
   }
 
+  /** Undoes the chosen hunks of a file. */
   async function undo(one: Chosen, turn: number | undefined) {
     const { path } = one;
     const { version } = files.get(path) ?? {};
-    await beReady(path);
+    await prepare(path);
     const before = files.get(path);
     if (!before || !isChanged(before)) return undefined;
     if (one.ranges && before.version !== version)
@@ -165,7 +167,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     return { step: { before, after }, problem: left > 0 ? problem : undefined };
   }
 
-  async function beReady(path: string): Promise<void> {
+  /** Updates a file before an undo. @throws {Refusal} while an agent is editing the file */
+  async function prepare(path: string): Promise<void> {
     await options.resolveGone();
     const agent = files.isAwaited(path);
     if (agent)
@@ -181,7 +184,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     for (const step of decision.steps) {
       const { path } = step.before;
       try {
-        await beReady(path);
+        await prepare(path);
         if (step.changedBy) throw new Refusal(`${basename(path)} was changed by ${step.changedBy} since`);
         await back(step);
       } catch (error) {
@@ -209,7 +212,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Reverts an undo: restores the agent's lines. */
   async function redo({ before, after }: Step): Promise<void> {
     const { path } = before;
-    if (before.opaque) throw new Refusal(`${path} stays: ${before.opaque.reason}`);
+    if (before.opaque) throw new Refusal(`${path} cannot be restored: ${before.opaque.reason}`);
     const now = await readState(path);
     const text = now.kind === "known" ? now.text : undefined;
     if (now.kind === "unknown" || text !== textOf(after))

@@ -30,7 +30,7 @@ export function openFiles(
   });
 }
 
-/** Cuts a selection to the CLI's limit, never within a character. */
+/** Truncates a selection to the CLI's limit, never within a character. */
 function cutSelection(selection: string): string {
   // Invalid UTF-8 may arrive as lone surrogates, which UTF-8 cannot encode.
   return limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");

@@ -23,8 +23,8 @@ export interface OpenBuffers {
 }
 
 /**
- * Number of buffers whose focus times are kept. At most thirty are used, but terminals and other buffers without a file
- * have focus times, too, and their deletion is not reported.
+ * Maximum number of focus times. At most thirty are used. The others may belong to terminals and other buffers without
+ * a file, whose deletion is not reported.
  */
 const MAX_FOCUS_TIMES = 1_000;
 
@@ -43,7 +43,7 @@ export function createOpenBuffers(): OpenBuffers {
     return buffers.sort((a, b) => (b.focused ?? 0) - (a.focused ?? 0) || a.bufnr - b.bufnr);
   }
 
-  /** Drops the oldest focus times. Waits for twice the maximum, because this sorts all of them. */
+  /** Drops the oldest focus times. Runs only beyond twice the maximum, because it sorts all times. */
   function forgetOldest(): void {
     if (focused.size < 2 * MAX_FOCUS_TIMES) return;
     focused = new Map([...focused].sort(([, a], [, b]) => b - a).slice(0, MAX_FOCUS_TIMES));

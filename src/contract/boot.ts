@@ -23,7 +23,7 @@ export const Boot = z.object({
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
-  /** Identifies this Neovim, also among earlier ones. Valid as a file name. */
+  /** Unique id of this Neovim, which no later one gets again. Valid as a file name. */
   instance: z.string().regex(/^[\w-]+$/),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
@@ -64,9 +64,9 @@ export const Boot = z.object({
   prompts: map(z.object({ description: z.string(), text: z.string() })),
   /** Memory of the previous host. A host that was stopped leaves no diffs. */
   memory: Memory.optional(),
-  /** The time since the end of the previous host (ms), and the files that the user has written meanwhile. */
+  /** Time since the end of the previous host (ms), and the files that the user has written since. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
-  /** Events (name and payload) about diffs that the previous host has not settled. */
+  /** Events (name and payload) with decisions that the previous host has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });
 export type Boot = z.infer<typeof Boot>;

@@ -1,6 +1,6 @@
 /**
- * Defines the calls from Node to Lua with their parameters (part of CONTRACT 1). Their results are in neovim.ts. The host
- * imports only types from here, so that it does not build these schemas. Tests check each call with them, and
+ * Defines the calls from Node to Lua with their parameters (part of CONTRACT 1). Their results are in neovim.ts. The
+ * host imports only types from here, so that it does not build these schemas. Tests check each call with them, and
  * scripts/contract.ts generates the classes and checks of lua/gemini-bridge/bridge/contract.lua.
  */
 import * as z from "zod";
@@ -20,7 +20,7 @@ export const ShownHunk = z.object({
 });
 export type ShownHunk = z.infer<typeof ShownHunk>;
 
-/** A file that an agent has changed, until the user keeps that or undoes it. */
+/** A file with changes of agents that the user has neither kept nor undone. */
 export const ShownChange = z.object({
   path: z.string().describe("Absolute, without links."),
   status: z.enum(["modified", "added", "deleted"]),
@@ -118,8 +118,8 @@ export const calls = {
   /** Stores data in Lua for the next host. Replaces earlier data. */
   remember: Memory,
   /**
-   * The outcome of this diff is settled and need not be sent to another host. If it was not delivered, Lua tells the
-   * user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
+   * The outcome of this review is settled: Lua need not send it to the next host. If it was not delivered, Lua tells
+   * the user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
    */
   decision_settled: z.object({
     id: Id,
@@ -148,13 +148,14 @@ export const calls = {
   /** Returns the current text of the proposal. */
   diff_read: z.object({ id: Id }),
   /**
-   * The file on disk has changed, or the review has become stale or fresh: Lua shows this, tells the user once, and
-   * reads the file again if the left side is a copy.
+   * The file on disk has changed, or the review has become stale or is no longer stale. Lua shows this, tells the user
+   * once, and reads the file again if the left window shows a copy.
    */
   diff_update: z.object({ id: Id, stale: z.boolean() }),
   /**
-   * Closes a review without an outcome and returns the text of the proposal. `cli`: the CLI takes that text. `answered`:
-   * the CLI has its own answer. `written`: the file already contains the proposal. Refused if the user has decided; an event with the decision arrives before the refusal.
+   * Closes a review without an outcome and returns the text of the proposal. Reasons: `cli`, the CLI wants that text;
+   * `answered`, the user has answered in the CLI's terminal; `written`, the file already contains the proposal. Refused
+   * if the user has decided; the event with the decision arrives before the refusal.
    */
   diff_close: z.object({
     id: Id,
@@ -165,8 +166,8 @@ export const calls = {
   /** Sets whether `file_written` is sent. */
   changes_follow: z.object({ active: z.boolean() }),
   /**
-   * Shows a new or updated change of a file, or that there is none. `edited`: an agent has just changed the file.
-   * `decision`: the user has decided on the last hunk.
+   * Shows a new or updated change of a file, or removes it. `edited`: an agent has just changed the file. `decision`:
+   * the user has decided on the last hunk.
    */
   change_show: z.object({
     path: z.string(),
@@ -182,11 +183,11 @@ export const calls = {
   /** The text of a deleted file, without line breaks. */
   deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
   /**
-   * The complete earlier text of a changed file, without line breaks: what undo would restore. `problem`: the reason why
-   * it is not known.
+   * The complete earlier text of a changed file, without line breaks: what undo would restore. `problem`: the reason
+   * why it is not known.
    */
   change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),
-  /** A turn with changes without a review has ended. `incomplete`: a sentence that says why there may be more changes. */
+  /** A turn with unreviewed changes has ended. `incomplete`: a sentence that says why changes may be missing. */
   turn_changes: z.object({
     cli: z.string(),
     terminal: z.string().optional(),
@@ -211,7 +212,8 @@ export const calls = {
   /** Returns where the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
   /**
-   * The prompt goes to this CLI. Returns its text, and whether to focus the CLI, which Lua does for buffers.
+   * The prompt goes to this CLI. Returns the prompt's text, and whether to focus the CLI (Lua itself focuses
+   * buffers).
    * `quotesPaths`: the CLI reads `@"a path"` instead of backslashes.
    */
   prompt_found: z.object({
@@ -279,15 +281,15 @@ export const questions = {
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
-   * Computes the texts without changing anything. Fails if a file has unsaved changes, differs from the text of the
-   * edits, or has an encoding that lacks some of the characters.
+   * Computes the texts without changing anything. Fails if a file has unsaved changes, has changed since the edits were
+   * computed, or has an encoding that lacks some of the characters.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),
     encoding: z.string(),
     isReview: z.boolean(),
   }),
-  /** Edits the buffer of a file. The file must be written next, then `finish_edit` is called. */
+  /** Edits the buffer of a file. Afterwards the host writes the file, and calls `finish_edit`. */
   apply_edit: z.object({ file: FileEdits, encoding: z.string() }),
   /** Completes an edit. If the file was not `written`, the edit of the buffer is undone. */
   finish_edit: z.object({ path: z.string(), tick: z.int(), written: z.boolean() }),

@@ -20,7 +20,7 @@ export const ChosenChanges = z.object({
   ),
   /** Only hunks of the turn that started then (Unix milliseconds). */
   turn: z.number().optional(),
-  /** Files that were left out because they have unsaved changes here, for the message. */
+  /** Files that were left out because they have unsaved changes in this Neovim, for the message. */
   unsaved: list(z.string()),
 });
 export type ChosenChanges = z.infer<typeof ChosenChanges>;
@@ -30,9 +30,9 @@ export const changeEvents = {
   /** The user has written a file. Sent while `changes_follow` is active. */
   file_written: z.object({ path: z.string() }),
   changes_keep: ChosenChanges,
-  /** None of the `files` has unsaved changes here. */
+  /** None of the `files` has unsaved changes in this Neovim. */
   changes_undo: ChosenChanges,
-  /** Reverts the last decision, however many files it concerned. */
+  /** Reverts the last decision, with all its files. */
   changes_revert: z.unknown(),
   /** The user looks at the changes, or has returned to Neovim: the files may have changed, or been staged. */
   changes_refresh: z.unknown(),
@@ -47,5 +47,5 @@ export const changeEvents = {
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
   /** Undoes the changes of entries, newest first. Their files have no unsaved changes here. */
-  history_taken_back: z.object({ ids: list(z.string()) }),
+  history_undo: z.object({ ids: list(z.string()) }),
 } as const;

@@ -1,15 +1,15 @@
 /**
  * CONTRACT 3: converts the hook input of all CLIs to common events.
  *
- * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md), Qwen Code 0.24.4 (its docs,
- * features/hooks.md) and Claude Code 2.1.330. Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are used
- * only if the file was not read in time.
+ * The input is that of Gemini CLI 0.61.0 (its docs, hooks/reference.md), Qwen Code 0.24.4 (its docs, features/hooks.md)
+ * and Claude Code 2.1.330. Only the needed fields are parsed. Bytes of files come from the disk; the texts in hooks are
+ * used only if the file was not read in time.
  */
 import { resolve } from "node:path";
 import * as z from "zod";
 
 /**
- * An agent, identified by the CLI's own session. (The session of the CLI's connection to the bridge is another one.)
+ * An agent, identified by the CLI's own session id, which differs from the id of its connection to the bridge.
  */
 export interface Agent {
   /** The profile whose token the hook used. */
@@ -130,7 +130,7 @@ export function parseHook(
   return event && { agent: { cli: sender.cli, session, cwd, pid: sender.pid }, at, ...event };
 }
 
-/** Omits from each of a union. */
+/** Omits keys from each member of a union type. */
 type Each<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 function meaningOf(hook: HookInput, canAsk: boolean): Each<AgentEvent, "agent" | "at"> | undefined {
@@ -176,7 +176,7 @@ function meaningOf(hook: HookInput, canAsk: boolean): Each<AgentEvent, "agent" |
 function noticeOf(
   hook: Extract<HookInput, { hook_event_name: "Notification" }>,
 ): Each<AgentEvent, "agent" | "at"> | undefined {
-  // Qwen Code is idle, also after Esc, which no other hook reports.
+  // Qwen Code is idle. This is its only hook after Esc.
   if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
   if (hook.notification_type !== "ToolPermission") return undefined;
   const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};

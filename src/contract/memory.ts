@@ -14,14 +14,14 @@ const Session = z.object({
   protocolVersion: z.string(),
 });
 
-/** An agent that has sent a hook: the name of its profile, and its process. */
+/** An agent whose hook has reached the bridge: the name of its profile, and its process id. */
 const HeardAgent = z.object({ cli: z.string(), pid: z.number().int().optional() });
 export type HeardAgent = z.infer<typeof HeardAgent>;
 
 export const Memory = z.object({
   /** Sessions whose clients may return with their session id. */
   sessions: list(Session),
-  /** Ids of those whose clients have noticed the end of a host. */
+  /** Ids of the sessions whose clients have noticed the end of a host. */
   interrupted: list(z.string()),
   /** Sessions of the MCP server `neovim`. */
   editorSessions: list(Session),

@@ -37,7 +37,7 @@ export type Diagnostic = z.infer<typeof Diagnostic>;
 const Server = z.object({ id: z.number().int(), name: z.string(), encoding: z.string() });
 export type Server = z.infer<typeof Server>;
 
-/** The texts that a language server knew when it computed edits. `at` is Unix milliseconds. */
+/** The versions of the texts for which a language server has computed edits. `at` is Unix milliseconds. */
 const Moment = z.object({
   at: z.number(),
   ticks: list(z.object({ path: z.string(), tick: z.number().int() })),
@@ -89,7 +89,7 @@ export const answers = {
     total: z.number().int().optional(),
     moment: Moment.optional(),
   }),
-  /** `silent`: some servers have the newest text, but have not published anything since. */
+  /** `silent`: some servers have received the newest text, but have not published diagnostics since. */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
     title: z.string(),

@@ -17,7 +17,7 @@ export const ClientInfo = z.object({
   version: z.string(),
   connectedAt: z.number().describe("Unix milliseconds."),
   port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
-  // Gemini CLI continues to read its session, so that no decision is lost, but sends nothing.
+  // An interrupted Gemini CLI still reads the events of its session, so that no decision is lost, but sends nothing.
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),

@@ -5,7 +5,7 @@ import type { Profile } from "../profiles/profiles.ts";
 
 /** The data in a discovery file. */
 export interface Announcement {
-  /** The editor's process as a CLI finds it from a shell in `:terminal`. */
+  /** The process that a CLI in a shell of `:terminal` takes for the editor. */
   pid: number;
   /** Neovim's own process. */
   editorPid: number;
@@ -28,8 +28,8 @@ export interface Discovery {
 }
 
 /**
- * The lock file of CLIs that connect by WebSocket. They delete a file whose `pid` is dead, and ignore the last two
- * fields, by which src/discovery/remove-leftovers-at-start.ts knows the file as Neovim's.
+ * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead, and ignore the last two
+ * fields, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
  */
 export interface SocketDiscovery extends Pick<Discovery, "ppid" | "ideInfo"> {
   pid: number;
@@ -71,7 +71,7 @@ function workspacePath(content: Profile["content"], workspace: readonly string[]
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
 
-/** Environment variables that lead CLIs in this editor's terminals here. The hooks read the token from them. */
+/** Environment variables that lead CLIs in this editor's terminals to this bridge. Hooks read the token from them. */
 export function discoveryVariables(
   { env, content, socket }: Pick<Profile, "env" | "content" | "socket">,
   { pid, port, authToken }: Announcement,
@@ -86,7 +86,7 @@ export function discoveryVariables(
   };
 }
 
-/** Variables of other editors that would lead a CLI there. */
+/** Variables that would lead a CLI to another editor. */
 export function foreignVariables({ env, blank }: Pick<Profile, "env" | "blank">): string[] {
   return blank.map((name) => env + name);
 }

@@ -6,12 +6,12 @@ import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
 /**
- * Interval for checking the file and updating its modification time. In another PID namespace, only that time tells the
- * file of a running editor from a leftover.
+ * Interval for checking the file and updating its modification time. From another PID namespace, only that time shows
+ * whether the editor still runs.
  */
 const CHECK_INTERVAL_MS = 50_000;
 
-/** Delay before the file is restored: its directory may be about to be removed, too. */
+/** Delay before the file is restored, because its directory may be about to be removed, too. */
 const RESTORE_DELAY_MS = 250;
 
 export interface Discovery {
@@ -71,7 +71,9 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     if (state !== "foreign") complained = false;
   }
 
-  /** @param refresh also updates the modification time. Never set by the watcher, which sees that as a change. */
+  /**
+   * @param refresh also updates the modification time; never set by the watcher, which would report that as a change
+   */
   function look(refresh: boolean): void {
     try {
       restore();
@@ -111,7 +113,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // At the first time, a file in this place was left by an earlier host.
+      // At the start, an existing file was left by an earlier host.
       if (isFirst || file.state() !== "foreign") write();
       clock ??= setInterval(() => look(true), interval).unref();
     },

@@ -102,8 +102,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether a sticky directory may be root's. In a rootless container, every unknown user appears as the overflow user:
- * also root, as the owner of the machine's temporary directory.
+ * Whether a sticky directory may belong to root. In a rootless container, unknown users appear as the overflow user,
+ * even root, who owns the machine's temporary directory.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

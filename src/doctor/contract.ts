@@ -13,7 +13,7 @@ const Bridge = z.object({
   port: z.int().default(0),
   /** Process id of the host. */
   pid: z.int().default(0),
-  /** The first one is for Gemini CLI, if that is enabled. */
+  /** Paths of the discovery files: that of Gemini CLI first, if it is enabled. */
   discoveryFiles: z.array(z.string()).default([]),
   workspace: z.array(z.string()).default([]),
   clients: z
@@ -28,7 +28,7 @@ const Bridge = z.object({
       }),
     )
     .default([]),
-  /** Clients whose models have the tools, as they name themselves. */
+  /** Clients whose models can call the tools, with the names that they report. */
   toolClients: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
   /** Identifies the build of the running host. */
   build: z.string().optional(),

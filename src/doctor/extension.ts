@@ -1,4 +1,4 @@
-/** Checks whether the extension is installed in a CLI, by the CLI's own record. */
+/** Checks whether the extension is installed in a CLI. Reads the CLI's own list. */
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import * as z from "zod";

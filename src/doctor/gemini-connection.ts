@@ -1,4 +1,6 @@
-/** Checks whether Gemini CLI finds the bridge and can connect: all conditions of the CLI, in its order. */
+/**
+ * Checks whether Gemini CLI finds the bridge and can connect. Checks the same conditions as the CLI, in the same order.
+ */
 import { realpathSync } from "node:fs";
 import { basename, delimiter, dirname } from "node:path";
 import {
@@ -20,7 +22,7 @@ import type { Findings } from "./findings.ts";
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
-  /** The process in which the CLI looks for its editor. Undefined for another CLI that `:Gemini` would start. */
+  /** The process that the CLI takes for its editor. Undefined for other CLIs, and if `:Gemini` would start the CLI. */
   readonly idePid?: number;
 }
 

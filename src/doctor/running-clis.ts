@@ -14,7 +14,7 @@ import { checkRelease } from "./release.ts";
 /** The Neovim or shell that runs the doctor. */
 export interface Asker {
   readonly bridge: Bridge | undefined;
-  /** The command that examines one CLI, without the process id. */
+  /** The user's command to examine one CLI, without the process id. */
   readonly command: string;
   readonly profiles: readonly Profile[];
   /** Last lines of its terminals, by the process of the CLI or an ancestor. */

@@ -1,4 +1,4 @@
-/** Checks whether a CLI that connects by WebSocket does so without a question, and opens its diffs in the editor. */
+/** Checks whether a CLI connects by WebSocket without asking, and opens its diffs in the editor. */
 import { dirname, join } from "node:path";
 import * as z from "zod";
 import { expand } from "../profiles/discovery-paths.ts";

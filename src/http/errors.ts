@@ -12,7 +12,7 @@ export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
 
-/** Asked first by clients that prefer a later protocol without sessions. An immediate error makes them use this one. */
+/** Method that clients of a later protocol without sessions call first. An error makes them use the older protocol. */
 export const DISCOVER = "server/discover";
 
 /** @returns the answer to a request with an unknown method */

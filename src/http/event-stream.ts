@@ -48,7 +48,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Settles an event that was handed to the client's socket. */
+  /** Resolves `deliver` for an event that was handed to the client's socket. */
   function hasLeft(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
@@ -96,7 +96,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   /** Ends the current response. */
   function release(): void {
     clearInterval(alive);
-    // Ending gracefully would wait for a reader that does not read.
+    // A graceful end would wait for a client that does not read.
     if (current && isBehind(current)) current.destroy();
     else current?.end();
     current = late = undefined;

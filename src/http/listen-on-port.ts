@@ -22,7 +22,7 @@ export interface Timeouts {
 /** A silent connection is closed within ten seconds (see SECURITY.md): `headers`, `check` and CLOSE_DELAY_MS. */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
-/** Takes the connection of a request to change the protocol. */
+/** Handles a request to change the protocol, and takes over its connection. */
 export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Serves connections that are no longer HTTP. */
@@ -112,7 +112,7 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server.close();
     takeUpgrade = (_request, socket) => socket.destroy();
     for (const [, socket] of waitingUpgrades.splice(0)) socket.destroy();
-    // A process that exits in this tick leaves its sessions and reviews to the next host.
+    // If the process exits in this tick, the next host takes over its sessions and reviews.
     await Promise.resolve();
     // If an event stream ends, the client fetches it again; if it breaks, the client reports an error.
     await closeRoutes();

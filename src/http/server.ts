@@ -53,8 +53,8 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout. A request sent while the connection closes is lost, and on a busy machine
-  // a client can be seconds late.
+  // Announces half of the real idle timeout: a request that is sent while the connection closes is lost, and on a busy
+  // machine a client can be seconds late.
   const comeBack = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
     reply.raw.setHeader("Keep-Alive", comeBack);

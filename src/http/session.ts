@@ -55,10 +55,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
-  /** For each request, all requests of its POST, while the response is open. More than one only in a batch. */
+  /** For each request with an open response: all requests of the same POST, which are several only in a batch. */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Without its event store: an answer that has event ids makes the client's SDK fetch a stream once more after it.
+  // Without an event store, because after an answer with event ids the client's SDK would request the stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
@@ -99,7 +99,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     try {
       return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
     } finally {
-      // After the SDK has the requests: the client may have gone before.
+      // Must follow the SDK's handling of the request, because the client may already have disconnected.
       onceClosed(reply.raw, () => {
         requests -= 1;
         touch();

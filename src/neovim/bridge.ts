@@ -36,7 +36,7 @@ export interface Bridge {
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
   /** Calls Lua without waiting for the answer. A failure is logged. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
-  /** Runs the handler of an event. An event without a handler waits for one, so that no early decision is lost. */
+  /** Runs the handler of an event. Without a handler yet, the event waits, so that no early decision is lost. */
   dispatch(name: unknown, payload: unknown): void;
   /**
    * Adds handlers, and runs them for the `earlier` events, then for the waiting ones. An event that does not match the

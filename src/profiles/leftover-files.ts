@@ -24,7 +24,7 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // The process may be in another PID namespace, as in a container: a fresh date is enough.
+  // The process may be in another PID namespace, as in a container, so that a fresh date is enough.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !isRunning(pid)) return false;
   // A process that started after the file was written only reuses the process id.

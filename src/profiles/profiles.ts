@@ -13,7 +13,7 @@ import type { Variables } from "../system/system.ts";
 const SystemDefaults = z.object({
   /** Variable with the path of the file. */
   variable: z.string(),
-  /** Variable with the path of the administrator's settings. The default place of the file is beside them. */
+  /** Variable with the path of the administrator's settings. By default, the file is in the same directory. */
   settings: z.string(),
   /** Default directory of the administrator's settings, by system. */
   directory: z.object({ darwin: z.string(), linux: z.string() }),
@@ -81,7 +81,7 @@ const Profile = z.object({
   reviews: z.boolean().default(true),
   /** The answer by which a hook makes the CLI ask before an edit. Without one, the CLI cannot be gated. */
   gate: z.enum(["decision", "permission"]).optional(),
-  /** Arguments with which the CLI runs without a user, who could answer. */
+  /** Arguments that make the CLI run without asking a user. */
   headless: z.array(z.string()).default([]),
   /** Oldest supported major version of Node, if newer than this plugin's. */
   node: z.int().optional(),
@@ -107,7 +107,9 @@ export const GEMINI = profileOf("gemini");
 
 const SOCKET_TOKEN = "/socket";
 
-/** The name of the token for the WebSockets of a profile. The token of its hooks and tools is named like the profile. */
+/**
+ * The name of the token for the WebSockets of a profile. The token of its hooks and tools is named like the profile.
+ */
 export const socketTokenOf = ({ name }: Pick<Profile, "name">): string => name + SOCKET_TOKEN;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Reads the settings files of a CLI, in the order in which it merges them (Gemini CLI 0.61.0, `loadSettings`; the same
- * in Qwen Code). Does not know which files a CLI ignores because the user distrusts the directory.
+ * Reads the settings files of a CLI, in the order in which the CLI merges them (Gemini CLI 0.61.0, `loadSettings`; the
+ * same in Qwen Code). Does not consider that a CLI ignores some files in directories that the user does not trust.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

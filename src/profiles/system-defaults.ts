@@ -65,7 +65,8 @@ export function writeSystemDefaults(
 
 /**
  * Reads the system's own file.
- * @throws {Refusal} if the CLI would ignore or reject that file: merging its content into ours would change that
+ * @throws {Refusal} if the CLI would ignore or reject that file, because merging its content into ours would activate
+ * it
  */
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};

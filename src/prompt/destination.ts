@@ -11,7 +11,7 @@ import { drawingOf } from "./screens.ts";
 import type { Buffers } from "./terminal.ts";
 import { paneTerminal, tmux } from "./tmux.ts";
 
-/** Interval for a terminal to start. */
+/** Polling interval until a terminal has started. */
 const START_INTERVAL_MS = 50;
 
 /** Interval and number of attempts for finding a CLI that a provider opens outside Neovim. */
@@ -97,7 +97,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
         const terminal = terminals.get(name);
         const isStarting = terminal?.isOpen && terminal.pid === undefined;
         if (terminal?.pid !== undefined) return running(name);
-        // Its provider may have opened it outside Neovim.
+        // The provider may have opened the CLI outside Neovim.
         const cli = isStarting ? undefined : await outside(name);
         if (cli) return cli;
         if (!isStarting) attempt += 1;

@@ -11,7 +11,7 @@ const MAX_START_MS = 20_000;
 
 export interface Cli {
   readonly terminal: Terminal;
-  /** How it draws its screen, if that is known. */
+  /** How the CLI draws its screen, if that is known. */
   readonly drawing: Drawing | undefined;
   /** The text in its prompt, if all of it was typed from here. */
   ours: string | undefined;
@@ -21,7 +21,7 @@ export interface Cli {
   look(): Promise<Reading | undefined>;
 }
 
-/** @param isReviewing whether a review is open: the question of an unknown program is only known from that */
+/** @param isReviewing whether a review is open, which is the only sign of a question in an unknown program */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;
   let last = "";

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 
-/** An unchanged screen is looked at again after this time, because some decisions depend on time. */
+/** Polling interval of an unchanged screen, because some decisions depend on the time without changes. */
 const LOOK_INTERVAL_MS = 100;
 
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Interval between two looks at the screen, at first and after a while: tmux reports no changes. */
+/** Polling intervals of the screen, at first and after a while. tmux does not report changes. */
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 

@@ -58,9 +58,9 @@ export interface Unconnected {
 export interface EnableOptions {
   bridge: Bridge;
   destinations: Pick<Destinations, "running" | "started">;
-  /** How the kind of CLI draws its screen for which a terminal was opened. */
+  /** Returns how the CLI draws its screen for which a terminal was opened. */
   drawingOf(terminal: string): Drawing | undefined;
-  /** Counts the connected CLIs of that kind. */
+  /** Counts the connected CLIs of the kind for which a terminal was opened. */
   connected(terminal: string): number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;
@@ -71,8 +71,8 @@ export function createEnable({ bridge, destinations, drawingOf, connected, signa
   const enabling = new Set<Cli>();
 
   /**
-   * Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc first:
-   * it opens some time after the prompt, and would treat Enter as "Yes".
+   * Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc
+   * first: it opens some time after the prompt, and would treat Enter as "Yes".
    * @returns whether the CLI took the command; undefined if it has ended
    */
   async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {

@@ -43,7 +43,10 @@ export interface Delivery {
   readonly problem?: string;
 }
 
-/** Told of each screen for which the prompt waits. `since` is when the wait began (Unix milliseconds). */
+/**
+ * Called with each state of the screen for which the prompt waits. `since` is the start of the wait (Unix
+ * milliseconds).
+ */
 export type Waiting = (state: Reading["state"], since: number) => void;
 
 /**
@@ -56,7 +59,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   let isTyping = false;
   const isOurs = ({ state, text: shown }: Reading) => state === "empty" || shown === cli.ours;
 
-  /** Looks at the screen until `check` returns a result. @returns undefined if the CLI has ended or on cancellation */
+  /** Reads the screen until `check` returns a result. @returns undefined after a cancellation or the end of the CLI */
   async function until<T>(check: (reading: Reading) => T | undefined | Promise<T | undefined>) {
     for (;;) {
       const reading = await cli.look();
@@ -117,8 +120,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   }
 
   /**
-   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, which makes its prompt
-   * one line taller. Only then Enter is pressed again.
+   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, which makes its
+   * prompt one line taller. Only then Enter is pressed again.
    */
   async function confirm({ state, text: sent, height }: Reading): Promise<string | undefined> {
     const deadline = Date.now() + SHOW_TIMEOUT_MS;

@@ -95,7 +95,7 @@ export function createFiles({
         isExcluded = createJudge([{ folder: "/", rules: createRules(exclude.map(anchor)) }]);
         remote.clear();
       }
-      // A drive answers again: expire all cached verdicts.
+      // When a drive answers again, all cached verdicts expire.
       stop ??= disk.onAnswer(() => {
         for (const known of remote.values()) known.at &&= -CACHE_TIME_MS;
         answered();

@@ -4,8 +4,8 @@ import { Script } from "node:vm";
 import ignore from "ignore";
 
 /**
- * Time limit for applying the rules of one file to one path. A repository may contain rules that are slow on purpose.
- * The rules of a large project take a hundredth of this.
+ * Timeout for applying the rules of one file to one path. A repository may contain rules that are slow on purpose. The
+ * rules of a large project take a hundredth of this time.
  */
 const RULES_TIMEOUT_MS = 500;
 

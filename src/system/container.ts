@@ -7,7 +7,7 @@ import type { Variables } from "./system.ts";
 
 const MARKER_FILES = ["/.dockerenv", "/run/.containerenv"];
 
-/** Variables with which the CLI connects to 127.0.0.1 in a container, too. */
+/** Variables that make the CLI connect to 127.0.0.1 even in a container. */
 const LOOPBACK_VARIABLES = ["SSH_CONNECTION", "REMOTE_CONTAINERS", "VSCODE_REMOTE_CONTAINERS_SESSION"];
 
 /** The file by which the CLI takes this machine for a container, if there is one. */
@@ -20,12 +20,12 @@ export function isContainer(): boolean {
   return containerMark() !== undefined;
 }
 
-/** The name of the set variable with which a CLI in a container connects to 127.0.0.1, if there is one. */
+/** Returns the name of the variable that makes a CLI in a container connect to 127.0.0.1, if one is set. */
 export function dialsLoopback(env: Variables): string | undefined {
   return LOOPBACK_VARIABLES.find((name) => env[name]);
 }
 
-/** Additional variables with which a CLI on this machine connects to 127.0.0.1. */
+/** Returns the additional variables that make a CLI on this machine connect to 127.0.0.1. */
 export function loopbackVariables(env: Variables): Record<string, string> {
   return isContainer() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
 }

@@ -26,7 +26,7 @@ export async function readDiskText(path: string): Promise<DiskText> {
   return readAtOnce(path) ?? disk.run(path, () => readText(path));
 }
 
-/** Reads a small local file synchronously, because seven calls to threads take longer than the disk. */
+/** Reads a small local file synchronously, which is faster than seven asynchronous calls. */
 function readAtOnce(path: string): DiskText | undefined {
   try {
     // Opening a device may have an effect.

@@ -1,6 +1,6 @@
 /**
- * Looks at files. A local path is read synchronously, because a thread takes longer than the disk. A path on a network
- * drive is read in a thread with a timeout, because the drive may never answer.
+ * Reads files and their metadata. A local path is read synchronously, which is faster than a thread. A path on a
+ * network drive is read in a thread with a timeout, because the drive may never answer.
  */
 // `promises` is loaded on first use: the host starts without it.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
@@ -64,31 +64,31 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions with the mounts and links of one moment. */
+/** Answers questions. The mounts and links are those of one moment. */
 export interface Moment {
   /**
    * @returns the answer itself if all paths are local
    * @throws {NoAnswer} by its promise, if a network drive does not answer
    */
   ask<T>(question: () => Question<T>): T | Promise<T>;
-  /** Whether a path leads to a network drive. */
+  /** Whether a path resolves to a network drive. */
   isOnNetwork(path: string): boolean;
 }
 
 export interface Disk extends Pick<Queue, "onAnswer"> {
   moment(): Moment;
-  /** Runs a function that reads a path in threads, without a timeout. A caller has at most one running. */
+  /** Runs a function that reads a path in threads, without a timeout. Each caller must run at most one at a time. */
   run<T>(path: string, read: () => Promise<T>): Promise<T>;
   /** Whether a network drive has not answered yet. */
   isWaiting(): boolean;
 }
 
-/** @param mounts returns those of now */
+/** @param mounts returns the current mounts */
 export function createDisk(queue: Queue = createQueue(), mounts: () => Mounts = mountsNow): Disk {
   function moment(): Moment {
     const { networkOf } = mounts();
 
-    /** Takes all steps that are local. @returns the step that is not, with its drive */
+    /** Runs a question up to the first access to a network drive. @returns that access and its drive */
     function advance<T>(question: Question<T>) {
       for (;;) {
         const step = question.next();

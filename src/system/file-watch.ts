@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { disk, fileSystem } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 
-/** Time for which events are collected (milliseconds). A saved file may disappear for a moment. */
+/** Debounce of events, because a file that is being saved may disappear for a moment. */
 const DEBOUNCE_MS = 50;
 
 /** Interval of polling a folder if the system has no free watches, see fs.inotify in sysctl (milliseconds). */

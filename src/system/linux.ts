@@ -59,7 +59,10 @@ function ticks(pid: string): number | undefined {
   return stat === "" ? undefined : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
 }
 
-/** @param map lines with the first user id here, the first in the parent namespace, and the count (user_namespaces(7)) */
+/**
+ * @param map lines with the first user id in this namespace, in the parent namespace, and the count
+ * (user_namespaces(7))
+ */
 function isRootKnown(map: string): boolean {
   return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
 }

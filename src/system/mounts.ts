@@ -1,6 +1,6 @@
 /**
- * Finds paths on network drives, which may never answer. Reading such a path first would be too late, so the table of
- * mounts decides.
+ * Finds paths on network drives. Such a drive may never answer, so that the table of mounts decides, before the path is
+ * read.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";

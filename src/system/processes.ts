@@ -23,7 +23,9 @@ export function processesOf(
   return found.filter(({ parent }) => !isFound(parent)).sort((a, b) => a.pid - b.pid);
 }
 
-/** The words of a command line that may name a script. Other programs, such as an editor, may just have it open. */
+/**
+ * Returns the words of a command line that may name a script. For programs such as editors, these are only open files.
+ */
 function scriptsOf(program: string, words: readonly string[]): readonly string[] {
   if (/^node(js)?$/.test(basename(program))) return words;
   if (!/^(bun|sh|bash|python3?)$/.test(basename(program))) return [];

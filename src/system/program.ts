@@ -3,7 +3,7 @@ import { accessSync, constants, statSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import type { Variables } from "./system.ts";
 
-/** Returns the file that a name runs. */
+/** Returns the path of a program, given by its path or by a name in PATH; undefined if there is none. */
 export function findProgram(name: string, env: Variables): string | undefined {
   if (basename(name) !== name) return isExecutable(name) ? resolve(name) : undefined;
   return (env["PATH"] ?? "")

@@ -12,7 +12,7 @@ const MAX_FILE_BYTES = 1_000_000;
 /** Opens a pipe without waiting for its writer, and a terminal without making it this process's controlling one. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
-/** Has a code, like a system error. */
+/** An error with a code, like a system error. */
 class UnfitFile extends Error {
   constructor(readonly code: "EFBIG" | "ENOTREG") {
     super(code);
@@ -31,7 +31,7 @@ function whole(content: Buffer, length: number): Buffer {
   return content.subarray(0, length);
 }
 
-/** @throws as {@link readSmallSync} does */
+/** Reads at most `max` bytes. @throws like {@link readSmallSync} */
 export function readUpToSync(path: string, max: number): { content: Buffer; found: Stats } {
   const file = openSync(path, FLAGS);
   try {

@@ -1,4 +1,4 @@
-/** Interface of the differences between operating systems. Other code uses `platform`. */
+/** Defines the functions that differ between operating systems. Other code calls them through `platform`. */
 
 /** Environment variables of a process. An empty one counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -33,7 +33,7 @@ export interface System {
   /** Returns the usual settings directory of a program (npm's `env-paths`). */
   settingsDirectory(program: string, env: Variables, home: string): string;
 
-  /** Whether a CLI takes the inner directory for the outer one or one below it; both absolute. */
+  /** Whether the inner directory is the outer one or below it, as a CLI compares them. Both paths are absolute. */
   isWithin(outer: string, inner: string): boolean;
   /** Whether this owner is the current user. */
   isOwn(uid: number): boolean;

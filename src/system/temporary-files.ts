@@ -1,6 +1,6 @@
 /**
- * Tracks temporary files: new content beside the file that it will replace. A note of each lets a later host
- * remove the files that a crash has left.
+ * Tracks temporary files, which hold new content beside the file that they will replace. A note about each one lets a
+ * later host remove the files that a crash has left.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export interface TemporaryFiles {
   removeLeftovers(): Promise<void>;
 }
 
-/** Returns a new path for a temporary file of a file. */
+/** Returns a new path for a temporary file beside this file. */
 export function temporaryPathFor(path: string): string {
   const name = basename(path).slice(0, MAX_NAME_LENGTH);
   return join(dirname(path), `.${name}.${randomBytes(6).toString("hex")}.gemini-bridge`);

@@ -1,6 +1,6 @@
 /**
- * Writes the user's files. All features use this function. It compares the file with the expected bytes before it
- * replaces them, keeps the metadata, and leaves the file unchanged if anything fails.
+ * Writes the user's files, for all features. Compares a file with the expected bytes before it replaces them, keeps the
+ * metadata, and leaves the file unchanged if anything fails.
  */
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
@@ -62,7 +62,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 async function check(path: string, expected: FileState): Promise<FileState> {
   // A folder of the path may have been replaced by a symbolic link.
   if ((await realPath(dirname(path))) !== dirname(path))
-    throw new Refusal(`${path} now leads to another place: nothing was written`);
+    throw new Refusal(`${path} now resolves to another file: nothing was written`);
   const found = await readState(path);
   const isSame =
     expected.kind === "known"
@@ -166,8 +166,8 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
 }
 
 /**
- * Writes the bytes into the file itself. Takes additional disk space first, so that a full disk changes nothing. Restores
- * the previous bytes if anything else fails.
+ * Writes the bytes into the file itself. Takes additional disk space first, so that a full disk changes nothing.
+ * Restores the previous bytes if anything else fails.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
   const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW);
@@ -199,6 +199,7 @@ async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promi
   }
 }
 
+/** Sets the owner, group and mode of a new file. */
 async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: Metadata): Promise<void> {
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)

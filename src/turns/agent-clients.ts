@@ -1,14 +1,14 @@
 /**
- * Finds the connected client of an agent. Hooks and connections know nothing of each other, but both belong to one
- * process: the hook names the process, and the system knows the owner of a connection. A CLI on another machine or in
- * another container cannot be identified; its agent has no client, so that no other CLI is taken for it.
+ * Finds the connected client of an agent, by the process of the CLI: the hook names the process, and the operating
+ * system knows the owner of a connection. A CLI on another machine or in another container cannot be identified: its
+ * agent has no client.
  */
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
 import type { Client, ClientList } from "../http/client.ts";
 import { platform } from "../system/platform.ts";
 
-/** Agents remembered at once. The oldest are forgotten first. */
+/** Maximum number of stored agents. The oldest are dropped first. */
 const MAX_HEARD = 64;
 
 export interface AgentClients {
@@ -16,24 +16,24 @@ export interface AgentClients {
   find(agent: Agent): Promise<string | undefined>;
   /** The result of the last search for an agent's process. */
   known(agent: Agent): string | undefined;
-  /** An agent has sent a hook: from now on its client is known to have hooks. */
+  /** Records that a hook of an agent has reached the bridge, so that its client counts as one with hooks. */
   heard(agent: Agent): Promise<void>;
   /** Whether a hook of any agent was ever received. */
   readonly hasHeard: boolean;
   /** Whether a hook of this session's client was ever received. */
   hasHooks(sessionId: string): boolean;
-  /** A client has connected, perhaps one whose hooks came earlier. */
+  /** Searches for the agent of a client that has connected, because hooks may arrive before the connection. */
   connected(client: Client): Promise<void>;
   forget(client: Pick<Client, "id">): void;
 }
 
 export interface AgentClientsOptions {
   sessions: Pick<ClientList, "connected">;
-  /** Agents that a crashed host has heard. */
+  /** Agents whose hooks have reached a host that crashed. */
   earlier: readonly HeardAgent[];
   /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */
   found(): void;
-  /** Called with all agents that were heard, for a host that follows after a crash. */
+  /** Stores all agents whose hooks have reached this host, for the next host after a crash. */
   remember(agents: HeardAgent[]): void;
 }
 

@@ -43,9 +43,9 @@ export interface ClientsOptions {
   interrupted: readonly string[];
   /** Whether the clients have not noticed the stop of the earlier host. */
   isSeamless: boolean;
-  /** Agents that a crashed host has heard. */
+  /** Agents whose hooks have reached a host that crashed. */
   heard: readonly HeardAgent[];
-  /** Called with all agents that were heard, for a host that follows after a crash. */
+  /** Stores all agents whose hooks have reached this host, for the next host after a crash. */
   remember(agents: HeardAgent[]): void;
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;

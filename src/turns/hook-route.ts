@@ -1,4 +1,4 @@
-/** Handles the requests of CLI hooks. Answers whether a CLI must ask before an edit, and what an agent is told. */
+/** Handles the requests of CLI hooks. The answer can make a CLI ask before an edit, or tell its agent something. */
 import { createHash } from "node:crypto";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
@@ -25,7 +25,7 @@ export interface HooksRouteOptions {
   asks(event: AgentEvent): Promise<boolean>;
   /** Returns what an agent that starts a turn is told, if anything. */
   tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
-  /** How to make a CLI ask. Undefined if that is not possible. */
+  /** Returns the kind of answer that makes a CLI ask; undefined for a CLI without one. */
   gateOf(cli: string): keyof typeof ASK | undefined;
   log: Log;
   /** Replaces MAX_WAIT_MS. */
@@ -75,7 +75,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
       if (notice !== undefined) {
         answer(204);
-        // The agent continues while megabytes are parsed. Its next event is read afterwards.
+        // Lets the agent continue while a long event is parsed.
         await setImmediate();
       }
       // Loaded with the first hook, so that a start does not build these schemas.

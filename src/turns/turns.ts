@@ -20,7 +20,7 @@ export interface Turns {
   handle(event: AgentEvent): void;
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
-  /** Ends a turn without a hook: the user has rejected a proposal, or the CLI has ended. */
+  /** Ends a turn whose end no hook reports: the user has rejected a proposal, or the CLI has ended. */
   over(agent: Agent): void;
   /** Agents with a running turn. */
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
@@ -31,7 +31,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting" }>();
 
   function begin(agent: Agent, prompt?: string): void {
-    // A CLI has one turn at a time: an earlier one has ended unnoticed, as by Esc.
+    // A CLI has one turn at a time. An earlier one has ended without a hook, for example by Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_AGENTS) over(oldest.agent);
@@ -43,7 +43,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent });
   }
 
-  /** The agent's turn, whose start may have been missed. */
+  /** Returns the agent's turn. Starts one if the host has missed the start. */
   function turnOf(agent: Agent) {
     if (!turns.has(keyOf(agent))) begin(agent);
     return turns.get(keyOf(agent));

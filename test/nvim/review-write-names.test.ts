@@ -43,8 +43,8 @@ for (const [keys, map, content] of ACCEPTS) {
 const REFUSED: [keys: string, says: RegExp, map?: string][] = [
   [":1,2w!<CR>", /accepted as a whole/],
   [":2w! %<CR>", /accepted as a whole/],
-  [":saveas! copy.txt<CR>", /This buffer stays the proposal/],
-  [":file other.txt<CR>", /This buffer stays the proposal/],
+  [":saveas! copy.txt<CR>", /This buffer keeps its name: :w accepts the proposal/],
+  [":file other.txt<CR>", /This buffer keeps its name: :w accepts the proposal/],
   ["<C-s>", /does not accept/, `vim.keymap.set('n', '<C-s>', function() vim.cmd('silent! write') end)`],
   ["<C-s>", /does not accept/, `vim.keymap.set('n', '<C-s>', '<Cmd>lua vim.cmd.write()<CR>')`],
   [":wall<CR>", /./],

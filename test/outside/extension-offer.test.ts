@@ -138,7 +138,7 @@ t.test("Never is kept for later Neovims until the extension is installed", async
   t.same(await asked(nvim), [QUESTION]);
 
   await nvim.command("GeminiExtension install");
-  await says(nvim, /The extension is linked in Gemini CLI\. Start it again to use it\./);
+  await says(nvim, /The extension is linked in Gemini CLI\. Restart that CLI to use it\./);
   t.equal(source(nvim), join(root, "extension"));
   t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
 });

@@ -53,7 +53,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
 
   t.match(await installation(), "The extension is not installed in Gemini CLI");
   await nvim.command("GeminiExtension install gemini");
-  await says(/The extension is linked in Gemini CLI\. Start it again to use it\./);
+  await says(/The extension is linked in Gemini CLI\. Restart that CLI to use it\./);
   t.match(JSON.parse(readFileSync(record, "utf8")), { source: join(root, "extension"), type: "link" });
   t.match(await installation(), /OK The extension is installed in Gemini CLI/);
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));

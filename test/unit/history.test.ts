@@ -21,7 +21,7 @@ async function entries(host: ChangesHost) {
 
 async function takeBack(host: ChangesHost, name: string): Promise<void> {
   const [entry] = (await host.history.list()).filter(({ path }) => path === host.path(name));
-  await host.changes.handlers.history_taken_back({ ids: [entry?.id ?? ""] });
+  await host.changes.handlers.history_undo({ ids: [entry?.id ?? ""] });
 }
 
 t.test("what is proposed, accepted, edited, rejected and written, by turn", async (t) => {

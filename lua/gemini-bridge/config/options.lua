@@ -122,7 +122,7 @@ return {
     {},
     "Further CLIs that can connect, and changes to Gemini CLI, Qwen Code and LLxprt Code. See |gemini-bridge-clis|.",
     cli_option.check,
-    "a table with false or a table for each CLI, as in |gemini-bridge-clis|",
+    "a table by names of CLIs, with false or a table for each, as in |gemini-bridge-clis|",
     cli_option.sort_out
   ),
   stable(
@@ -167,7 +167,7 @@ return {
     nil,
     "Whether the CLI may trust the workspace. Unset: the folder trust of the CLI decides.",
     any(a("boolean"), (a("function"))),
-    "true, false, or a function of the list of directories"
+    "true, false, or a function that gets the list of directories"
   ),
   stable(
     "diff.layout",
@@ -308,8 +308,8 @@ return {
   experimental(
     "terminal.reconnect",
     true,
-    'Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim that shows "Disconnected" after the '
-      .. "bridge crashed or was stopped for more than a second.",
+    "Reconnect the CLIs in terminals of Neovim after the bridge crashed or was stopped for more than a second: type "
+      .. '`/ide enable` into a CLI that shows "Disconnected" and has an empty prompt.',
     a("boolean")
   ),
   stable(

@@ -77,7 +77,7 @@
 ---@field cli? string Name of the CLI that :Gemini runs, as in the option `clis`.
 ---@field cmd? string[] Program and arguments that :Gemini runs for this CLI. Unset: those of the CLI.
 ---@field connect? boolean Connect Gemini CLI without asking when it starts in a terminal of Neovim, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Type `/ide enable` into the empty prompt of a CLI in a terminal of Neovim that shows "Disconnected" after the bridge crashed or was stopped for more than a second. Experimental.
+---@field reconnect? boolean Reconnect the CLIs in terminals of Neovim after the bridge crashed or was stopped for more than a second: type `/ide enable` into a CLI that shows "Disconnected" and has an empty prompt. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
 ---@field size? number Width of the window, or its height at the top and bottom. Below 1: share of the editor; otherwise columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
 ---@field cwd? string|function Directory in which the program starts, or a function that returns it. Unset: the current directory.

@@ -161,7 +161,7 @@ function M.install(name)
     if failure then
       notify(("The extension was not linked in %s: %s"):format(cli.label, failure), "error")
     else
-      notify(("The extension is linked in %s. Start it again to use it."):format(cli.label))
+      notify(("The extension is linked in %s. Restart that CLI to use it."):format(cli.label))
     end
   end)
 end

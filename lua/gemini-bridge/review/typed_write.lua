@@ -118,7 +118,7 @@ local function keep_name(buf, name, words)
     end
   end
   window.set_name(buf, name)
-  notify(with("This buffer stays the <text>: :w <verb>s it, :w {file} writes a copy.", words))
+  notify(with("This buffer keeps its name: :w <verb>s the <text>, :w {file} writes a copy.", words))
 end
 
 --- Watches a buffer for writes. Deleting the group ends the autocommands; `stop` ends the watching of keys.

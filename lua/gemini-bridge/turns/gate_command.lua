@@ -22,7 +22,7 @@ local function open(cli)
   elseif #reach.asking == 0 then
     local who = cli or "Gemini CLI"
     return notify(
-      ("The gate is on. No %s is connected yet; each that connects and has hooks asks."):format(who)
+      ("The gate is on for every %s with hooks. None is connected yet."):format(who)
     )
   end
   local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))

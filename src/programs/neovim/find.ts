@@ -20,7 +20,9 @@ export async function findNeovim(): Promise<Address | undefined> {
   return handedDown(profiles, process.env, process.cwd());
 }
 
-/** Finds Neovim by the environment of its terminal, for derived CLIs, whose discovery directories are unknown here. */
+/**
+ * Finds Neovim by the environment of its terminal. Derived CLIs need this, as their discovery directories are unknown.
+ */
 function handedDown(profiles: readonly Profile[], env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
   const known = profiles.map((profile) => profile.env);
   for (const name of Object.keys(env)) {
@@ -48,7 +50,7 @@ async function findBy(
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
-  // A CLI would choose an editor of another project and show an error. Its files must not be visible here.
+  // The chosen editor has another project. A CLI would show an error; here, its files must not be visible.
   if (!found || !token || !contains(found.content?.workspacePath, cwd)) return undefined;
   return { port: found.port, token };
 }

@@ -37,7 +37,7 @@ export function exchange(
   });
 }
 
-/** Parses the messages of an answer, which is JSON or an event stream. */
+/** Parses the messages of a response, which is JSON or an event stream. */
 export async function* messagesOf(response: IncomingMessage): AsyncGenerator<Message> {
   response.setEncoding("utf8");
   let text = "";

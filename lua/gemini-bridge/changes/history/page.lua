@@ -200,7 +200,7 @@ local function undo(shown, lines)
     ids[#ids + 1], files[entry.path] = entry.id, true
   end
   keep_and_undo.confirm(vim.tbl_count(files), function()
-    channel.notify("history_taken_back", { ids = ids })
+    channel.notify("history_undo", { ids = ids })
   end)
 end
 
