@@ -46,6 +46,6 @@ export const changeEvents = {
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
-  /** Undoes the changes of entries, newest first. Their files have no unsaved changes here. */
+  /** Undoes the changes of entries, newest first, whose files have no unsaved changes in this Neovim. */
   history_undo: z.object({ ids: list(z.string()) }),
 } as const;
