@@ -42,7 +42,9 @@ function M.count(review)
     return
   end
   is_told = true
-  notify("Many proposals? Shift+Tab in the CLI turns on auto-edit: review all changes later with :GeminiChanges.")
+  notify(
+    "Many proposals? Shift+Tab in the CLI turns on auto-edit: review all changes later with :GeminiChanges."
+  )
 end
 
 return M

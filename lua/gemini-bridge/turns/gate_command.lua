@@ -21,9 +21,7 @@ local function open(cli)
     return notify(("The gate is on, but no connected CLI asks yet: %s"):format(list), "warn")
   elseif #reach.asking == 0 then
     local who = cli or "Gemini CLI"
-    return notify(
-      ("The gate is on for every %s with hooks. None is connected yet."):format(who)
-    )
+    return notify(("The gate is on for every %s with hooks. None is connected yet."):format(who))
   end
   local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))
   if #reach.others > 0 then
