@@ -1,11 +1,9 @@
 /** Checks the request for a WebSocket, before the server is loaded: host, origin, path, token and number of clients. */
 import { type IncomingMessage, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { SOCKET_TOKEN_HEADER } from "../contract/companion.ts";
 import { destroyLater } from "../http/errors.ts";
 import { type Address, nameOfToken, problemOf } from "../http/guard.ts";
-
-/** The header with the token of the lock file. */
-const TOKEN_HEADER = "x-claude-code-ide-authorization";
 
 export type Verdict = { credential: string } | { status: number; problem: string };
 
@@ -13,7 +11,7 @@ export type Verdict = { credential: string } | { status: number; problem: string
 export function judge({ method, url, headers }: IncomingMessage, { port, tokens }: Address): Verdict {
   const problem = problemOf(headers, port);
   if (problem !== undefined) return { status: 403, problem };
-  const given = headers[TOKEN_HEADER];
+  const given = headers[SOCKET_TOKEN_HEADER];
   const credential = nameOfToken(tokens, typeof given === "string" ? given : "");
   if (credential === undefined) return { status: 401, problem: "Unauthorized" };
   if (url !== "/") return { status: 404, problem: "Not found" };

@@ -63,5 +63,8 @@ export interface IdeNotifications {
 /** The name that Gemini CLI and derived CLIs report: the name of an internal class (`IdeClient`). */
 export const CLI_NAME = "streamable-http-client";
 
+/** The header in which CLIs with WebSockets send the token of their lock file. */
+export const SOCKET_TOKEN_HEADER = "x-claude-code-ide-authorization";
+
 /** The CLI accepts an editor other than VS Code only if both fields are set. */
 export const IDE_INFO = { name: "neovim", displayName: "Neovim" } as const;

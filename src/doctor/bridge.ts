@@ -2,6 +2,7 @@
 import { BUILD } from "../base/build.ts";
 import { CLI_NAME } from "../contract/companion.ts";
 import { type AnnouncedEditor, announcedEditors } from "../profiles/announced-editors.ts";
+import { isActive } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { findIgnoreProblems } from "../sharing/geminiignore.ts";
 import { platform } from "../system/platform.ts";
@@ -31,7 +32,7 @@ export async function checkBridge(
   checkHost(findings, bridge);
   await checkListener(findings, bridge);
   const beside = announcedEditors(directoryOf(bridge));
-  for (const profile of profiles) {
+  for (const profile of profiles.filter(isActive)) {
     const path = announcedFile(profile, bridge);
     if (path === undefined) continue;
     const own = beside.find((editor) => editor.path === path);

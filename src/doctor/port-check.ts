@@ -7,8 +7,18 @@ const ANSWER_TIMEOUT_MS = 2000;
 /** Maximum length of the first line of the answer (characters). */
 const MAX_LINE_LENGTH = 1000;
 
-/** @returns the first line of the answer to a request without a token, or undefined without an answer */
-export function answerOf(port: number): Promise<string | undefined> {
+/**
+ * Sends a request, by default one without a token.
+ * @returns the first line of the answer, or undefined without an answer
+ */
+export function answerOf(
+  port: number,
+  path = "/mcp",
+  headers: Readonly<Record<string, string>> = { Connection: "close" },
+): Promise<string | undefined> {
+  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  );
   return new Promise((resolve) => {
     let text = "";
     const socket = connect({ host: "127.0.0.1", port });
@@ -17,9 +27,7 @@ export function answerOf(port: number): Promise<string | undefined> {
       resolve(/^HTTP\/[^\r\n]+/.exec(text)?.[0]);
     };
     socket.setTimeout(ANSWER_TIMEOUT_MS, finish);
-    socket.once("connect", () =>
-      socket.write(`GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n\r\n`),
-    );
+    socket.once("connect", () => socket.write(`GET ${path} HTTP/1.1\r\n${lines.join("")}\r\n`));
     socket.setEncoding("latin1").on("data", (piece) => {
       text += piece;
       if (text.includes("\r\n") || text.length > MAX_LINE_LENGTH) finish();

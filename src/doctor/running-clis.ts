@@ -66,7 +66,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   if (isGemini) checkRelease(findings, releaseOfCommand(words));
   const editor = await connectedTo(table, pid, env, asker);
   if (editor) findings.ok(`The CLI is connected to ${editor}`);
-  else adviseToConnect(findings, table, found.seconds, asker);
+  else adviseToConnect(findings, table, found.seconds, asker, profile);
   const idePid = isGemini ? idePidOf({ pid, env }, table) : platform.editorProcess(table, pid);
   const screen = asker.terminals.find((each) => familyOf(table, each.pid).includes(pid))?.lines;
   checkCli(findings, { profile, env, cwd, words, idePid, screen, gates: asker.gates }, asker.bridge);
@@ -96,16 +96,31 @@ async function connectedTo(
   return editor && describeEditor(editor);
 }
 
+/** Advice for a CLI that connects by WebSocket. After an outage it gives up the token that it knows. */
+const SOCKET_ADVICE =
+  "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
+  "for a new token, then `/ide` again";
+
 /** @param seconds since the start of the CLI */
-function adviseToConnect(findings: Findings, table: ProcessTable, seconds: number, { bridge }: Asker): void {
+function adviseToConnect(
+  findings: Findings,
+  table: ProcessTable,
+  seconds: number,
+  { bridge }: Asker,
+  { socket, name }: Profile,
+): void {
   if (bridge && bridge.state !== "running") return;
   const host = bridge && table.get(bridge.pid);
   const isTooLate = host !== undefined && seconds > host.seconds;
   findings.warn(
     `The CLI is not connected to ${bridge ? "this Neovim" : "any editor"}`,
     // A CLI looks for its editor only at its start.
-    isTooLate
-      ? "it started before the bridge: start it again, or type `/ide enable` in it if it was connected before"
-      : "if all checks below pass, type `/ide enable` in it",
+    socket?.variable !== undefined
+      ? SOCKET_ADVICE
+      : socket
+        ? `start it with :Gemini cli=${name}`
+        : isTooLate
+          ? "it started before the bridge: start it again, or type `/ide enable` in it if it was connected before"
+          : "if all checks below pass, type `/ide enable` in it",
   );
 }

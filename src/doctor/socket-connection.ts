@@ -1,12 +1,41 @@
 /** Checks whether a CLI connects by WebSocket without asking, and opens its diffs in the editor. */
 import { dirname, join } from "node:path";
 import * as z from "zod";
+import { SOCKET_TOKEN_HEADER } from "../contract/companion.ts";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 import type { Searcher } from "./gemini-connection.ts";
+import { announcedFile } from "./other-cli-connection.ts";
+import { answerOf } from "./port-check.ts";
+
+/** A handshake that the bridge accepts with the right token. The connection is closed at once. */
+const HANDSHAKE = {
+  Connection: "Upgrade",
+  Upgrade: "websocket",
+  "Sec-WebSocket-Version": "13",
+  "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA==",
+  "Sec-WebSocket-Protocol": "mcp",
+};
+
+const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
+
+/** Checks that the bridge accepts the token of its lock file, which another program may have replaced. */
+export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
+  const path = announcedFile(profile, bridge);
+  if (path === undefined || bridge.state !== "running") return;
+  const { authToken = "" } = read(path, Lock) ?? {};
+  const headers = { ...HANDSHAKE, [SOCKET_TOKEN_HEADER]: authToken };
+  const answer = await answerOf(bridge.port, "/", headers);
+  if (answer?.includes(" 101")) findings.ok("is accepted with the token of the lock file");
+  else
+    findings.error(
+      `would be refused: ${path} does not have the token of this bridge`,
+      ":GeminiRestart, then type `/ide` in it",
+    );
+}
 
 /** The CLI's own state, in which it keeps what the user has chosen in its menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
@@ -24,7 +53,7 @@ export function checkSocket(
     findings.ok(`connects without a question, because ${variable} names the port`);
   else findings.info(`connects after you type \`/ide\` in it, because ${variable} does not name the port`);
   const path = statePath(profile, env);
-  if (read(path)?.diffTool === "terminal")
+  if (read(path, State)?.diffTool === "terminal")
     findings.warn(
       `shows diffs only in its terminal ("diffTool" in ${path})`,
       'set "diffTool" to "auto" there, or with `/config` in it',
@@ -38,9 +67,9 @@ function statePath({ settings }: Profile, env: Searcher["env"]): string {
   return `${isNamed ? join(folder, settings.folder) : folder}.json`;
 }
 
-function read(path: string): z.infer<typeof State> | undefined {
+function read<Shape extends z.ZodType>(path: string, shape: Shape): z.infer<Shape> | undefined {
   try {
-    return State.parse(JSON.parse(readSmallFile(path)?.text ?? "{}"));
+    return shape.parse(JSON.parse(readSmallFile(path)?.text ?? "{}"));
   } catch {
     return undefined; // not readable: the CLI says so itself
   }

@@ -13,6 +13,7 @@ import type { Facts, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./findings.ts";
 import { checkRelease } from "./release.ts";
+import { checkToken } from "./socket-connection.ts";
 
 /** Checks Gemini CLI, started in a `:terminal` of Neovim or, without facts, in this shell. */
 export async function checkStartable(
@@ -53,6 +54,7 @@ export async function checkStartableDescendant(
     );
   await checkNode(findings, profile);
   checkCli(findings, startedNow(profile, facts), facts?.bridge);
+  if (profile.socket && facts) await checkToken(findings, profile, facts.bridge);
   if (profile.defaults) checkExtension(findings, profile);
   return findings;
 }

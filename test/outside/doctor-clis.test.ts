@@ -1,5 +1,5 @@
 /** What the doctor says of LLxprt Code, of a descendant, and where Gemini CLI is switched off. */
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -106,7 +106,37 @@ t.test("Claude Code is led by a variable, and its diffs may be in its terminal",
   t.match(said, /Claude Code started by :Gemini cli=claude/);
   t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
   t.match(said, /OK.* is in the workspace/);
+  t.match(said, /OK.*is accepted with the token of the lock file/);
   t.match(said, /OK.*connects without a question, because CLAUDE_CODE_SSE_PORT names the port/);
   t.match(said, /WARNING.*shows diffs only in its terminal \("diffTool" in .*\/home\/\.claude\.json\)/);
   t.match(said, /OK.*asks before it writes/);
+
+  const pid = await running(nvim, await nvim.lua(START, "claude", {}));
+  const advice =
+    /WARNING.*not connected to this Neovim.*type `\/ide` in it; if it cannot connect, .*:GeminiStop/;
+  t.match(await report(nvim, pid), advice, "it has given up");
+
+  const directory = join(nvim.dirs.home, ".claude/ide");
+  const [name = ""] = readdirSync(directory);
+  const other = readFileSync(join(directory, name), "utf8").replace(
+    /"authToken":"[^"]*"/,
+    '"authToken":"other"',
+  );
+  writeFileSync(join(directory, name), other);
+  t.match(await report(nvim), /ERROR.*would be refused: .*\.lock does not have the token of this bridge/);
+  await nvim.command("GeminiRestart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  t.match(await report(nvim), /OK.*is accepted with the token of the lock file/);
+});
+
+t.test("opencode opens no reviews", async (t) => {
+  const nvim = await start(t, "", {});
+  await nvim.lua("vim.fn.writefile({}, vim.env.HOME .. '/bin/opencode')");
+  chmodSync(join(nvim.dirs.home, "bin/opencode"), 0o755);
+  await nvim.command("GeminiRestart");
+  await nvim.waitFor(isRunning, "the bridge to run", 10_000);
+  const said = await report(nvim);
+  t.match(said, /opencode started by :Gemini cli=opencode/);
+  t.match(said, /OK.*finds this Neovim by .*\.claude\/ide\/\d+\.lock/);
+  t.match(said, /opens no reviews: it gets the active file, the selection and the tools/);
 });
