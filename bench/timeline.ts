@@ -1,10 +1,10 @@
 /**
- * Prints how a review of 1 KB passes through client, host and editor: medians of many reviews, in milliseconds after
- * the client's request. Not part of `make bench`. Its result is in README.md.
- * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts
+ * Prints how a review of 1 KB, or of another size, passes through client, host and editor: medians of many reviews, in
+ * milliseconds after the client's request. Not part of `make bench`. Its result is in README.md.
+ * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts [bytes]
  */
 import * as z from "zod";
-import { closeDiff } from "./rows/diffs.ts";
+import { closeDiff, texts } from "./rows/diffs.ts";
 import { summarize } from "./stats.ts";
 import { ours, startBridge, within } from "./subject.ts";
 
@@ -33,14 +33,14 @@ wrap('review.window.winbar', 'update')
 wrap('review.window.view', 'note_layout')
 wrap('review.proposal', 'set_filetypes')
 wrap('review.keys', 'map')
-wrap('review.follow', 'update')
+wrap('review.hunk_updates', 'update')
 wrap('review.decision', 'announce')
 `;
 
 const Marks = z.array(z.object({ name: z.string(), at: z.string() }));
 
 await within(async (scope) => {
-  const before = Array.from({ length: 20 }, (_, i) => `line ${i} `.padEnd(49, "abc def ")).join("\n");
+  const { before, after } = texts(Number(process.argv[2] ?? 1_000));
   const { nvim, clients } = await startBridge(scope, ours, { files: { "a.txt": before }, args: ["a.txt"] });
   const [client] = clients;
   if (!client) throw new Error("no client");
@@ -52,7 +52,7 @@ await within(async (scope) => {
   for (let i = 0; i < REVIEWS; i += 1) {
     await nvim.lua("bench_marks = {}");
     const start = process.hrtime.bigint();
-    await client.openDiff(path, `${before.toUpperCase()}\n${i}\n`);
+    await client.openDiff(path, `${after}${i}\n`);
     const answered = process.hrtime.bigint();
     await nvim.lua("return 1");
     const followed = process.hrtime.bigint();
