@@ -112,11 +112,13 @@ soak: build ## run two clients, a moving cursor and a diff every second for MINU
 
 doc: deps ## generate the parts of documentation and Lua that come from the sources
 	$(RUN_TS) scripts/contract.ts
+	$(RUN_TS) scripts/cli-table.ts
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua
 	node scripts/messages.mjs
 
 doc-check: deps ## check that the generated parts are up to date
 	$(RUN_TS) scripts/contract.ts --check
+	$(RUN_TS) scripts/cli-table.ts --check
 	"$$(scripts/nvim.sh | head -n 1)" -l scripts/doc.lua --check
 	node scripts/messages.mjs --check
 	@awk 'length > 78 && !/https?:/ { print FILENAME ":" FNR ": over 78 columns"; bad = 1 } END { exit bad }' doc/*.txt
