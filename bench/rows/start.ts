@@ -32,7 +32,7 @@ return { took = (vim.uv.hrtime() - start) / 1e6, blocked = blocked }
 
 const Took = z.object({ took: z.number(), blocked: z.number().default(0) });
 
-/** The files of a release, without the programs that create V8's code cache, so that each start is a first one. */
+/** The files of a release without the programs that create V8's code cache, so that no start finds a cache. */
 const PARTS = ["lua", "plugin", "rplugin", "package.json", "dist/gemini-bridge.cjs"];
 
 /** @returns Lua that adds these files to 'runtimepath' instead of the plugin */
@@ -109,7 +109,7 @@ async function announceRow(): Promise<Row> {
   };
 }
 
-/** Returns the time until a request is answered that is sent as soon as the discovery file exists (ms). */
+/** Sends a request as soon as the discovery file exists. Returns the time until its answer (ms). */
 const ANSWER = `
 local start = vim.uv.hrtime()
 vim.cmd.GeminiStart()

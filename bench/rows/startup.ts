@@ -53,7 +53,7 @@ export async function startupRows(subject: Subject): Promise<Row[]> {
       async () => (isOurs ? start(dirs, setup(OPTIONS)).setup : 0),
     ]);
     const floor = summarize(without);
-    // Compare neighbouring starts, because the load of the machine varies more than the difference.
+    // Compare consecutive starts, because the load of the machine varies more than the difference.
     const beyond = with_.map((took, i) => took - (without[i] ?? Number.NaN));
     const rows: Row[] = [
       {

@@ -12,7 +12,8 @@ const MANY = 10_000;
 const GOAL_MS = 5;
 
 /**
- * Creates a buffer of 10 MB with 10,000 diagnostics and quickfix entries, and a server that returns as many at once.
+ * Creates a buffer of 10 MB with 10,000 diagnostics and quickfix entries, and a language server that answers with
+ * 10,000 items at once.
  */
 const CROWD = `${SERVE}
 local many, buf, path = ..., 0, vim.api.nvim_buf_get_name(0)

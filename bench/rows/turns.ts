@@ -19,7 +19,7 @@ const TURNS = [
   { files: 900, most: 1_000 },
 ];
 
-/** A turn is repeated in a new Neovim, because the host keeps its changes. */
+/** Number of runs. Each runs in a new Neovim, because the host keeps the changes of a turn. */
 const RUNS = 5;
 const COMMANDS = 11;
 const TRACKED_FILES = 100_000;
@@ -28,7 +28,7 @@ const UNTRACKED_BYTES = 8_000_000;
 
 const text = (lines: number) => "a line of text\n".repeat(lines);
 
-/** Has an agent edit files in turn: each is read before, written, and read after. */
+/** Makes an agent edit one file after the other: for each, a hook before the edit, the write, and a hook after it. */
 async function edit(nvim: Nvim, hook: TellHook, files: number): Promise<void> {
   for (let i = 0; i < files; i += 1) {
     const name = `f${i}.txt`;

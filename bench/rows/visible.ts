@@ -1,4 +1,7 @@
-/** Measures what the user sees of a review: until it is drawn, also the first one; and ten clients that connect at once. */
+/**
+ * Measures the time until a review is drawn, for the first and for later reviews, and with ten clients that connect at
+ * once.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import * as z from "zod";
 import { type CompanionClient, connectClient } from "../../test/support/client.ts";
@@ -8,7 +11,7 @@ import { type Subject, startBridge, within } from "../subject.ts";
 import type { Goal, Row } from "../table.ts";
 import { closeDiff, texts } from "./diffs.ts";
 
-/** Sizes of proposals, with the goal of the later reviews. */
+/** Sizes of proposals, with the goal for all reviews but the first. */
 const SIZES = [
   { name: "1 KB", size: 1_000, runs: 31, goal: { most: 8 } },
   { name: "1 MB", size: 1_000_000, runs: 15, goal: { most: 60 } },
@@ -29,7 +32,7 @@ const Scroll = z
   .tuple([z.literal(1), z.number(), z.number(), z.number(), z.number(), z.number()])
   .rest(z.unknown());
 
-/** What a terminal shows, of which Neovim sends only what changes. */
+/** The content of a screen. Neovim sends only the changed parts. */
 class Screen {
   readonly #rows = Array.from({ length: HEIGHT }, () => new Array<string>(WIDTH).fill(" "));
 
@@ -63,7 +66,9 @@ class Screen {
   }
 }
 
-/** Attaches a screen. @returns a function that waits until the screen shows a text, and returns the time since then (ms) */
+/**
+ * Attaches a screen. @returns a function that waits until the screen shows a text, and returns the time since then (ms)
+ */
 async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: number) => Promise<number>> {
   const screen = new Screen();
   let flushed = () => {};
@@ -82,7 +87,9 @@ async function attachScreen({ nvim }: Nvim): Promise<(text: string, since: numbe
   };
 }
 
-/** Time from the request until the proposal's first line is on the screen. Each proposal has another one. */
+/**
+ * Time from the request until the proposal's first line is on the screen. The first line of each proposal is different.
+ */
 async function untilDrawn(
   client: CompanionClient,
   path: string,

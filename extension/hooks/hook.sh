@@ -22,7 +22,7 @@ gb_max_files=64 gb_max_file=8192
 # Reads the CLI's JSON into gb_body: all of it, or the beginning if curl can send the rest.
 gb_read_body() {
   [[ -z $gb_body ]] || return
-  # Reads no byte beyond the limit. Bash 3 does not support -N.
+  # -N reads no byte beyond the limit. Bash 3 does not support it.
   IFS= read -r -N $gb_large gb_body || [[ -n $gb_body ]] || gb_body=$(cat)
   ((${#gb_body} >= gb_large)) || return
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
@@ -37,8 +37,8 @@ gb_ask() { # port, token, method, body
   gb_answer=
   {
     connected=1
-    # printf would write each line separately and wake the host each time. Larger bodies are written in the
-    # background, because a hanging host does not read them.
+    # echo, because printf would write each line separately and wake the host each time. Larger bodies are written in
+    # the background, because a hanging host does not read them.
     if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
     IFS= read -r -t 2 -d '' gb_answer <&3
     [[ -z $writer ]] || kill "$writer"
@@ -83,7 +83,7 @@ gb_read_file() { # path
   local rest head quote='"' escaped='\"'
   [[ -f $1 && -O $1 && ! -L $1 ]] || return
   IFS= read -r -n $gb_max_file rest < "$1"
-  # A regular expression would take five times as long.
+  # This takes a fifth of the time of a regular expression.
   head=${rest%%',"workspacePath":"'*} rest=${rest:${#head}+18}
   gb_port=${head#'{"port":'}
   gb_roots=${rest%%'","authToken":"'*} rest=${rest:${#gb_roots}+15}

@@ -5,7 +5,7 @@ local focus_history = require("gemini-bridge.context.focus_history")
 
 local M = {}
 
---- Number of recent history entries that can change the active file. Of older entries only the time matters.
+--- Number of recent history entries that can change the active file. From older entries, only the time is used.
 local RECENT_COUNT = 64
 --- Maximum number of history entries before they are processed without waiting for `take`. While no CLI is connected,
 --- `take` may not be called for days.
@@ -13,25 +13,25 @@ local MAX_HISTORY = 512
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
----@field win integer The last window of the buffer. May show another buffer by now.
+---@field win integer The last window of the buffer, which may now show another buffer.
 
 --- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The named ordinary buffer that was focused last. It may be unlisted, and become listed later.
+--- The named ordinary buffer that was focused last. It may be unlisted now and be listed later.
 local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
 local times = {}
 --- Upper bound for the size of `times`, and the size that triggers a search for deleted buffers.
 local times_count, times_limit = 0, MAX_HISTORY
---- Buffers that were focused since the last `take`.
+--- Buffers that were focused after the last `take`.
 ---@type table<integer, true>
 local untaken = {}
 local last_time = 0
 local group ---@type integer?
 local catching_up = false
--- In the order of calls.
+-- Declared in the order of calls.
 local catch_up, enter, note, forget_gone
 
 --- Starts recording. Does nothing if the recording has started.
@@ -106,7 +106,7 @@ function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- A float only takes the focus for a moment, unless it shows the active file.
+  -- Ignores a float, which has the focus only for a moment, unless it shows the active file.
   if not same and seen.float then
     return
   end
@@ -133,7 +133,7 @@ function note(buf, time)
   end
 end
 
---- Forgets buffers that were wiped without an autocommand, so that `times` does not grow without limit.
+--- Drops buffers that were wiped without an autocommand, so that `times` does not grow without limit.
 function forget_gone()
   for buf in pairs(times) do
     if not vim.api.nvim_buf_is_valid(buf) then
@@ -164,7 +164,7 @@ function M.get()
   return active
 end
 
---- Returns the last focus of buffers, as known at the last `take`. Includes focus before the recording started.
+--- Returns when buffers were focused last, including times before the recording started. Does not process the history.
 ---@param bufs integer[]
 ---@return { bufnr: integer, time: integer }[]
 function M.times(bufs)

@@ -1,11 +1,11 @@
---- Reads the highlighted part of each line of a block selection. |getregion()| differs from the highlight: it adds
---- blanks to lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it
---- has no parameter for a block that extends to the end of the lines.
+--- Reads the highlighted part of each line of a block selection. |getregion()| returns other text: it adds blanks to
+--- lines that end before the block, and replaces a wide character at the edge with blanks. In Neovim 0.10 it cannot
+--- read a block that extends to the end of the lines.
 local M = {}
 
 --- Number of rows that are read at once.
 local CHUNK_ROWS = 256
---- Maximum number of rows of a pin. With one character and a line break per row, this is the CLI's limit.
+--- Maximum number of rows of a pinned block. With one character and a line break per row, they reach the CLI's limit.
 local MAX_RANGES = 8192
 local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 local TAB = 9
@@ -66,7 +66,7 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- Returns the part of a line in the block, if some characters are wider or narrower than their bytes.
+--- Returns the part of a line in the block. For lines in which some character has another number of cells than bytes.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string

@@ -7,8 +7,8 @@ local M = {}
 ---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
---- Makes the name that the user gave absolute. Neovim's own name has links in folders resolved, and Neovim forgets the
---- given name when the directory changes.
+--- Returns the absolute path as the user has written it. Neovim resolves links of folders in its own name of the
+--- buffer, and forgets the written name when the directory changes.
 ---@param buf integer
 ---@param name string
 ---@return string
@@ -18,11 +18,11 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- ".." after a link does not lead to the folder before it in the text: use Neovim's resolved name.
+  -- ".." after a link is not the folder that precedes it in the path: use Neovim's resolved name.
   return given:find("/../", 1, true) and name or given
 end
 
---- Returns and remembers the path that the user gave.
+--- Returns and stores the path as the user has written it.
 ---@param buf integer
 ---@return string? path Absolute. nil if the name is empty, a URL or not UTF-8.
 function M.remember(buf)
@@ -55,7 +55,7 @@ function M.file(buf)
   end
 end
 
---- Forgets one buffer, or all.
+--- Drops the path of one buffer, or of all buffers.
 ---@param buf? integer
 function M.forget(buf)
   if buf then

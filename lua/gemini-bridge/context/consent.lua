@@ -1,4 +1,5 @@
---- Holds what CLIs may know: sharing paused or not, excluded files, trust. The host applies these settings.
+--- Stores what CLIs may know: whether sharing is paused, the excluded files, and trust. The host applies these
+--- settings.
 local config = require("gemini-bridge.config")
 
 local M = {}

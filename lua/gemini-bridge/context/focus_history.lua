@@ -25,7 +25,8 @@ local function key(buf, win)
   return buf + win * 0x4000000
 end
 
---- Whether a window is a float. A window that closed without an autocommand counts as a float, as most of them are.
+--- Whether a window is a float. A window that closed without an autocommand counts as a float, because most such
+--- windows are floats.
 ---@param win integer
 local function is_float(win)
   return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))
@@ -39,7 +40,8 @@ local function record(buf, win, float)
   count = count + 1
 end
 
---- Records what most likely was focused before the start, such as the file beside the terminal that starts the bridge.
+--- Records which buffers were probably focused before the start, such as the file beside the terminal that starts the
+--- bridge.
 local function record_past()
   local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
   if alternate > 0 then
@@ -96,7 +98,7 @@ function M.watch(on, changed)
   on("WinClosed", on_close)
 end
 
---- Forgets one buffer, or all.
+--- Drops the entries of one buffer, or of all buffers.
 ---@param buf? integer
 function M.forget(buf)
   if not buf then

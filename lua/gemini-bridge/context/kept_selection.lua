@@ -11,9 +11,9 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.kept_sele
 ---@field region gemini_bridge.Region
 ---@field cursor integer[] In the format of |nvim_win_get_cursor()|.
 ---@field text? string
----@field extent? gemini_bridge.Range The place of that text.
+---@field extent? gemini_bridge.Range Range of that text.
 
---- The selection when Visual mode has just ended. The next key decides whether it is kept or dropped.
+--- The selection when Visual mode has just ended, until the next key.
 ---@type gemini_bridge.KeptSelection?
 local ending
 --- BufEnter autocommand that detects a switch to another buffer. Exists only together with `ending`, to keep
@@ -73,7 +73,7 @@ local function leave()
   )
 end
 
---- Keeps a selection whose mode has ended until the next key, and longer if the user leaves the buffer before.
+--- Keeps a selection whose mode has ended until the next key, and longer if the user leaves the buffer before that key.
 ---@param selected gemini_bridge.Region
 ---@param on_drop fun() Called when the kept selection is dropped.
 function M.hold(selected, on_drop)
@@ -89,7 +89,7 @@ function M.hold(selected, on_drop)
   })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
-    -- Ignore the keys of a mapping, and of a command line whose command may leave the buffer.
+    -- Ignore keys from mappings, and in a command line, because the command may leave the buffer.
     if typed ~= "" and vim.fn.mode() ~= "c" then
       forget_ending()
     end

@@ -4,7 +4,7 @@ local region = require("gemini-bridge.context.region")
 local M = {}
 
 local HIGHLIGHT = "GeminiPinned"
---- Lower than the priorities of diagnostics and of syntax highlighting, which stay visible.
+--- Priority of the highlight: lower than diagnostics and syntax highlighting, which therefore stay visible.
 local PRIORITY = 5
 --- Number of marks that are checked first.
 local FIRST_MARKS = 50
@@ -18,7 +18,7 @@ local sign_namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinn
 ---@field shown boolean Whether some of the text exists, and the sign is shown.
 ---@field tick? integer The buffer's changedtick when `text` was read.
 ---@field text? string
----@field extent? gemini_bridge.Range The place of that text.
+---@field extent? gemini_bridge.Range Range of that text.
 
 ---@type gemini_bridge.Pin?
 local pinned
@@ -73,7 +73,7 @@ local function show()
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Follows the pinned text.
+--- Updates the pin when the buffer changes.
 ---@param changed fun()
 local function follow(changed)
   group = vim.api.nvim_create_augroup("gemini-bridge.context.pinned_selection", {})

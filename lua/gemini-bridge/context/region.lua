@@ -116,7 +116,8 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Returns where to stop reading a region that is longer than a limit, because |getregion()| copies the whole region.
+--- Returns the position at which to stop reading a region that is longer than a limit. |getregion()| would copy all of
+--- it.
 ---@param region gemini_bridge.Region
 ---@param units integer
 ---@return gemini_bridge.Position?
@@ -205,7 +206,7 @@ local function finish(region)
   return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
 end
 
---- Returns where a region begins, and where the text behind it begins. Whole lines and blocks end with their last line.
+--- Returns the start of a region, and the start of the text after it. Whole lines and blocks end with their last line.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range
 function M.extent(region)

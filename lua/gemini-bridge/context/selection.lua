@@ -1,5 +1,5 @@
---- Chooses the selection for the context: the highlighted one, else the one left behind when the user switched to a
---- terminal, else the pinned one.
+--- Chooses the selection for the context: the highlighted one, else the one kept when the user switched to a terminal,
+--- else the pinned one.
 local visual_selection = require("gemini-bridge.context.visual_selection")
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
@@ -8,7 +8,7 @@ local region = require("gemini-bridge.context.region")
 local M = {}
 
 local group ---@type integer?
---- Called when another selection may apply.
+--- Called when the selection for the context may have changed.
 local changed = function() end
 
 local function on_change()
@@ -66,8 +66,8 @@ function M.untrack()
   kept_selection.forget()
 end
 
---- Keeps the last selection for a command with its range that switches to a terminal. The selection may have been made
---- before tracking started.
+--- Keeps the last selection, for a command that was called with the range of the selection and switches to a terminal.
+--- The user may have selected before tracking started.
 function M.take_along()
   local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
@@ -116,7 +116,7 @@ function M.pin(lines)
   changed()
 end
 
---- Drops the pinned selection and the one left behind.
+--- Drops the pinned and the kept selection.
 function M.unpin()
   pinned_selection.clear()
   kept_selection.forget()

@@ -22,7 +22,7 @@ local paths = {}
 --- Starts over with a first snapshot.
 function M.reset()
   reset, unread, paths = true, {}, {}
-  -- The first snapshot includes the focus times until now.
+  -- Drops earlier focus times, because the first snapshot includes the focus of all buffers.
   active_file.take()
 end
 

@@ -31,7 +31,7 @@ local first, last ---@type integer?, integer
 local listing = false
 
 local hrtime = vim.uv.hrtime
--- In the order of calls.
+-- Declared in the order of calls.
 local watch, list, touch, on_timer, send
 
 --- Starts sending snapshots to the host, beginning with a complete one.
@@ -46,7 +46,7 @@ local function on_buffer_event(args)
   touch()
 end
 
---- The changed option belongs to the current buffer.
+--- Handles OptionSet, which fires in the buffer of the option.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
@@ -116,7 +116,7 @@ function list(bufs, from, run)
   send()
 end
 
---- Notes that the context may have changed. Runs with each cursor movement and must be cheap.
+--- Records that the context may have changed. Runs with each cursor movement and must be cheap.
 function touch()
   last = hrtime()
   if not first then

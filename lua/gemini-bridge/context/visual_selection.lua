@@ -1,5 +1,5 @@
---- Tracks the highlighted region of the current window in Visual or Select mode, and the cursor. While a command line
---- is open, both are those from before it opened.
+--- Tracks the cursor and, in Visual or Select mode, the highlighted region of the current window. While a command line
+--- is open, returns those from before it opened.
 local region = require("gemini-bridge.context.region")
 
 local M = {}

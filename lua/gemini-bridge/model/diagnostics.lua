@@ -46,7 +46,7 @@ local function describe(problem)
   local path, buf, one = problem.path, problem.buf, problem.one
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
   local line = is_loaded and vim.api.nvim_buf_get_lines(buf, one.lnum, one.lnum + 1, false)[1] or nil
-  -- The position from the server, usually in UTF-16 units.
+  -- The server's column, usually in UTF-16 units. Neovim's own column counts bytes.
   local exact = not is_loaded and vim.tbl_get(one, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,

@@ -7,7 +7,7 @@ local swapfile = require("gemini-bridge.disk.swapfile")
 
 local M = {}
 
---- Larger files are not loaded, because loading blocks the editor (bytes).
+--- Maximum size of a file that is loaded, because loading blocks the editor (bytes).
 local MAX_FILE_SIZE = 1024 * 1024
 --- Time for configurations to start or attach a server for a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
@@ -15,7 +15,7 @@ local ATTACH_TIME_MS = 500
 local UNLOAD_DELAY_MS = 60000
 --- Maximum number of hidden buffers. The least recently used one is unloaded first.
 local MAX_HIDDEN = 100
---- Longer quickfix lists are not searched, and count as lists with the buffer (entries).
+--- Maximum length of a quickfix list that is searched (entries). A longer one counts as containing the buffer.
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
@@ -120,7 +120,7 @@ local function read(path)
   make_room()
   local others = vim.api.nvim_list_bufs()
   local buf = vim.fn.bufadd(path)
-  -- Because of a swap file, another Neovim would ask the user.
+  -- If the file had a swap file, another Neovim that opens the file would ask the user.
   swapfile.load_without(buf)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error("the file cannot be opened", 0)
@@ -211,7 +211,7 @@ function M.ask(params, answer)
   end)
 end
 
---- Gives a hidden buffer to the user, who sees it from now on.
+--- Stops managing a hidden buffer, because a window shows it now.
 ---@param buf integer
 function M.hand_over(buf)
   if hidden[buf] then

@@ -36,7 +36,7 @@ function M.context(params, answer)
   })
 end
 
---- Whether a file was written after a moment, or is gone.
+--- Whether a file was written after this time, or does not exist.
 ---@param path string
 ---@param since number Unix milliseconds.
 ---@return boolean
@@ -45,7 +45,7 @@ local function is_newer(path, since)
   return stat == nil or stat.mtime.sec * 1000 + stat.mtime.nsec / 1e6 > since
 end
 
---- Whether the buffer has another text than the one to which the edits belong.
+--- Whether the buffer has changed since the edits were computed.
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
@@ -95,7 +95,7 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether the bytes express the text of a buffer. Neovim replaces characters that the encoding lacks.
+--- Whether the bytes contain the complete text of a buffer. Neovim replaces characters that the encoding lacks.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean

@@ -13,7 +13,7 @@ local QUIET_MS = 500
 --- A server that has read the newest text and reports no progress will not publish any more after this time
 --- (milliseconds).
 local SILENCE_MS = 3000
---- The same if only other files have changed: this one may have no new diagnostics (milliseconds).
+--- As SILENCE_MS, if only other files have changed, so that there may be no new diagnostics (milliseconds).
 local OTHERS_SILENCE_MS = 1000
 
 --- Requests diagnostics from servers that support it. Neovim handles the answers as after a change.
@@ -91,7 +91,7 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether the diagnostics were complete long ago, so that there is nothing to wait for.
+--- Whether the diagnostics of the current text were published long ago, so that there is nothing to wait for.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)

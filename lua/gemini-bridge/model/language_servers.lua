@@ -91,7 +91,7 @@ local function within(value, room)
       kept[key] = within(item, room)
     end
   end
-  -- Keeps an empty map a map.
+  -- Preserves the type of an empty map.
   return setmetatable(kept, getmetatable(value))
 end
 
@@ -125,7 +125,8 @@ function M.await(client, question, finish)
   end)
 end
 
---- Names the texts that a server knows when it computes edits: applied to other texts, the edits would destroy them.
+--- Returns the versions of the texts that a server knows when it computes edits. Edits must not be applied to other
+--- versions.
 ---@param client vim.lsp.Client
 ---@return { at: number, ticks: { path: string, tick: integer }[] }
 local function moment_of(client)
@@ -154,7 +155,7 @@ function M.request(params, answer)
     return answer(nil, "the file was closed meanwhile")
   end
   if buf and params.params.textDocument then
-    -- The URI under which the server knows the file. A path has many spellings.
+    -- The same URI as Neovim has sent to the server, because a path may have several URIs.
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }
@@ -165,7 +166,7 @@ function M.request(params, answer)
     end
     local room = { left = params.limit, total = 0 }
     local kept = within(result, room)
-    -- Otherwise an empty answer would arrive as a list.
+    -- Wrapped, because an empty table would be encoded as a list.
     answer({
       result = kept == nil and vim.NIL or kept,
       total = room.total > params.limit and room.total or nil,

@@ -8,7 +8,7 @@ local M = {}
 
 --- Number of lines that are read at once. Lines may be very long, and only some bytes are needed.
 local CHUNK_LINES = 256
---- Lines in lists are cut to this length (bytes).
+--- Maximum length of a line in a list; longer lines are truncated (bytes).
 local MAX_LINE_LENGTH = 2048
 
 ---@param answer gemini_bridge.Answer
@@ -46,7 +46,7 @@ local function lines_within(buf, from, to, room)
     do
       room = room - #line - 1
       if room < 0 then
-        -- If not even the first line fits, its beginning is better than nothing.
+        -- If the first line does not fit, returns its beginning.
         return #lines > 0 and lines or { line:sub(1, room + #line + 1) }
       end
       lines[#lines + 1] = line

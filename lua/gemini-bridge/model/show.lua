@@ -11,7 +11,7 @@ local M = {}
 --- Marks the model's quickfix list.
 local CONTEXT = "gemini-bridge"
 
---- Number of checked entries for each wanted one. Entries may have no file.
+--- Number of entries to check for each entry of the answer, because entries may have no file.
 local CHECKED_PER_ITEM = 3
 
 ---@param act fun(): table
@@ -27,7 +27,7 @@ local function when_safe(act, answer)
   end)
 end
 
---- Returns a window that shows a buffer, but never the current one instead of its buffer.
+--- Returns a window for a buffer, and shows the buffer there. Never replaces the buffer of the current window.
 ---@param buf integer
 ---@return integer win
 local function window_for(buf)

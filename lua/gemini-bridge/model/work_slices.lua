@@ -1,4 +1,4 @@
---- Splits long work into short pieces. Between two pieces, the editor processes keys and redraws.
+--- Splits long work into short slices. Between two slices, the editor processes keys and redraws.
 local M = {}
 
 --- Maximum duration of a piece.

@@ -101,7 +101,7 @@ local function sort(reports, done)
   end)
 end
 
---- Asks a server, which may send parts of its report before the answer, or instead of it.
+--- Requests the report of a server, which may send parts of the report before its answer, or instead of an answer.
 ---@param client vim.lsp.Client
 ---@param timeout integer Milliseconds.
 ---@param done fun(problem?: string)
@@ -139,7 +139,8 @@ local function pull(client, timeout, done)
   )
 end
 
---- Asks all servers. Questions in the meantime get the same answer. Drops the answers of servers that have ended.
+--- Requests the reports of all servers. Concurrent calls share one request. Drops the reports of servers that have
+--- ended.
 ---@param timeout integer Milliseconds.
 ---@param done fun(problems: string[])
 local function pull_all(timeout, done)

@@ -12,7 +12,7 @@ local LIST_TIMEOUT_MS = 2000
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Never run a program that the repository configures: a monitor, or a remote for objects that are missing.
+  -- Never run programs that the repository configures: a file system monitor, or a remote for missing objects.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }

@@ -70,7 +70,7 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- The built-in ZZ leaves no command line, which identifies a write as the user's.
+  -- Maps ZZ to a command, because the built-in ZZ has no command line, by which a typed write is recognized.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
   -- A draft must not prevent Neovim from exiting, and must not be lost.
   vim.api.nvim_create_autocmd("ExitPre", {

@@ -1,13 +1,13 @@
 --- Cuts excerpts from buffers that the CLI cannot read as files: scratch buffers and terminals.
 local M = {}
 
---- Maximum size of an excerpt, in whole lines.
+--- Maximum number of lines, and of bytes in whole lines, of an excerpt.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
 --- Maximum number of lines of a shell's prompt. With more lines after the last mark, a command is running.
 local MAX_PROMPT_LINES = 2
 
---- A piece of text.
+--- A text from a buffer.
 ---@class gemini_bridge.Excerpt
 ---@field lines string[]
 ---@field language string Language of the code fence; may be empty.

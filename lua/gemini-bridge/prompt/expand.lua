@@ -2,7 +2,7 @@
 --- backticks or passes braces to a shell.
 local M = {}
 
---- More files are probably a mistake.
+--- Maximum number of files, because more are probably a mistake.
 local MAX_FILES = 100
 
 --- Characters with a special meaning, unless preceded by a backslash.
@@ -31,7 +31,7 @@ local function name(word)
   if path == "" then
     return nil, ("There is no file for %s."):format(word)
   elseif vim.startswith(word, "<cfile>") and not exists(path) then
-    -- Also relative to the directory of the current file, as for |gf|.
+    -- The name may also be relative to the directory of the current file, as for |gf|.
     local beside = vim.fs.joinpath(vim.fn.expand("%:p:h"), path)
     path = exists(beside) and beside or path
   end

@@ -75,7 +75,7 @@ local function keep(prompt, why)
   notify(why .. " Get it back with :GeminiPrompt!", "warn")
 end
 
---- Hands a prompt to the host.
+--- Sends a prompt to the host.
 ---@param prompt gemini_bridge.Prompt
 local function hand_over(prompt)
   local terminal = terminals.last()
@@ -164,7 +164,7 @@ function M.places()
   }
 end
 
---- Takes the CLI of a prompt.
+--- Handles the host's report which CLI gets a prompt. Returns the prompt's text.
 ---@param params gemini_bridge.calls.prompt_found
 ---@return gemini_bridge.results.prompt_found
 function M.found(params)

@@ -9,7 +9,7 @@ local M = {}
 ---@field last? integer Last line, 1-based.
 ---@field note? string A note about these lines.
 ---@field quote? string[] The lines, in front of the note.
----@field note_id? string The note of the user's that this is.
+---@field note_id? string Id of the note.
 
 --- Escapes a path for the CLI with backslashes: the special characters of `escapePath` (Gemini CLI 0.61.0), a comma,
 --- which ends a reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.

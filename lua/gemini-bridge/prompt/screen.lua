@@ -6,9 +6,9 @@ local M = {}
 
 --- Number of lines that hold a prompt, its surroundings, and empty lines below in a tall window.
 local MAX_LINES = 300
---- Delay after a change. Also the interval while the screen keeps changing.
+--- Delay after a change, and interval while the screen keeps changing.
 local DEBOUNCE_MS = 30
---- Interval while the CLI waits for an external editor, whose end changes no screen.
+--- Polling interval while the CLI waits for an external editor, because its end may not change the screen.
 local EDITOR_INTERVAL_MS = 500
 
 --- The watched terminals, by buffer. `tick` identifies the version of the screen.

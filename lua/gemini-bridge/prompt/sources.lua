@@ -14,7 +14,7 @@ local function one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
---- Returns the file of a buffer. For a proposal, that is the file it would change.
+--- Returns the file of a buffer: for a proposal, the file that it would change.
 ---@param buf integer
 ---@return string? path
 ---@return string? problem
@@ -107,7 +107,7 @@ function sources.here(opts)
     local lines = opts.lines or {}
     return { { path = path, first = lines[1], last = lines[2] } }
   elseif (opts.text or "") ~= "" and not opts.lines then
-    -- A prompt may have text only.
+    -- A prompt may have only text.
     return {}
   end
   return excerpt_here(opts.lines), problem

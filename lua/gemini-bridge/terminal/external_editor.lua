@@ -104,7 +104,7 @@ local function hide_float(win, hide)
   end
 end
 
---- Time in which a CLI reads the edited text. It would overwrite text that is typed earlier.
+--- Time in which a CLI reads the edited text. Text that is typed into the CLI during this time would be overwritten.
 local READ_TIME_MS = 1000
 
 --- Number of texts that are being edited.

@@ -1,9 +1,9 @@
---- The editor program for CLIs, run by |-l|: opens the file in the Neovim that the CLI runs in, and waits until the
---- user has finished. Neovim has no `--remote-wait`.
---- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
+--- Runs as the editor program of CLIs, with `nvim -l`: opens the file in the Neovim that the CLI runs in, and waits
+--- until the user has finished, because Neovim has no `--remote-wait`. usage: nvim -l external_editor_client.lua
+--- {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
---- Polling interval that detects the end of the other Neovim.
+--- Polling interval for detecting the end of the other Neovim.
 local POLL_INTERVAL_MS = 100
 
 local channel = vim.fn.sockconnect(server:find("^[^/]*:%d+$") and "tcp" or "pipe", server, { rpc = true })

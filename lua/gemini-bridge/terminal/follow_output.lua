@@ -40,8 +40,8 @@ local function is_untouched(buf)
   return line - vim.fn.line("w0") == left[buf].offset or vim.api.nvim_win_get_height(0) ~= left[buf].height
 end
 
---- Whether the current window follows its terminal, because the user has not scrolled back. A window that is being left
---- may be smaller already, so that its last line alone does not decide.
+--- Whether the current window follows its terminal, because the user has not scrolled back. Does not only check that
+--- the last line is visible, because a window that is being left may already be smaller.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()

@@ -90,13 +90,14 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Makes the shell the parent of the program: a shell with a single command would be replaced by it.
+--- Makes the shell the parent of the program. Without the second command, the program would replace the shell.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
 --- Providers that run the program as a descendant of Neovim, where a CLI can find Neovim's process.
 local OWN_PROVIDERS = { "native", "snacks" }
 
---- Adds arguments behind the program, where the user's own ones win. Leaves out those that the user has passed, too.
+--- Adds arguments directly after the program, because later arguments of the user take precedence. Leaves out options
+--- that the user has passed.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param arguments string[]
 local function add_arguments(spec, arguments)
@@ -125,7 +126,7 @@ function M.complete(spec)
     env = vim.tbl_extend("force", env, needs)
   end
   env = vim.tbl_extend("force", env, environment.variables(spec.cli))
-  -- The program and its discovery file are found by these.
+  -- PATH locates the program, and TMPDIR its discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
   -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
   -- ~/.bashrc, whose output the CLI would show.

@@ -1,4 +1,4 @@
---- Returns the environment variables with which a CLI reaches 127.0.0.1 in spite of proxies and containers.
+--- Returns the environment variables with which a CLI reaches 127.0.0.1 even with a proxy or in a container.
 local M = {}
 
 local LOOPBACK = { "127.0.0.1", "localhost" }

@@ -39,7 +39,7 @@ function View:resume()
   end
 end
 
---- Returns its window in the current tab page.
+--- Returns the terminal's window in the current tab page.
 ---@return integer?
 function View:window()
   return vim.iter(vim.api.nvim_tabpage_list_wins(0)):find(function(win)
@@ -126,7 +126,7 @@ local function other_buffer(win)
   return found and found.bufnr or vim.api.nvim_create_buf(true, false)
 end
 
---- Closes its windows in the current tab page. The program continues.
+--- Closes the terminal's windows in the current tab page. The program continues.
 function View:hide()
   self:close_windows(vim.tbl_filter(function(win)
     return vim.api.nvim_win_get_tabpage(win) == vim.api.nvim_get_current_tabpage()
@@ -149,7 +149,7 @@ function View:close_windows(windows)
   end
 end
 
---- Closes its windows and ends the program.
+--- Closes the terminal's windows and ends the program.
 function View:close()
   if vim.api.nvim_buf_is_valid(self.buf) then
     self:close_windows(vim.fn.win_findbuf(self.buf))
@@ -192,7 +192,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- Run in its window, which determines the size of the terminal.
+  -- Run in the terminal's window, which determines the size of the terminal.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else

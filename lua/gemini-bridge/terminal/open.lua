@@ -52,7 +52,7 @@ end
 --- Runs the program. On failure, tells the user and closes the view.
 ---@param terminal gemini_bridge.Terminal
 ---@param spec gemini_bridge.TerminalSpec
----@param obstacle? string A failure before. "" if the user was already told: a second message would hide the first.
+---@param obstacle? string Reason why the program cannot run. "" if the user was already told.
 local function run(terminal, spec, obstacle)
   local view = terminal.view
   if not obstacle then
@@ -73,7 +73,7 @@ local function run(terminal, spec, obstacle)
   elseif view.pane then
     terminals.take_pane(terminal, view.pane, view.pid)
   else
-    -- The program runs outside Neovim and tmux: there is nothing to toggle.
+    -- The program runs outside Neovim and tmux, so that there is no window to toggle.
     terminals.forget(terminal)
   end
 end

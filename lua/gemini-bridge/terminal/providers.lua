@@ -1,4 +1,4 @@
---- Opens terminals by the option `terminal.provider`.
+--- Opens terminals in the way that the option `terminal.provider` selects.
 local config = require("gemini-bridge.config")
 
 local M = {}
@@ -109,7 +109,7 @@ function M.snacks()
   return view
 end
 
---- Finds running programs that an ended Neovim has started and this one can take over.
+--- Finds running programs of ended Neovims that this Neovim can take over.
 ---@return table<string, gemini_bridge.PaneView> # By terminal name.
 function M.left_behind()
   if config.get().terminal.provider ~= "tmux" then

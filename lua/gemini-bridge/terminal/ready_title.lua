@@ -1,4 +1,4 @@
---- Reads from a terminal's title that the CLI waits for a prompt, also after Esc, for which there is no hook.
+--- Detects by the title of a terminal that the CLI waits for a prompt, even after Esc, which no hook reports.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -16,7 +16,7 @@ end
 ---@param buf integer
 ---@param ready fun()
 function M.watch(buf, ready)
-  -- Lua cannot watch the variables of a buffer. Vim script can, and gets the function by a variable.
+  -- Only Vim script can watch the variables of a buffer. A variable passes the Lua function to it.
   vim.b[buf].gemini_titled = function(_, _, change)
     if says_ready(change.new) and not says_ready(change.old) then
       scheduler.next(ready)

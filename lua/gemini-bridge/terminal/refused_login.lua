@@ -9,7 +9,8 @@ local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
 --- Number of lines that contain the sentence even in a narrow terminal, and debounce delay for changes of the
 --- screen.
 local SCREEN_LINES, DELAY_MS = 60, 500
---- tmux does not tell when a pane changes. The CLI signs in when it starts, so a pane is read for one minute.
+--- Interval and number of reads of a pane, because tmux does not report changes. The CLI signs in during its first
+--- minute.
 local PANE_INTERVAL_MS, PANE_READS = 2000, 30
 
 --- Tells the user what to do if the screen shows a refused login.
@@ -51,7 +52,7 @@ end
 
 --- Watches a pane of tmux during its first minute, or until the message was given or the pane is gone.
 ---@param pane string Its id.
----@param reads? integer How often it may still be read.
+---@param reads? integer Number of remaining reads.
 function M.watch_pane(pane, reads)
   reads = reads or PANE_READS
   scheduler.after(PANE_INTERVAL_MS, function()

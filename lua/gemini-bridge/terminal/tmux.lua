@@ -106,7 +106,7 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- By standard input, because all users can read a command line, and the command contains the bridge's token.
+  -- Passed by standard input, because the command contains the token, and all users can read a command line.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
