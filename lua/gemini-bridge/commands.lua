@@ -238,11 +238,10 @@ end
 
 --- `:[range]GeminiPrompt[!] [text]`
 function M.prompt(args)
-  local composer = require("gemini-bridge.prompt.composer")
   if args.bang then
-    composer.recall()
+    bridge().pick("prompts")
   else
-    composer.open({ text = argument(args), lines = lines(args) })
+    require("gemini-bridge.prompt.composer").open({ text = argument(args), lines = lines(args) })
   end
 end
 

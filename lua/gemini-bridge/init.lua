@@ -156,6 +156,14 @@ function M.history()
   return require("gemini-bridge.changes.history.entries").by_turn()
 end
 
+--- Shows unreviewed changes, the history or past prompts in a picker, and opens the item that the user chooses.
+--- Experimental.
+---@param list "changes"|"history"|"prompts"
+---@param opts? gemini_bridge.PickOptions
+function M.pick(list, opts)
+  require("gemini-bridge.pick.pickers").pick(list, opts)
+end
+
 --- Opens the CLI's terminal, focuses it, or hides it if it has the focus.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.terminal(opts)

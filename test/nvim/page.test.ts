@@ -83,6 +83,38 @@ t.test("hunks of several files are decided by single keys, one after the other",
   t.notMatch(await nvim.messages(), /E\d+:|got in the way/);
 });
 
+t.test("the status line, status() and lualine count changes as they are decided", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": text, "b.txt": "b\n" },
+    init: `vim.o.laststatus, vim.o.statusline = 2, "%{v:lua.require'gemini-bridge'.statusline()}"
+      package.preload['lualine.component'] = function()
+        return { extend = function(self) return setmetatable({}, { __index = self }) end }
+      end`,
+  });
+  const { nvim, agent } = page;
+  const shows = async (line: string, files: number, hunks: number) => {
+    const drawn = () => nvim.lua("return vim.trim(vim.api.nvim_eval_statusline(vim.o.statusline, {}).str)");
+    await nvim
+      .waitFor(async () => (await drawn()) === line, line)
+      .catch(async () => t.equal(await drawn(), line));
+    t.same(await nvim.lua("return require('gemini-bridge').status().changes"), { files, hunks });
+    t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), line);
+  };
+  await shows("Gemini: waiting", 0, 0);
+  await agent.write("a.txt", changed);
+  await agent.write("b.txt", "B\n");
+  await shows("Gemini: 2 changes", 2, 4);
+  await nvim.command("GeminiChanges");
+  await page.is(t, "*page:2", "a.txt:3");
+  await nvim.input("s");
+  await shows("Gemini: 2 changes", 2, 3);
+  await nvim.input("X");
+  await shows("Gemini: 1 change", 1, 1);
+  await page.is(t, "*page:3", "b.txt:1");
+  await nvim.input("s");
+  await shows("Gemini: waiting", 0, 0);
+});
+
 t.test("a single changed file gets the focus, with its old lines and the keys of the page", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "a\n", "b.txt": text },

@@ -115,7 +115,8 @@ local function nothing_listed()
 end
 
 --- Opens the review page. If there are no changes, tells the user why.
-function M.open()
+---@param name? string Path of a file to go to.
+function M.open(name)
   local is_empty = #changes.all() == 0 and #reviews.list() == 0
   local incomplete = changes.incomplete()
   vim.iter(incomplete):each(function(sentence)
@@ -123,7 +124,7 @@ function M.open()
   end)
   if not is_empty then
     require("gemini-bridge.notes.notes").load()
-    require("gemini-bridge.changes.page.keys").open()
+    require("gemini-bridge.changes.page.keys").open(name)
   elseif #incomplete == 0 then
     notify(nothing_listed())
   end

@@ -8,8 +8,6 @@ local M = {}
 
 local NAME = "gemini-bridge://prompt"
 local HEIGHT_LINES = 10
---- Maximum length of a prompt in the list of the last prompts (characters).
-local MAX_PREVIEW_LENGTH = 70
 
 ---@type gemini_bridge.WriteWords
 local WORDS = { text = "prompt", verb = "send", done = "sent" }
@@ -132,27 +130,13 @@ function M.open(opts)
   end
 end
 
---- Lets the user choose one of the last prompts, and opens it. The draft becomes one of the last prompts.
-function M.recall()
-  local prompts = history.list()
-  if #prompts == 0 then
-    return notify("There are no prompts yet.")
-  end
-  vim.ui.select(prompts, {
-    prompt = "Prompt",
-    kind = "gemini_prompt",
-    format_item = function(prompt)
-      local line = vim.fn.strcharpart(prompt.text:gsub("%s+", " "), 0, MAX_PREVIEW_LENGTH)
-      return ("%s  %s"):format(os.date("%d %b %H:%M", prompt.time), line)
-    end,
-  }, function(chosen)
-    if chosen then
-      local buf = show()
-      history.add(text_of(buf) or "")
-      fill(buf, "")
-      add(buf, chosen.text)
-    end
-  end)
+--- Opens the prompt with a text. The draft becomes one of the last prompts.
+---@param text string
+function M.restore(text)
+  local buf = show()
+  history.add(text_of(buf) or "")
+  fill(buf, "")
+  add(buf, text)
 end
 
 return M

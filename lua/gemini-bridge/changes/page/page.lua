@@ -292,11 +292,22 @@ function M.follow(shown, name, change)
   shown.goal = nil
 end
 
+---@param shown gemini_bridge.Page
+---@param node gemini_bridge.Node
+local function show_with_focus(shown, node)
+  M.show(shown, node)
+  focus.go(shown.right)
+end
+
 --- Opens the page, or moves the focus to it.
-function M.open()
+---@param name? string Path of a file to go to.
+function M.open(name)
   focus.end_visual()
   if page then
     focus.go(page.tree)
+    if name and page.by_path[name] then
+      show_with_focus(page, page.by_path[name])
+    end
     return
   end
   channel.notify("changes_refresh", vim.empty_dict())
@@ -309,12 +320,11 @@ function M.open()
   focus.go(shown.tree)
   vim.bo[shown.buf].filetype = "gemini_changes"
   table.insert(shown.stops, on_open(shown))
-  local first = next_hunk.file(shown.list, nil, 1)
+  local first = name and shown.by_path[name] or next_hunk.file(shown.list, nil, 1)
   if not first then
     return
-  elseif #shown.list == 1 then
-    M.show(shown, first)
-    focus.go(shown.right)
+  elseif name or #shown.list == 1 then
+    show_with_focus(shown, first)
   else
     -- Loads the file after the tree was drawn, because file type plugins may be slow.
     scheduler.next(function()
