@@ -95,7 +95,7 @@ for (const [picker, standIn] of Object.entries(STAND_INS))
 
     const [first] = await pick("history");
     t.match(first, /^\d\d:\d\d:\d\d {2}changed {3}a\.txt {2}gemini: count higher$/);
-    t.match(await preview(1), [/^a\.txt, changed by gemini at [\d:]{8}$/, "", "count", "higher"]);
+    t.match(await preview(1), [/^a\.txt, changed by gemini at [\d:]{8}$/, "", "count higher"]);
     await nvim.lua("_G.choose(2)");
     await page.is(t, "*page:3", "b.txt HH:MM:SS:1");
     await nvim.input("q");

@@ -30,7 +30,7 @@ end
 ---@param prompt string
 ---@return string
 local function author(cli, prompt)
-  return prompt ~= "" and ("%s: %s"):format(cli, prompt) or cli
+  return one_line(prompt ~= "" and ("%s: %s"):format(cli, prompt) or cli)
 end
 
 --- Shows the lines of each hunk, without the old ones.
@@ -59,9 +59,9 @@ local function changed_files()
   end
   return vim.tbl_map(function(change)
     local counts = ("+%d -%d"):format(change.added, change.removed)
-    local by = author(change.cli, change.prompt)
+    local words = { path.display(change.path), counts, author(change.cli, change.prompt) }
     return {
-      text = one_line(("%s  %s  %s"):format(path.display(change.path), counts, by)),
+      text = table.concat(words, "  "),
       path = change.path,
       line = math.max(change.hunks[1] and change.hunks[1].line or 1, 1),
       preview = function()
@@ -84,14 +84,15 @@ local function past_entries()
     return nil, "No CLI has proposed or written anything here since yesterday"
   end
   return vim.tbl_map(function(entry)
-    local time, by = os.date("%H:%M:%S", entry.at), author(entry.cli, entry.prompt)
-    local words = { time, ("%-8s"):format(kind(entry)), path.display(entry.path) }
+    local time = os.date("%H:%M:%S", entry.at)
+    local name = path.display(entry.path)
+    local words = { time, ("%-8s"):format(kind(entry)), name, author(entry.cli, entry.prompt) }
     return {
-      text = vim.fn.strtrans(table.concat(words, "  ")) .. "  " .. one_line(by),
+      text = table.concat(words, "  "),
       path = entry.path,
       preview = function()
-        local title = ("%s, %s by %s at %s"):format(path.display(entry.path), kind(entry), entry.cli, time)
-        return vim.list_extend({ title, "" }, vim.split(entry.prompt, "\n"))
+        local title = ("%s, %s by %s at %s"):format(name, kind(entry), entry.cli, time)
+        return { title, "", one_line(entry.prompt) }
       end,
       choose = function()
         require("gemini-bridge.changes.history.page").open(entry.id)
