@@ -10,7 +10,10 @@ function M.name(lhs)
   return vim.fn.keytrans(vim.api.nvim_replace_termcodes(lhs, true, true, true))
 end
 
+local group = vim.api.nvim_create_augroup("gemini-bridge.key_list", {})
+
 local function close()
+  vim.api.nvim_clear_autocmds({ group = group })
   if open and vim.api.nvim_win_is_valid(open) then
     vim.api.nvim_win_close(open, true)
   end
@@ -33,6 +36,7 @@ function M.show(rows)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.bo[buf].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
+  local has_border = #lines + 2 <= vim.o.lines - vim.o.cmdheight
   local columns = math.max(unpack(vim.tbl_map(vim.fn.strdisplaywidth, lines)))
   open = vim.api.nvim_open_win(buf, false, {
     relative = "editor",
@@ -40,13 +44,19 @@ function M.show(rows)
     col = math.max(math.floor((vim.o.columns - columns) / 2) - 1, 0),
     width = columns,
     height = #lines,
-    border = "rounded",
+    border = has_border and "rounded" or "none",
     style = "minimal",
   })
+  local cursor = vim.api.nvim_win_get_cursor(0)
   vim.api.nvim_create_autocmd({ "CursorMoved", "InsertEnter", "BufLeave", "WinLeave", "CmdlineEnter" }, {
+    group = group,
     buffer = vim.api.nvim_get_current_buf(),
-    once = true,
-    callback = close,
+    callback = function(args)
+      -- CursorMoved also fires late, after a window was opened or closed.
+      if args.event ~= "CursorMoved" or not vim.deep_equal(vim.api.nvim_win_get_cursor(0), cursor) then
+        close()
+      end
+    end,
   })
 end
 

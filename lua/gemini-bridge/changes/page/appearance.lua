@@ -13,10 +13,8 @@ local STATES = {
 --- Explains the states in the list of keys.
 ---@type [string, string][]
 M.legend = {
-  { "●", "undecided" },
-  { "✓ ↺", "kept, undone" },
-  { "!", "edited by you since, or cannot be undone" },
-  { "?", "pending proposal" },
+  { "● ✓ ↺", "undecided, kept, undone" },
+  { "! ?", "edited by you since or cannot be undone; pending proposal" },
 }
 
 ---@param node gemini_bridge.Node
