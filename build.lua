@@ -11,7 +11,7 @@ local build = dofile(directory .. "/lua/gemini-bridge/host/build.lua")
 local TIMEOUT_MS = 15 * 60 * 1000
 
 local managed = coroutine.isyieldable()
---- vim.pack does not catch errors and would show a traceback.
+--- Whether the plugin manager catches errors. vim.pack does not, and would show a traceback.
 local caught = not vim.fn.expand("<stack>"):find("PackChanged", 1, true)
 local finished, problem = false, nil
 local messages = {}

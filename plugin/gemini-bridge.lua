@@ -106,7 +106,7 @@ command("GeminiExtension", lazy("extension"), {
 })
 
 local names = vim.api.nvim_create_augroup("gemini-bridge.buffer-names", {})
--- Texts that were saved for the user, also by an earlier Neovim.
+-- Opens texts that this or an earlier Neovim has saved for the user.
 vim.api.nvim_create_autocmd("BufReadCmd", {
   group = names,
   pattern = "gemini://kept/*",

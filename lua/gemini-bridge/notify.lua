@@ -18,8 +18,8 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Whether `vim.notify` is Neovim's own function. It shows no title, and asks for ENTER if the message is too
---- long. Since Neovim 0.12, its debug info names no file.
+--- Whether `vim.notify` is Neovim's own function, which shows no title, and asks for ENTER if the message is too long.
+--- Since Neovim 0.12, the debug info of this function names no file.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
@@ -34,7 +34,7 @@ local function room()
   return above * (vim.o.columns - 1) + vim.v.echospace
 end
 
---- Returns as many characters from the start as fit into the cells.
+--- Returns the longest start of the characters that fits into the cells.
 ---@param characters string[]
 ---@param cells integer
 ---@return string[]
@@ -135,7 +135,7 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows messages again when the user leaves Terminal mode, where Neovim 0.12 covers them with "-- TERMINAL
+--- Shows messages again when the user leaves Terminal mode, because Neovim 0.12 covers them there with "-- TERMINAL
 --- --".
 ---@param notices gemini_bridge.Notice[]
 local function show_after_terminal_mode(notices)
@@ -192,9 +192,9 @@ local function flush()
   end
 end
 
---- Shows a message when Neovim is idle: an error message during a command would abort the script or RPC
---- request that runs it. Never asks for ENTER, which would block the host. Text without room on the screen is
---- in |:messages|. A `vim.notify` of the user gets the whole text.
+--- Shows a message when Neovim is idle, because an error message during a command would abort the script or RPC request
+--- that runs the command. Never asks for ENTER, which would block the host. |:messages| has the text that does not fit
+--- on the screen. The user's own `vim.notify` gets the whole text.
 ---@param text string
 ---@param level? "debug"|"info"|"warn"|"error" Default "info".
 return function(text, level)

@@ -1,4 +1,4 @@
-/** Without changes, nothing of the review runs. */
+/** Tests that the review of changes costs nothing while there are no changes. */
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
@@ -10,7 +10,7 @@ end, vim.tbl_keys(package.loaded))`;
 const WATCHED = `local ok, found = pcall(vim.api.nvim_get_autocmds, { group = 'gemini-bridge.changes' })
 return ok and #found or 0`;
 
-t.test("while there are no changes, the page is not loaded and writes are not watched", async (t) => {
+t.test("without changes, the page is not loaded and writes are not watched", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
   const { nvim } = bridge;
   t.same(await nvim.lua(LOADED), []);

@@ -1,4 +1,4 @@
-/** Neovim ends in the middle of a review: the next one goes on. */
+/** Tests that the next Neovim continues with the changes when a Neovim has ended during their review. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-/** Changes without a review where something is out of the ordinary: the buffer, the file, the agents, what is typed. */
+/** Tests unreviewed changes in unusual situations: special buffers and files, several agents, wrong arguments. */
 import {
   chmodSync,
   existsSync,
@@ -45,7 +45,7 @@ async function start(t: Test, options: NvimOptions) {
         .catch(() => {});
       t.strictSame(await changes(), wanted);
     },
-    /** Waits until a message says it, and forgets the messages. */
+    /** Waits until a message matches, and clears the messages. */
     async says(sentence: RegExp) {
       await nvim.waitFor(async () => sentence.test(await nvim.messages()), `${sentence}`);
       await nvim.command("messages clear");
@@ -53,45 +53,51 @@ async function start(t: Test, options: NvimOptions) {
   };
 }
 
-t.test("a buffer that cannot be changed, and the first and last line", async (t) => {
-  const { nvim, agent, read, lines, lists } = await start(t, {
-    files: { "a.txt": "1\n2\n3" },
-    args: ["a.txt"],
-  });
-  for (const options of ["nomodifiable", "modifiable readonly"]) {
-    await nvim.command(`set ${options}`);
-    await agent.prompt("a long one ".repeat(100_000));
-    await agent.write("a.txt", "one\n2\n3\nfour\n");
-    await lists(t, "a.txt modified +3 -2 2");
-    await nvim.command("edit!");
-    t.equal(await lines(), "one 2 3 four");
-    await nvim.input("G:GeminiUndo<CR>");
-    await lists(t, "a.txt modified +1 -1 1");
-    t.equal(read("a.txt"), "one\n2\n3");
-    await nvim.input("gg:GeminiUndo<CR>");
+t.test(
+  "changes at the first and last line are undone, even in a buffer that is not modifiable",
+  async (t) => {
+    const { nvim, agent, read, lines, lists } = await start(t, {
+      files: { "a.txt": "1\n2\n3" },
+      args: ["a.txt"],
+    });
+    for (const options of ["nomodifiable", "modifiable readonly"]) {
+      await nvim.command(`set ${options}`);
+      await agent.prompt("a long one ".repeat(100_000));
+      await agent.write("a.txt", "one\n2\n3\nfour\n");
+      await lists(t, "a.txt modified +3 -2 2");
+      await nvim.command("edit!");
+      t.equal(await lines(), "one 2 3 four");
+      await nvim.input("G:GeminiUndo<CR>");
+      await lists(t, "a.txt modified +1 -1 1");
+      t.equal(read("a.txt"), "one\n2\n3");
+      await nvim.input("gg:GeminiUndo<CR>");
+      await lists(t);
+      t.equal(read("a.txt"), "1\n2\n3");
+      await nvim.command("edit!");
+      t.equal(await lines(), "1 2 3");
+    }
+    t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
+  },
+);
+
+t.test(
+  ":saveas removes the marks from the buffer, and the change of the old file can still be undone",
+  async (t) => {
+    const { nvim, agent, read, lists } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
+    const marks = "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf())";
+    await agent.write("a.txt", "1\n2\n");
+    await nvim.waitFor(`${marks} == 1`, "the mark");
+    await nvim.command("silent saveas b.txt");
+    t.equal(await nvim.lua(`return ${marks}`), 0);
+    await nvim.command("edit a.txt");
+    t.equal(await nvim.lua(`return ${marks}`), 1);
+    await nvim.command("GeminiUndo all");
     await lists(t);
-    t.equal(read("a.txt"), "1\n2\n3");
-    await nvim.command("edit!");
-    t.equal(await lines(), "1 2 3");
-  }
-  t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
-});
+    t.same(["a.txt", "b.txt"].map(read), ["1\n", "1\n2\n"]);
+  },
+);
 
-t.test("a buffer that becomes another file's", async (t) => {
-  const { nvim, agent, read, lists } = await start(t, { files: { "a.txt": "1\n" }, args: ["a.txt"] });
-  const marks = "#require('gemini-bridge.changes.signs').list(vim.api.nvim_get_current_buf())";
-  await agent.write("a.txt", "1\n2\n");
-  await nvim.waitFor(`${marks} == 1`, "the mark");
-  await nvim.command("silent saveas b.txt");
-  t.equal(await nvim.lua(`return ${marks}`), 0);
-  await nvim.command("edit a.txt");
-  t.equal(await nvim.lua(`return ${marks}`), 1);
-  await nvim.command("GeminiUndo all");
-  await lists(t);
-  t.same(["a.txt", "b.txt"].map(read), ["1\n", "1\n2\n"]);
-});
-
-t.test("two agents and the user change one file", async (t) => {
+t.test("changes of two agents in one file are undone, and the user's edits in it stay", async (t) => {
   const { nvim, agent, other, read, lists, says } = await start(t, { files: { "a.txt": "1\n2\n3\n" } });
   await agent.prompt("one");
   await agent.starts("a.txt");
@@ -112,26 +118,29 @@ t.test("two agents and the user change one file", async (t) => {
   t.equal(read("a.txt"), "0\n1\n2\n3\n", "what nobody told of stays");
 });
 
-t.test("a file that the user has edited, and a command takes away", async (t) => {
-  const { nvim, agent, read, lines, lists, says } = await start(t, {
-    files: { "a.txt": "1\n2\n3\n" },
-    args: ["a.txt"],
-  });
-  await agent.write("a.txt", "1\ntwo\n3\nfour\n");
-  await nvim.waitFor(async () => (await lines()) === "1 two 3 four", "the buffer to follow");
-  await nvim.input("2GA, mine<Esc>:write<CR>");
-  await agent.run("rm a.txt");
-  await lists(t, "a.txt deleted +0 -4 1");
-  await nvim.command("GeminiUndo!");
-  await says(/a\.txt: 1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
-  t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
-  await lists(t, "a.txt modified +1 -1 1");
-  await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
-  await nvim.command("GeminiKeep!");
-  await lists(t);
-});
+t.test(
+  "undoing a command's deletion restores the user's edits, and reports them as a conflict",
+  async (t) => {
+    const { nvim, agent, read, lines, lists, says } = await start(t, {
+      files: { "a.txt": "1\n2\n3\n" },
+      args: ["a.txt"],
+    });
+    await agent.write("a.txt", "1\ntwo\n3\nfour\n");
+    await nvim.waitFor(async () => (await lines()) === "1 two 3 four", "the buffer to follow");
+    await nvim.input("2GA, mine<Esc>:write<CR>");
+    await agent.run("rm a.txt");
+    await lists(t, "a.txt deleted +0 -4 1");
+    await nvim.command("GeminiUndo!");
+    await says(/a\.txt: 1 hunk stays: you have edited it since the agent wrote it \(conflict\)/);
+    t.equal(read("a.txt"), "1\ntwo, mine\n3\n");
+    await lists(t, "a.txt modified +1 -1 1");
+    await nvim.waitFor(async () => (await lines()) === "1 two, mine 3", "the buffer to follow");
+    await nvim.command("GeminiKeep!");
+    await lists(t);
+  },
+);
 
-t.test("a folder, an outside file, an excluded file and another mode are handled", async (t) => {
+t.test("changes of a folder, of an outside or excluded file, and of a mode are handled", async (t) => {
   const { nvim, agent, read, lists, says } = await start(t, {
     files: {
       "a.txt": "1\n",
@@ -161,7 +170,7 @@ t.test("a folder, an outside file, an excluded file and another mode are handled
   t.equal(statSync(nvim.path("b.txt")).mode & 0o777, 0o750, "which the user has set");
 });
 
-t.test("what is typed wrong, and what is not there", async (t) => {
+t.test("wrong arguments and missing files get a message", async (t) => {
   const { nvim, agent, lists, says } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "1\ntwo\n");
   await lists(t, "a.txt modified +1 -1 1");
@@ -208,7 +217,7 @@ const EVERYDAY = {
   args: ["a.txt"],
 };
 
-t.test("an unmodified buffer gets its marks without the file being read", async (t) => {
+t.test("an unmodified buffer is marked without reading its file", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   await nvim.lua(`opened = 0
     local open = vim.uv.fs_open
@@ -262,7 +271,7 @@ t.test(
   },
 );
 
-t.test("the list of changes loses the entries of files that have none any more", async (t) => {
+t.test("the list of changes drops the entry of a decided file", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);

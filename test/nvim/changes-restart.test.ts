@@ -1,4 +1,4 @@
-/** The host ends while an agent's shell command runs: the next host finds what the command did. */
+/** Tests that the next host finds the changes of a shell command that was running when the host ended. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -71,7 +71,7 @@ async function isListedAndUndone(t: Test, { nvim, changes, stored }: Started): P
   await nvim.waitFor(() => !/"command":"make"/.test(stored()), "the snapshot to be removed");
 }
 
-t.test("a restart during a command: what the command did is listed and undone", async (t) => {
+t.test("after a restart during a command, the command's changes are listed and can be undone", async (t) => {
   const started = await start(t);
   const { bridge, nvim, agent, sh } = started;
   const host = await bridge.host();
@@ -98,7 +98,7 @@ for (const isGit of [true, false])
     },
   );
 
-t.test("without a stored snapshot one sentence says that the list is incomplete", async (t) => {
+t.test("without a stored snapshot, one sentence says that the list is incomplete", async (t) => {
   const { bridge, nvim, agent, sh, changes } = await start(t);
   const host = await bridge.crash("call delete(stdpath('state') .. '/gemini-bridge/changes', 'rf')");
   sh(WORK);

@@ -1,4 +1,4 @@
-/** What an agent writes without a review, as the user meets it. */
+/** Tests unreviewed changes as the user sees them. */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -119,7 +119,7 @@ t.test("changes are marked, listed, kept and undone by hunk", async (t) => {
   );
 });
 
-t.test("a list by turn, old lines on demand, everything at once", async (t) => {
+t.test("the list is grouped by turn, shows old lines on demand, and can be decided at once", async (t) => {
   const latin1 = Buffer.from("caf\xe9\r\nna\xefve\r\n", "latin1");
   const bom = Buffer.from("\uFEFFx\ny");
   const { bridge, nvim, agent, read, changes, signs } = await start(t, {
@@ -170,7 +170,7 @@ t.test("a list by turn, old lines on demand, everything at once", async (t) => {
   t.notMatch(await bridge.nvim.messages(), /E\d+|conflict|cannot/);
 });
 
-t.test("a deleted file opens from the list with its old text, and comes back from there", async (t) => {
+t.test("a deleted file opens from the list with its old text, and can be restored there", async (t) => {
   const { bridge, nvim, agent, read, lines, changes } = await start(t, {
     files: { "src/gone.txt": "caf\u00e9\nold\n", "a.txt": "1\n", "kept.txt": "x\n" },
     args: ["a.txt"],
@@ -234,7 +234,7 @@ t.test("undoing several files reports the result in one message", async (t) => {
   await says(bridge, /No unreviewed changes\./);
 });
 
-t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t) => {
+t.test("the user's own text is never undone: unsaved, saved meanwhile, or reviewed", async (t) => {
   const { bridge, nvim, agent, read, lines, changes, signs } = await start(t, {
     files: { "a.txt": "1\n2\n3\n4\n", "b.txt": "1\n" },
     args: ["a.txt"],
@@ -275,7 +275,7 @@ t.test("what is the user's stays: unsaved, saved meanwhile, reviewed", async (t)
   t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
 });
 
-t.test("old lines above the first line are scrolled to", async (t) => {
+t.test("old lines above the first line are scrolled into view", async (t) => {
   const { nvim, agent, signs } = await start(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");
   await signs(t, "1-1 ┃", "signs");
@@ -284,7 +284,7 @@ t.test("old lines above the first line are scrolled to", async (t) => {
   await nvim.waitFor("vim.fn.winsaveview().topfill == 2", "both of them to be seen");
 });
 
-t.test("a host that is killed in the midst of a turn takes nothing along", async (t) => {
+t.test("killing the host during a turn loses no change", async (t) => {
   const { bridge, nvim, agent, read, changes, signs } = await start(t, {
     files: { "a.txt": "1\n2\n3\n", "b.txt": "1\n" },
     args: ["a.txt"],
@@ -299,7 +299,7 @@ t.test("a host that is killed in the midst of a turn takes nothing along", async
     const names = readdirSync(state, { recursive: true, encoding: "utf8" });
     const saved = names.filter((name) => name.endsWith(".jsonl")).map((name) => join(state, name));
     const texts = saved.map((path) => readFileSync(path, "utf8")).join("\n");
-    // The name alone is among the awaited ones, too.
+    // The list of pending edits also contains the path, so that both records are checked.
     return [/"path":.*a\.txt.*two/, /"awaited":.*b/, /"path":.*b\.txt/].every((part) => part.test(texts));
   }, "all to be saved");
   const host = await bridge.host();

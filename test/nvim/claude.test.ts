@@ -1,4 +1,4 @@
-/** Claude Code's protocol, by a scripted client: lock file, reviews, context, and the end of everything. */
+/** Tests Claude Code's protocol with a scripted client: lock file, reviews, context, and lost connections. */
 import {
   chmodSync,
   existsSync,
@@ -57,7 +57,7 @@ t.test("the lock file is private, names this Neovim, and is removed with it", as
   await waitFor(() => readdirSync(join(nvim.dirs.home, ".claude/ide")).length === 0, "the lock file to go");
 });
 
-t.test("there is no lock file without Claude Code, or where it is switched off", async (t) => {
+t.test("without Claude Code, and if it is switched off, no lock file is written", async (t) => {
   const without = await startBridge(t);
   t.same(readdirSync(without.nvim.dirs.home).includes(".claude"), false);
   t.equal(await without.nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), null);
@@ -65,10 +65,10 @@ t.test("there is no lock file without Claude Code, or where it is switched off",
   t.same(readLocks(off.nvim.dirs.home), []);
 });
 
-t.test("the lock files of other editors stay", async (t) => {
+t.test("the lock files of other editors are not removed", async (t) => {
   const { nvim } = await start(t, {
     files: {
-      // Dead, but written by another plugin; and one of a Neovim with this plugin that is dead.
+      // Two lock files of dead processes: one of another plugin, and one of a Neovim with this plugin.
       "../home/.claude/ide/1.lock": JSON.stringify({ pid: 4_194_300, ideName: "Neovim", transport: "ws" }),
       "../home/.claude/ide/2.lock": JSON.stringify({
         pid: 4_194_300,
@@ -142,7 +142,7 @@ t.test("texts come back exactly as they were proposed", async (t) => {
   }
 });
 
-t.test("the accepted text of before counts as a rejection, which the user is told", async (t) => {
+t.test("accepting an unchanged text counts as a rejection, and a message says so", async (t) => {
   const bridge = await start(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
@@ -180,7 +180,7 @@ t.test("an answer in the terminal closes the review and keeps the user's edits",
   t.same(await client.call("close_tab", { tab_name: "none" }), ["TAB_CLOSED"]);
 });
 
-t.test("a path that cannot be reviewed is refused, and the CLI asks by itself", async (t) => {
+t.test("a path that cannot be reviewed is refused, so that the CLI asks in its terminal", async (t) => {
   const bridge = await start(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
@@ -213,7 +213,7 @@ t.test("two clients review the same file beside Gemini CLI, and each gets its ow
   await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "the others");
 });
 
-t.test("opencode is told apart by its name, and finds the same lock file", async (t) => {
+t.test("opencode is recognized by its name, and uses the same lock file", async (t) => {
   const bridge = await start(t, { init: "vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')" });
   const { nvim } = bridge;
   const lock = lockOf(bridge);
@@ -229,7 +229,7 @@ t.test("opencode is told apart by its name, and finds the same lock file", async
   );
 });
 
-t.test("the active file and the selected lines are sent once, and private files never", async (t) => {
+t.test("the active file and the selected lines are sent once, and excluded files never", async (t) => {
   const bridge = await start(t, {
     files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
   });
@@ -273,7 +273,7 @@ t.test("the active file and the selected lines are sent once, and private files 
   await client.until(() => (client.selections.at(-1)?.filePath === "" ? true : undefined), "nothing");
 });
 
-t.test("diagnostics are those that Neovim has at once, of shared files", async (t) => {
+t.test("diagnostics are those that Neovim already has, of shared files only", async (t) => {
   const bridge = await start(t, { files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" } });
   const { nvim } = bridge;
   await nvim.lua(`local ns = vim.api.nvim_create_namespace('test')
@@ -327,7 +327,7 @@ async function hook(bridge: RunningBridge, hook_event_name: string, fields: obje
   return answer === "" ? undefined : JSON.parse(answer);
 }
 
-t.test("its hooks report turns and changes, and the gate makes it ask", async (t) => {
+t.test("hooks of Claude Code report turns and changes, and the gate makes it ask", async (t) => {
   const bridge = await start(t);
   const { nvim } = bridge;
   const path = nvim.path("a.txt");
@@ -354,7 +354,7 @@ t.test("its hooks report turns and changes, and the gate makes it ask", async (t
   await nvim.command("GeminiGate on");
   t.match(await nvim.lua("return require('gemini-bridge').statusline()"), /gate on/);
   const ask = { hookSpecificOutput: { hookEventName: "PreToolUse", permissionDecision: "ask" } };
-  // The host learns of the gate by another way.
+  // The gate's setting reaches the host by another channel than the hook.
   await waitFor(async () => (await hook(bridge, "PreToolUse", write)) !== undefined, "the gate");
   t.match(await hook(bridge, "PreToolUse", write), ask);
   t.equal(await hook(bridge, "PreToolUse", shell), undefined, "commands are not edits");
@@ -415,7 +415,7 @@ t.test("after a crash of the host the client returns with its token, and its rev
   await nvim.lua(`vim.api.nvim_buf_set_lines(${PROPOSAL}, -1, -1, true, { 'mine' })`);
   const host = await bridge.crash();
   t.match(await answer, /lost/);
-  // The CLI tries again at once: the request waits for the application.
+  // The CLI reconnects at once, and its request waits until the host has loaded the application.
   await waitFor(
     async () => (await SocketClient.open(t, lock).catch(() => undefined)) !== undefined,
     "the port",
@@ -431,7 +431,7 @@ t.test("after a crash of the host the client returns with its token, and its rev
   t.same(await next, ["FILE_SAVED", "2\n"]);
 });
 
-t.test("after an outage in which the client gives up, the lock file has another token", async (t) => {
+t.test("after an outage in which the client gives up, the lock file has a new token", async (t) => {
   const bridge = await start(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
@@ -455,7 +455,7 @@ t.test("after an outage in which the client gives up, the lock file has another 
   await SocketClient.connect(t, next);
 });
 
-t.test("a lock file in the place of ours stays", async (t) => {
+t.test("a foreign lock file at the path of the bridge's own is not overwritten", async (t) => {
   const bridge = await start(t);
   const lock = lockOf(bridge);
   const other = `${lock.path}.other`;

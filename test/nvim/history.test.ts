@@ -1,4 +1,4 @@
-/** What was proposed and written: listed, looked at, taken back. */
+/** Tests the history page: lists, shows and undoes entries. */
 import { existsSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { z } from "zod";
@@ -40,7 +40,7 @@ const RIGHT = `return (function()
   return table.concat(vim.list_extend(old, vim.api.nvim_buf_get_lines(buf, 0, -1, true)), ' ')
 end)()`;
 
-t.test("what was proposed and written is on a page, by turn, and is taken back there", async (t) => {
+t.test("the history page lists proposals and changes by turn, and undoes them", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "one\r\ncaf\u00e9\r\n", "src/b.txt": "1\n", "c.txt": "c\n" },
     args: ["c.txt"],
@@ -138,47 +138,50 @@ t.test("what was proposed and written is on a page, by turn, and is taken back t
   t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
 });
 
-t.test("the history names conflicts, and asks before it takes back many files", async (t) => {
-  const names = Array.from({ length: 11 }, (_, index) => `f${index}.txt`);
-  const page = await startPage(t, { files: { "a.txt": "1\n2\n", ".env": "A=1\n" }, args: ["a.txt"] });
-  const { nvim, agent, read } = page;
-  await agent.prompt("first");
-  for (const name of names) await agent.write(name, "new\n");
-  await agent.prompt("second");
-  await agent.write(".env", "A=2\n");
-  await agent.write("a.txt", "1\ntwo\n");
-  await page.changed(13);
-  writeFileSync(nvim.path("a.txt"), "1\nTWO\n");
-  await nvim.lua(`vim.ui.select = function(items, opts, choose)
+t.test(
+  "undoing entries of the history reports conflicts, and asks before it undoes many files",
+  async (t) => {
+    const names = Array.from({ length: 11 }, (_, index) => `f${index}.txt`);
+    const page = await startPage(t, { files: { "a.txt": "1\n2\n", ".env": "A=1\n" }, args: ["a.txt"] });
+    const { nvim, agent, read } = page;
+    await agent.prompt("first");
+    for (const name of names) await agent.write(name, "new\n");
+    await agent.prompt("second");
+    await agent.write(".env", "A=2\n");
+    await agent.write("a.txt", "1\ntwo\n");
+    await page.changed(13);
+    writeFileSync(nvim.path("a.txt"), "1\nTWO\n");
+    await nvim.lua(`vim.ui.select = function(items, opts, choose)
     vim.g.asked = opts.prompt .. ' ' .. opts.kind
     choose(items[vim.g.answer])
   end`);
-  await nvim.command("edit | vsplit | edit f0.txt | GeminiHistory");
-  await page.is(t, "*page:2", ".env HH:MM:SS:1");
-  t.equal(
-    await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1)[1]"),
-    "The history has no text of this entry: the file is not shared, or the entry is too old",
-  );
-  await nvim.input("jx");
-  await page.says(/these lines of .*a\.txt were edited since \(conflict\)/);
-  t.equal(read("a.txt"), "1\nTWO\n", "never forced");
-  await nvim.command("let g:answer = 2");
-  await nvim.input("jx");
-  t.equal(await nvim.lua("return vim.g.asked"), "Undo 11 files? gemini-bridge");
-  t.equal(read("f1.txt"), "new\n");
-  await nvim.command("let g:answer = 1");
-  await nvim.input("x");
-  await page.says(/Undid 11 changes\./);
-  t.notOk(names.some((name) => existsSync(nvim.path(name))));
-  await nvim.command("GeminiHistory | tabfirst | only");
-  await nvim.waitFor("#vim.api.nvim_list_tabpages() == 2", "one page");
-  await nvim.input("gt");
-  await nvim.command("tabclose");
-  t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
-  t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
-});
+    await nvim.command("edit | vsplit | edit f0.txt | GeminiHistory");
+    await page.is(t, "*page:2", ".env HH:MM:SS:1");
+    t.equal(
+      await nvim.lua("return vim.fn.getbufline(vim.fn.winbufnr(2), 1)[1]"),
+      "The history has no text of this entry: the file is not shared, or the entry is too old",
+    );
+    await nvim.input("jx");
+    await page.says(/these lines of .*a\.txt were edited since \(conflict\)/);
+    t.equal(read("a.txt"), "1\nTWO\n", "never forced");
+    await nvim.command("let g:answer = 2");
+    await nvim.input("jx");
+    t.equal(await nvim.lua("return vim.g.asked"), "Undo 11 files? gemini-bridge");
+    t.equal(read("f1.txt"), "new\n");
+    await nvim.command("let g:answer = 1");
+    await nvim.input("x");
+    await page.says(/Undid 11 changes\./);
+    t.notOk(names.some((name) => existsSync(nvim.path(name))));
+    await nvim.command("GeminiHistory | tabfirst | only");
+    await nvim.waitFor("#vim.api.nvim_list_tabpages() == 2", "one page");
+    await nvim.input("gt");
+    await nvim.command("tabclose");
+    t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
+    t.notMatch(await nvim.messages(), /E\d+:|caused an error/);
+  },
+);
 
-t.test("history() groups entries by turn, also after a crash of the host", async (t) => {
+t.test("history() groups entries by turn, even after a crash of the host", async (t) => {
   const bridge = await startBridge(t, { files: { "a.txt": "1\n" } });
   const { nvim } = bridge;
   const agent = new HookedAgent(bridge);

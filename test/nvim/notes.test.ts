@@ -1,4 +1,4 @@
-/** Notes on lines of files: shown, saved, and sent as one prompt. */
+/** Tests notes on lines of files, which are shown, saved, and sent as one prompt. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -21,52 +21,58 @@ async function shows(t: Test, nvim: Nvim, wanted: string) {
   t.equal(await nvim.lua(`return ${SIGNS}`), wanted);
 }
 
-t.test("notes are sent as one prompt with the quoted lines, and deleted when it is typed", async (t) => {
-  const nvim = await startWithEcho(t, "", { init: MAP });
-  await nvim.command("edit a.txt");
-  await nvim.input(":GeminiSend --notes<CR>");
-  await nvim.waitFor(async () => /There are no notes/.test(await nvim.messages()), "the message");
-  await nvim.input("gnUse a number<CR>");
-  await nvim.input("3GVjgnask @someone<CR>");
-  await shows(t, nvim, "1-1 \u270e Use a number, 3-4 \u270e ask @someone");
-  t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
-  t.equal(statSync(saved(nvim)).mode & 0o777, 0o600);
-  await nvim.input("ggOtop<Esc>:silent write<CR>");
-  await shows(t, nvim, "2-2 \u270e Use a number, 4-5 \u270e ask @someone");
-  await nvim.input(":GeminiSend --notes please<CR>");
-  await receives(
-    nvim,
-    "<@a.txt\nline 2:\n> one\nUse a number\nlines 4-5:\n> three\n> four\nask @someone\nplease >",
-  );
-  await shows(t, nvim, "");
-  await nvim.waitFor(() => !existsSync(saved(nvim)), "the file to go");
-});
+t.test(
+  "notes are sent as one prompt with the quoted lines, and deleted after the prompt was typed",
+  async (t) => {
+    const nvim = await startWithEcho(t, "", { init: MAP });
+    await nvim.command("edit a.txt");
+    await nvim.input(":GeminiSend --notes<CR>");
+    await nvim.waitFor(async () => /There are no notes/.test(await nvim.messages()), "the message");
+    await nvim.input("gnUse a number<CR>");
+    await nvim.input("3GVjgnask @someone<CR>");
+    await shows(t, nvim, "1-1 \u270e Use a number, 3-4 \u270e ask @someone");
+    t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
+    t.equal(statSync(saved(nvim)).mode & 0o777, 0o600);
+    await nvim.input("ggOtop<Esc>:silent write<CR>");
+    await shows(t, nvim, "2-2 \u270e Use a number, 4-5 \u270e ask @someone");
+    await nvim.input(":GeminiSend --notes please<CR>");
+    await receives(
+      nvim,
+      "<@a.txt\nline 2:\n> one\nUse a number\nlines 4-5:\n> three\n> four\nask @someone\nplease >",
+    );
+    await shows(t, nvim, "");
+    await nvim.waitFor(() => !existsSync(saved(nvim)), "the file to go");
+  },
+);
 
-t.test("notes survive a restart, are edited and deleted, and excluded files have none", async (t) => {
-  const first = await startNvim(t, { files: { "a.txt": "1\n2\n3\n", ".env": "KEY=1\n" }, init: MAP });
-  await first.command("edit a.txt");
-  await first.input("2Ggnwhy?<CR>");
-  await shows(t, first, "2-2 \u270e why?");
-  await first.input("ggdd:silent write<CR>");
-  await first.command("edit .env");
-  await first.input("gn");
-  await first.waitFor(
-    async () => /This file is not shared with CLIs/.test(await first.messages()),
-    "the refusal",
-  );
-  await first.command("qa!").catch(() => {});
-  await first.exited;
-  t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
+t.test(
+  "notes survive a restart and can be edited and deleted; excluded files cannot have notes",
+  async (t) => {
+    const first = await startNvim(t, { files: { "a.txt": "1\n2\n3\n", ".env": "KEY=1\n" }, init: MAP });
+    await first.command("edit a.txt");
+    await first.input("2Ggnwhy?<CR>");
+    await shows(t, first, "2-2 \u270e why?");
+    await first.input("ggdd:silent write<CR>");
+    await first.command("edit .env");
+    await first.input("gn");
+    await first.waitFor(
+      async () => /This file is not shared with CLIs/.test(await first.messages()),
+      "the refusal",
+    );
+    await first.command("qa!").catch(() => {});
+    await first.exited;
+    t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
 
-  const next = await startNvim(t, { after: first, init: MAP });
-  await next.command("edit a.txt");
-  await next.lua("require('gemini-bridge.notes.notes').load()");
-  await shows(t, next, "1-1 \u270e why?");
-  await next.input("gn");
-  await next.waitFor("vim.fn.getcmdline() == 'why?'", "the text of the note");
-  await next.input("<C-u>because<CR>");
-  await shows(t, next, "1-1 \u270e because");
-  await next.input("gn<C-u><CR>");
-  await shows(t, next, "");
-  t.notOk(existsSync(saved(next)));
-});
+    const next = await startNvim(t, { after: first, init: MAP });
+    await next.command("edit a.txt");
+    await next.lua("require('gemini-bridge.notes.notes').load()");
+    await shows(t, next, "1-1 \u270e why?");
+    await next.input("gn");
+    await next.waitFor("vim.fn.getcmdline() == 'why?'", "the text of the note");
+    await next.input("<C-u>because<CR>");
+    await shows(t, next, "1-1 \u270e because");
+    await next.input("gn<C-u><CR>");
+    await shows(t, next, "");
+    t.notOk(existsSync(saved(next)));
+  },
+);

@@ -1,4 +1,4 @@
-/** The review page: all that agents have changed, decided by single keys. */
+/** Tests the review page, with single keys for all decisions. */
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { HookedAgent } from "../support/hooked-agent.ts";
@@ -9,7 +9,7 @@ const text = numbered(20);
 /** Three hunks: a changed line, an added line, two removed lines. */
 const changed = text.replace("3\n", "three\n").replace("10\n", "10\nmore\n").replace("16\n17\n", "");
 
-t.test("hunks of several files are decided by single keys, one after the other", async (t) => {
+t.test("single keys decide hunks, and go on to the next hunk, in several files", async (t) => {
   const page = await startPage(t, {
     files: { "a.txt": "a\n", "src/b.txt": text, "src/c.txt": "c\n", "gone.txt": "old\n" },
     args: ["a.txt"],
@@ -181,7 +181,7 @@ t.test("selected lines of a hunk are decided on their own", async (t) => {
   await page.changed(1);
 });
 
-t.test("a turn is undone after a question, and the undo of it is reverted", async (t) => {
+t.test("undoing a turn asks first, and can be reverted", async (t) => {
   const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
   const page = await startPage(t, { files: Object.fromEntries(names.map((name) => [name, text])) });
   const { nvim, agent, read } = page;
@@ -268,7 +268,7 @@ t.test("generated files are folded, and large ones loaded on request", async (t)
   t.equal(await nvim.lua("return #vim.fn.getcompletion('*://*', 'buffer')"), 0, "nothing is left");
 });
 
-t.test("the earlier text is shown beside the file, and goes again", async (t) => {
+t.test("a key shows the earlier text beside the file, and hides it", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.write("a.txt", changed);
@@ -301,7 +301,7 @@ t.test("the earlier text is shown beside the file, and goes again", async (t) =>
   t.equal(await nvim.lua("return vim.wo.diff"), false);
 });
 
-t.test("unsaved changes and files that changed meanwhile are left alone", async (t) => {
+t.test("files with unsaved changes, and files that changed meanwhile, are not undone", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "b.txt": text }, args: ["a.txt"] });
   const { nvim, agent, read } = page;
   await agent.write("a.txt", changed);
@@ -313,7 +313,7 @@ t.test("unsaved changes and files that changed meanwhile are left alone", async 
   await nvim.input("X");
   await page.says(/a\.txt has unsaved changes: save or discard them first/);
   t.equal(read("a.txt"), changed);
-  // At once: a file that is empty for a moment would be the user's as a whole.
+  // Replaced atomically, because an empty file, even for a moment, would make all lines count as the user's.
   writeFileSync(nvim.path("draft"), changed.replace("three", "THREE"));
   renameSync(nvim.path("draft"), nvim.path("b.txt"));
   await nvim.input("j");
@@ -323,7 +323,7 @@ t.test("unsaved changes and files that changed meanwhile are left alone", async 
   t.equal(read("b.txt"), text.replace("3\n", "THREE\n"));
 });
 
-t.test("pending proposals are on the page, and accepted and rejected there", async (t) => {
+t.test("the page lists pending proposals, and accepts and rejects them", async (t) => {
   const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
   const { nvim, agent, bridge } = page;
   await agent.write("c.txt", "C\n");
@@ -350,7 +350,7 @@ t.test("pending proposals are on the page, and accepted and rejected there", asy
   await nvim.waitFor(async () => (await page.tree()).length === 2, "the group to go");
 });
 
-t.test("the fifth proposal in a turn says once how to review the rest afterwards", async (t) => {
+t.test("the fifth proposal in a turn shows once how to review all changes together", async (t) => {
   const page = await startPage(t, { files: { "a.txt": "a\n" } });
   const { nvim, bridge } = page;
   const agent = new HookedAgent(bridge, "of the client", process.pid);

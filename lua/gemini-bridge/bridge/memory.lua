@@ -28,13 +28,13 @@ function M.host_ended()
   ended_at = vim.uv.now()
 end
 
---- Keeps the path of a file that the user has written while no host runs.
+--- Stores the path of a file that the user has written while no host runs.
 ---@param path string
 function M.add_written(path)
   written[path] = true
 end
 
---- Returns the duration since the last host ended and the files written meanwhile, and forgets both.
+--- Returns the time since the last host ended and the files that the user has written since, and drops both.
 ---@return { duration: integer, written: string[] }? absence nil for the first host.
 function M.take_absence()
   local paths = vim.tbl_keys(written)

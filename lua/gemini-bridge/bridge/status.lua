@@ -1,4 +1,4 @@
---- Holds the status that the host pushes, so that reading it costs no round trip, and fires the `User` events.
+--- Stores the status that the host pushes, so that reading it needs no round trip, and fires the `User` events.
 local contract = require("gemini-bridge.bridge.contract")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
@@ -7,7 +7,8 @@ local M = {}
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
 
---- Port and tokens of the last host. Kept for the lifetime of Neovim: running CLIs and their hooks know no others.
+--- Port and tokens of the last host. Kept for the lifetime of Neovim, because running CLIs and their hooks only know
+--- these.
 ---@type { port?: integer, tokens?: table<string, string> }
 local address = {}
 
@@ -33,13 +34,13 @@ function M.get()
   return current
 end
 
----@return { port?: integer, tokens?: table<string, string> } # What the next host should listen on and accept.
+---@return { port?: integer, tokens?: table<string, string> } # Port and tokens for the next host.
 function M.address()
   return address
 end
 
---- Returns the name of a client for the user. Gemini CLI and derived CLIs report the name of a class as their own
---- (0.61.0, `IdeClient`): replace it with the label.
+--- Returns the name of a client for the user. Gemini CLI and derived CLIs report the name of a class (0.61.0,
+--- `IdeClient`), which is replaced with the label.
 ---@param client string Name of the client or of its terminal.
 ---@param label string Name of the CLI for the user.
 ---@return string

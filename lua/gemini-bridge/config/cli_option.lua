@@ -3,7 +3,7 @@ local checks = require("gemini-bridge.config.checks")
 
 local M = {}
 
---- A known CLI in profiles.json. Only the fields that Lua uses; src/profiles/profiles.ts has all.
+--- A known CLI in profiles.json. src/profiles/profiles.ts describes the fields that Lua does not use.
 ---@class gemini_bridge.Profile
 ---@field name string
 ---@field label string Name for the user.

@@ -33,7 +33,7 @@ local function own_folder(base, changes)
   return home, vim.fs.basename(home)
 end
 
---- Returns all served CLIs: first the known ones, then the user's by name.
+--- Returns all served CLIs: first the known ones, then those of the user, sorted by name.
 ---@return gemini_bridge.Cli[]
 function M.all()
   local options, list = require("gemini-bridge.config").get().clis, {}

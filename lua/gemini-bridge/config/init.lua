@@ -31,7 +31,7 @@ local function defaults()
   return options
 end
 
---- Counts the edits between two names: a letter added, removed or replaced, or two letters swapped.
+--- Returns the number of edits between two names: a letter is added, removed or replaced, or two letters are swapped.
 ---@param a string
 ---@param b string
 ---@return integer

@@ -1,5 +1,5 @@
---- Makes the text of a buffer equal to that of another one by changing only the lines that differ. Marks,
---- folds and extmarks of other lines stay, and the undo step contains only the changed lines.
+--- Replaces the text of a buffer with that of another buffer. Changes only the lines that differ, so that marks, folds
+--- and extmarks of other lines stay, and the undo step contains only the changed lines.
 
 --- Renamed in Neovim 0.12.
 local diff = vim.text and vim.text.diff or vim.diff

@@ -48,7 +48,7 @@ function M.is_utf8(path)
   if not path:find("[\128-\255]") then
     return true
   end
-  -- Matches the valid sequences of RFC 3629: none that are overlong, no surrogates, none above U+10FFFF.
+  -- Matches the valid sequences of RFC 3629: no overlong ones, no surrogates, nothing above U+10FFFF.
   local tail = "[\128-\191]"
   local rest = path
   for _, sequence in ipairs({
@@ -81,7 +81,7 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Last, because each comparison of resolved names reads the disk.
+    -- Compares resolved names last, because that reads the disk for each buffer.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)
@@ -126,7 +126,7 @@ end
 
 --- Returns a path for messages: relative to the current directory, with unprintable characters escaped.
 ---@param path string
----@param width? integer Maximum width in screen cells. Cuts at the start, at a folder if possible.
+---@param width? integer Maximum width in screen cells. Truncates the start of a longer path, at a folder if possible.
 ---@return string
 function M.display(path, width)
   local shown = vim.fn.strtrans(M.relative(path))

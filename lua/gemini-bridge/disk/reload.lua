@@ -1,5 +1,5 @@
---- Reloads buffers after agents have written their files, without asking. One undo restores the old text.
---- Only handles files that the host reports or the model reads; Neovim handles all others.
+--- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Only handles
+--- files that the host reports or the model reads; Neovim handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -10,7 +10,7 @@ local M = {}
 
 --- Maximum time between accepting a proposal and the CLI's write.
 local WRITE_TIMEOUT_MS = 10000
---- Maximum number of reads in a row, for a file that is written all the time.
+--- Maximum number of consecutive reads, for a file that never stops changing.
 local MAX_READS = 3
 
 --- Options that Neovim detects when it reads a file.
@@ -19,7 +19,7 @@ local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile
 --- Buffers whose unsaved changes the user has discarded.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
---- Version of the file on disk that each buffer was last reloaded from or written to.
+--- For each buffer, the version of its file when the buffer was last reloaded or written.
 ---@type table<integer, string>
 local versions = {}
 --- Buffers that differ from their file, after the user was told.
@@ -71,7 +71,7 @@ function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Whether autocommands replace Neovim's reading or writing of the file, or are switched off for it.
+--- Whether autocommands read or write the file instead of Neovim, or are disabled for the file.
 ---@param buf integer
 ---@return boolean
 local function is_special(buf)
@@ -199,8 +199,8 @@ end
 --- Handles the host's report that an agent may have written a file.
 ---@param params { path: string } Absolute.
 function M.written(params)
-  -- Waits, because text lock refuses changes, and the answer to `:s///c` would overwrite the new text with an
-  -- old line.
+  -- Scheduled, because text lock refuses changes, and the answer to `:s///c` would overwrite the new text with an old
+  -- line.
   scheduler.now(function()
     local buf = path.buffer(params.path)
     if not buf then

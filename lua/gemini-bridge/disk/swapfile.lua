@@ -10,8 +10,8 @@ function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
 end
 
---- Creates the swap file of a loaded buffer, if 'swapfile' is set. If the name is taken, another Neovim has
---- the file open, or a crashed one has left changes.
+--- Creates the swap file of a loaded buffer, if 'swapfile' is set. If a swap file exists, another Neovim has the file
+--- open, or a crashed one has left changes.
 ---@param buf integer
 function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))

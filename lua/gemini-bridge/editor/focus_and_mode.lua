@@ -39,7 +39,7 @@ function M.go(win)
     vim.cmd.stopinsert()
   end
   local end_move = M.begin_move()
-  -- Ignores errors of autocommands: the focus has moved in spite of them.
+  -- Ignores errors of autocommands, because the focus has moved nevertheless.
   pcall(vim.api.nvim_set_current_win, win)
   end_move()
   if vim.bo.buftype == "terminal" then

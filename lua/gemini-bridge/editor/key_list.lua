@@ -3,7 +3,7 @@ local M = {}
 
 local open ---@type integer? The float's window.
 
---- Returns the keys that the user presses for the left side of a mapping, such as "\a" for "<LocalLeader>a".
+--- Returns the keys that the user presses for a mapping, such as "\a" for "<LocalLeader>a".
 ---@param lhs string
 ---@return string
 function M.name(lhs)

@@ -1,4 +1,4 @@
---- Tells actions of the user (keys and commands) from actions of plugins, timers and scripts.
+--- Distinguishes actions of the user (keys and commands) from actions of plugins, timers and scripts.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -6,7 +6,7 @@ local M = {}
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
 local group_name = "gemini-bridge.user-action"
 
---- Commands that run other commands in many places. A window closed by them is not a decision about its
+--- Commands that run other commands in many windows or buffers. If they close a window, the user has not decided on its
 --- buffer.
 local BULK = {
   argdo = true,
@@ -45,8 +45,8 @@ local function deletes_in_bulk(line)
     or false
 end
 
---- Marks an action of the user, until the next run of the event loop: timers and scheduled callbacks do not
---- count.
+--- Marks an action of the user until the next iteration of the event loop, so that timers and scheduled callbacks do
+--- not count.
 local function acts()
   if is_acting then
     return

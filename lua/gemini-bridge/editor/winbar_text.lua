@@ -1,7 +1,7 @@
 --- Joins texts for a winbar. Leaves out the least important parts if the window is too narrow.
 local M = {}
 
---- Minimum width that is left for the text that can be shortened (screen cells).
+--- Minimum width of the part that can be shortened (screen cells).
 local MIN_CELLS = 8
 --- Highest rank of a part.
 local MAX_RANK = 9
@@ -23,7 +23,7 @@ local function join(parts, width)
     :join(""))
 end
 
---- Joins parts. Shortens the part that can be shortened first, then leaves out parts.
+--- Joins parts to a text that fits. First shortens the part with a `shorten` function, then leaves out parts by rank.
 ---@param parts gemini_bridge.BarPart[]
 ---@param width integer Width of the window in screen cells.
 ---@return string # For 'winbar'.

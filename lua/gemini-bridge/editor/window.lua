@@ -64,8 +64,7 @@ function M.set_view(win, view)
   end)
 end
 
---- Restores the current directory: with 'autochdir', opening and closing windows in other tab pages changes
---- it.
+--- Restores the current directory, because with 'autochdir' it changes when windows in other tab pages open or close.
 ---@param directory string
 function M.stay_in(directory)
   if vim.fn.getcwd() ~= directory then
@@ -73,8 +72,7 @@ function M.stay_in(directory)
   end
 end
 
---- Closes the floats of another tab page before its last ordinary window closes. Neovim 0.10 would crash
---- otherwise.
+--- Closes the floats of another tab page before its last ordinary window closes. Without this, Neovim 0.10 crashes.
 ---@param win integer
 local function close_floats_above(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
@@ -110,7 +108,7 @@ function M.is_closing(win)
   return closing[win] == true
 end
 
---- Detaches the language servers of a buffer first: Neovim 0.10 reads the text for them after deleting it
+--- Detaches the language servers of a buffer before its deletion, because Neovim 0.10 reads the deleted text for them
 --- (E315).
 ---@param buf integer
 local function detach_servers(buf)
@@ -131,7 +129,7 @@ function M.delete_buffer(buf)
   end
 end
 
---- Calls a function that creates a window or buffer. If an autocommand fails, removes the handle that was
+--- Calls a function that creates a window or buffer. If an autocommand fails, removes the window or buffer that was
 --- created nevertheless.
 ---@param list fun(): integer[] Returns all handles.
 ---@param remove fun(handle: integer)
@@ -187,7 +185,8 @@ function M.base()
   return vim.iter(windows):find(is_ordinary) --[[@as integer]]
 end
 
---- Opens a window beside another one, without autocommands if one fails. Raises an error if there is no room.
+--- Opens a window beside another one. If an autocommand fails, tries again without autocommands. Raises an error if
+--- there is no room.
 ---@param buf integer
 ---@param config vim.api.keyset.win_config
 ---@return integer win
@@ -200,8 +199,8 @@ function M.open(buf, config)
   return win
 end
 
---- Opens a buffer in a new tab page behind the current one. Uses a temporary float, so that focus and mode
---- (also Visual mode) stay.
+--- Opens a buffer in a new tab page after the current one. Uses a temporary float, so that focus and mode (even Visual
+--- mode) do not change.
 ---@param buf integer
 ---@return integer tab, integer win
 function M.open_tab(buf)

@@ -1,4 +1,4 @@
---- Links the extension in a CLI by the CLI's own command, removes the link, and reads its state.
+--- Links the extension in a CLI with the CLI's own command, removes the link, and reads its state.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
@@ -6,12 +6,12 @@ local notify = require("gemini-bridge.notify")
 local M = {}
 
 local NAME = "gemini-bridge"
---- Timeout for the CLI's command: a CLI needs seconds to start.
+--- Timeout for the CLI's command. A CLI needs some seconds to start.
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- Current directory for linking. If folder trust is on, linking trusts the current directory, which must be
---- this one only.
+--- Current directory for linking. If folder trust is on, the CLI trusts its current directory when it links, which must
+--- not be a folder of the user.
 local folder = root .. "/extension"
 
 --- Arguments and input that make each kind of CLI link without asking.

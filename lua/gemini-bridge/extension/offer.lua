@@ -1,4 +1,4 @@
---- Offers to install the extension before a CLI starts that would have no hooks without it.
+--- Offers to install the extension before the start of a CLI that has no hooks without it.
 ---
 --- Lua decides this, because the question must be open before `:Gemini` returns. Otherwise keys that the user
 --- has already typed would answer it.
@@ -38,7 +38,7 @@ local function write_never(names)
   end
 end
 
---- Forgets an earlier answer "Never".
+--- Reverts an earlier answer "Never".
 ---@param name string Name of the CLI.
 function M.revert(name)
   postponed[name] = nil
@@ -51,8 +51,8 @@ function M.revert(name)
   end
 end
 
---- Whether a CLI gets hooks and tools only by the extension. Gemini CLI since 0.60 ignores system defaults in
---- files that users other than root may change, and it is unknown where derived CLIs look for this file.
+--- Whether a CLI gets hooks and tools only from the extension. Since 0.60, Gemini CLI ignores system defaults in files
+--- that users other than root may change. For derived CLIs, the path of that file is unknown.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)

@@ -1,12 +1,12 @@
 --- Builds the data that a host receives when it attaches.
 local M = {}
 
---- Identifies this Neovim. The process id alone may be reused.
+--- Unique id of this Neovim. The process id alone may be reused.
 local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
---- Returns the fields of a CLI that the host needs. The others only matter to terminals.
+--- Returns the fields of a CLI that the host needs. Only terminals use the other fields.
 ---@param cli gemini_bridge.Cli
 ---@return gemini_bridge.BootCli
 local function for_host(cli)
@@ -30,8 +30,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The CLI looks for the grandparent of the shell in :terminal, which is the parent of this process. If that is
-    -- init, as in a container that runs Neovim, the CLI uses the parent instead.
+    -- The CLI takes the grandparent of the shell in :terminal for the editor: the parent of this process. If that is
+    -- init, as in a container that runs Neovim, the CLI takes the shell's parent, which is this process.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),

@@ -12,7 +12,7 @@ local directory = vim.fs.dirname(vim.fs.normalize(debug.getinfo(1, "S").source:s
 local bundle = dofile(directory .. "/bundle.lua")
 local root = bundle.root
 
---- Holds the hash of the lock file from which the packages were installed.
+--- File with the hash of the lock file from which the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
 --- Whether a build is running. Two `npm ci` in one folder would interfere.
@@ -33,7 +33,7 @@ function M.npm_problem(node)
   end
 end
 
---- Asks a Node program for its version.
+--- Determines the version of a Node program.
 ---@param node string
 ---@param answer fun(version?: string, problem?: string) Called on Neovim's main loop with a version such as "20.20.2".
 ---If the program is not Node or too old, called with the problem and what to do.
@@ -77,7 +77,7 @@ end
 ---@param node string
 local function steps(node)
   local list = {}
-  -- A developer's packages include the needed ones. npm ci would remove the others.
+  -- Packages for developers include the needed ones. Installing only the needed ones would remove the others.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {

@@ -1,4 +1,4 @@
---- Builds the Node part for the user (`:GeminiBuild`), and offers that, or a restart, when the user wants the bridge.
+--- Builds the Node part (`:GeminiBuild`). When the user wants to use the bridge, offers a necessary build or restart.
 local M = {}
 
 local QUESTIONS = {

@@ -76,14 +76,14 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- Not the current time: a source that is written meanwhile must be newer than the stamp.
+  -- Does not set the current time, because a source that is written meanwhile must be newer than the stamp.
   vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end
 
 local known ---@type gemini_bridge.BundleState?
 
---- Returns the state of the bundle. Cached until the next turn of the event loop, because a start asks twice.
+--- Returns the state of the bundle. Cached until the next iteration of the event loop, because a start needs it twice.
 ---@return gemini_bridge.BundleState
 function M.state()
   if not known then

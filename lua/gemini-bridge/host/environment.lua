@@ -1,4 +1,4 @@
---- Sets the environment variables that lead CLIs in this Neovim to this bridge.
+--- Sets the environment variables by which CLIs in this Neovim find this bridge.
 local M = {}
 
 --- The previous value of each variable; `false` if it was not set.

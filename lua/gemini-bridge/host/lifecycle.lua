@@ -6,11 +6,11 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Maximum number of restarts in a row.
+--- Maximum number of consecutive restarts.
 local MAX_RESTARTS = 5
 --- Delay before the first restart. Doubles each time.
 local FIRST_DELAY_MS = 100
---- After this time, a running host counts as healthy, and the number of restarts is reset.
+--- Time after which a running host counts as healthy, and the number of restarts is reset.
 local HEALTHY_AFTER_MS = 60000
 --- Time for a host to end by itself before it is killed.
 local STOP_TIMEOUT_MS = 1500
@@ -29,7 +29,7 @@ local restarts = 0
 --- Whether a start was requested while the previous host was ending.
 local start_again = false
 
---- A larger file is not from this plugin.
+--- Maximum size of a discovery file. A larger file is not from this plugin.
 local MAX_SIZE_BYTES = 1000000
 
 --- Whether a file holds a token of this bridge. A file whose name has no process id may belong to another editor.
@@ -55,12 +55,12 @@ local function remove_discovery_files()
     if is_ours(path) then
       vim.uv.fs_unlink(path)
     end
-    -- The draft of a host that was killed while writing.
+    -- Removes the draft of a host that was killed while it wrote.
     vim.uv.fs_unlink(vim.fs.joinpath(vim.fs.dirname(path), ("." .. vim.fs.basename(path) .. ".tmp")))
   end
 end
 
---- Keeps the texts of the prompts that a host was to deliver. May run twice.
+--- Saves the texts of undelivered prompts, because the host has ended. May run twice.
 local function abandon_prompts()
   -- Do not load the module only to find no prompts.
   local outbox = package.loaded["gemini-bridge.prompt.outbox"]
@@ -125,7 +125,7 @@ local function recover(last, ended, reason)
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- Otherwise the user has stopped or restarted the bridge meanwhile.
+    -- If the state is another one, the user has stopped or restarted the bridge meanwhile.
     if status.get() == waiting then
       M.spawn()
     end

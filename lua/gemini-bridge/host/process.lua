@@ -69,7 +69,7 @@ end
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- exists() would not help: the manifest defines the function at its first call.
+  -- exists() would always fail, because the manifest defines the function when it is first called.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"

@@ -1,4 +1,4 @@
---- Runs the doctor, a program of the bundle, and shows its findings. Reports by itself only if the doctor cannot run.
+--- Runs the doctor, a Node program of the plugin, and shows its findings. If the doctor cannot run, shows why.
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
@@ -23,7 +23,7 @@ local function filled(list)
   return #list > 0 and list or nil
 end
 
---- Collects what `host = "shared"` needs in addition to the plugin.
+--- Collects facts about the remote plugin and the standard host, which `host = "shared"` needs.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
   local manifest = io.open(tostring(vim.g.loaded_remote_plugins), "rb")

@@ -1,5 +1,5 @@
---- Implements `:GeminiEnv`: shell commands that lead a CLI in another terminal to this Neovim, even if several Neovims
---- are open in one directory.
+--- Implements `:GeminiEnv`: shell commands that connect a CLI in another terminal to this Neovim, even if several
+--- Neovims are open in one directory.
 local M = {}
 
 ---@param text string
@@ -22,7 +22,7 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- For new panes: open panes keep their environment.
+  -- Applies to new panes. Open panes keep their environment.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,

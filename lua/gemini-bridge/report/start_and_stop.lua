@@ -17,7 +17,7 @@ local function announce(wanted, sentence)
   vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    -- Scheduled, because a restart starts as soon as it has stopped.
+    -- Scheduled, because a restart starts the bridge as soon as it has stopped.
     callback = vim.schedule_wrap(function()
       local now = status.get()
       if said or (now.state ~= "running" and now.state ~= "stopped") then

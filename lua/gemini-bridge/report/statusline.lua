@@ -60,7 +60,7 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
---- Adds the number of changed files. They replace a text that says no more than that the bridge runs.
+--- Adds the number of changed files, or replaces a text that only says that the bridge runs.
 ---@param text string
 ---@param now gemini_bridge.HostStatus
 ---@return string

@@ -1,4 +1,4 @@
---- Holds the setting of the gate, which the host applies: while the gate is on, a CLI asks before each edit, in every
+--- Stores the setting of the gate, which the host applies. While the gate is on, a CLI asks before each edit, in every
 --- approval mode.
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
@@ -55,7 +55,7 @@ end
 --- Returns why a connected CLI does not obey the gate, and the remedy.
 ---@param client gemini_bridge.ClientInfo
 ---@return string? reason nil if it asks.
----@return boolean? may_ask Whether it may ask nevertheless, because the first hook of a new CLI may still arrive.
+---@return boolean? may_ask Whether it may still ask, because the first hook of a new CLI may not have arrived yet.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or not cli.gate then
@@ -77,7 +77,7 @@ end
 ---@class gemini_bridge.GateReach
 ---@field asking string[] Names of the connected CLIs that ask while the gate is on.
 ---@field others string[] Names of the other connected CLIs, each with the reason.
----@field is_possible boolean Whether at least one of them asks or may ask.
+---@field is_possible boolean Whether at least one connected CLI asks or may ask.
 
 --- Groups the connected CLIs by whether they obey the gate.
 ---@param cli? string Only CLIs of this profile.

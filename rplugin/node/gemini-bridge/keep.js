@@ -1,5 +1,5 @@
-// Stores V8's compiled code of the bundle for the next start. The host does this itself, because the cache contains
-// only functions that have run, which are exactly those of a start.
+// Stores V8's compiled code of the bundle for the next start. The host itself writes the cache, which then contains
+// only the functions that a start needs.
 "use strict";
 
 /** Delay after which the start is complete. */
