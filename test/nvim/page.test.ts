@@ -1,6 +1,7 @@
 /** Tests the review page, with single keys for all decisions. */
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import t from "tap";
+import { z } from "zod";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import { startPage } from "../support/page.ts";
 
@@ -299,6 +300,28 @@ t.test("a key shows the earlier text beside the file, and hides it", async (t) =
   await nvim.input("\\sq");
   await page.is(t, "*a.txt:1");
   t.equal(await nvim.lua("return vim.wo.diff"), false);
+});
+
+t.test("the earlier text is scrolled to the lines of the file, side by side and above", async (t) => {
+  const before = numbered(400);
+  const page = await startPage(t, { files: { "a.txt": before }, args: ["a.txt"] });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", before.replace("5\n6\n7\n8\n", "").replace("\n300\n", "\nthree hundred\n"));
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:4");
+  await nvim.input("]h");
+  await page.is(t, "page:2", "*a.txt:296");
+  for (const columns of [160, 80]) {
+    await nvim.command(`set columns=${columns}`);
+    await nvim.input("\\s");
+    await page.is(t, "page:2", "a.txt:300", "*a.txt:296");
+    const tops = "return { vim.fn.line('w0', vim.fn.win_getid(2)), vim.fn.line('w0') }";
+    const [left, right] = z.tuple([z.int(), z.int()]).parse(await nvim.lua(tops));
+    t.equal(left, right + 4, `${columns} columns`);
+    await nvim.input("\\s");
+    await page.is(t, "page:2", "*a.txt:296");
+  }
 });
 
 t.test("files with unsaved changes, and files that changed meanwhile, are not undone", async (t) => {

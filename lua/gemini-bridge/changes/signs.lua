@@ -38,6 +38,29 @@ local function appearance(hunk)
   return "┃", "GeminiChangesChange"
 end
 
+--- Returns a function that maps lines of a text to lines of another one. Both are 1-based.
+---@param from string[]
+---@param to string[]
+---@return fun(line: integer): integer
+function M.line_map(from, to)
+  local before, after = table.concat(from, "\n") .. "\n", table.concat(to, "\n") .. "\n"
+  local edits = diff(before, after, { result_type = "indices" }) --[[@as integer[][] ]]
+  return function(line)
+    local shift = 0
+    for _, edit in ipairs(edits) do
+      local first, count, target, now = unpack(edit)
+      -- The line of an insertion is the one above it.
+      if line < (count == 0 and first + 1 or first) then
+        break
+      elseif line < first + count then
+        return math.max(math.min(target + line - first, target + now - 1), 1)
+      end
+      shift = target + now - (first + count) + (now == 0 and 1 or 0) - (count == 0 and 1 or 0)
+    end
+    return line + shift
+  end
+end
+
 --- Returns a function that maps lines of the file on disk to lines of a buffer with unsaved changes.
 ---@param buf integer
 ---@return fun(line: integer): integer # Both 1-based.
@@ -48,23 +71,7 @@ local function lines_of_disk(buf)
       return line
     end
   end
-  local before = table.concat(text.decode(on_disk).lines, "\n") .. "\n"
-  local after = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, true), "\n") .. "\n"
-  local edits = diff(before, after, { result_type = "indices" }) --[[@as integer[][] ]]
-  return function(line)
-    local shift = 0
-    for _, edit in ipairs(edits) do
-      local from, count, to, now = unpack(edit)
-      -- The line of an insertion is the one above it.
-      if line < (count == 0 and from + 1 or from) then
-        break
-      elseif line < from + count then
-        return math.max(math.min(to + line - from, to + now - 1), 1)
-      end
-      shift = to + now - (from + count) + (now == 0 and 1 or 0) - (count == 0 and 1 or 0)
-    end
-    return line + shift
-  end
+  return M.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 
 --- Replaces the marks of a buffer.

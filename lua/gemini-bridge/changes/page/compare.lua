@@ -52,6 +52,21 @@ local function create(name, lines)
   return buf
 end
 
+--- Scrolls the earlier text to the lines that are visible at the right. Neovim does so only when the other window
+--- scrolls.
+---@param left integer
+---@param right integer
+---@param lines string[] The earlier text.
+local function align(left, right, lines)
+  local to_left =
+    signs.line_map(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(right), 0, -1, true), lines)
+  local view = window.view(right)
+  local function earlier(line)
+    return math.max(math.min(to_left(line), #lines), 1)
+  end
+  window.set_view(left, { topline = earlier(view.topline), lnum = earlier(view.lnum), col = 0 })
+end
+
 --- Shows the earlier text.
 ---@param right integer Window of the newer text.
 ---@param name string Path of the file.
@@ -69,6 +84,7 @@ function M.show(right, name, lines)
   for _, win in ipairs({ left, right }) do
     vim.api.nvim_win_call(win, vim.cmd.diffthis)
   end
+  align(left, right, lines)
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,
     once = true,
