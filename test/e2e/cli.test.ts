@@ -67,7 +67,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
   });
   const cli = await startCliInNvim(t, nvim, { model });
 
-  await t.test("it connects", async (t) => {
+  await t.test("Gemini CLI connects", async (t) => {
     await t.resolves(
       nvim.waitFor(
         async () => /Connected to Neovim/.test(await cli.slash("/ide status")),
@@ -98,7 +98,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     ]);
   });
 
-  await t.test("a proposal edited and accepted in Neovim is what the CLI writes", async (t) => {
+  await t.test("the CLI writes a proposal as it was edited and accepted in Neovim", async (t) => {
     const [win, , layout] = z.array(z.unknown()).parse(await whereabouts());
     model.say(...writes(path, ORIGINAL.replace("Hello", "Good day"), "The greeting is new."));
     await cli.type("Please greet more formally.");
@@ -121,7 +121,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
     );
   });
 
-  await t.test("yes in the CLI's own prompt takes the edits made in Neovim", async (t) => {
+  await t.test("yes in the CLI's own prompt accepts the edits made in Neovim", async (t) => {
     model.say(...writes(path, "console.log('short');\n", "It is shorter."));
     await cli.type("Please make it shorter.");
     await enterProposal(t);

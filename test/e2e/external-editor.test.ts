@@ -39,7 +39,7 @@ async function start(t: Test, options: NvimOptions = {}): Promise<{ nvim: Nvim; 
   return { nvim, cli };
 }
 
-t.test("the CLI's external editor is this Neovim", async (t) => {
+t.test("the CLI's external editor opens in this Neovim", async (t) => {
   const { nvim, cli } = await start(t);
   const before = await windows(nvim);
   await nvim.input("hello there");
@@ -56,7 +56,7 @@ t.test("the CLI's external editor is this Neovim", async (t) => {
     t.same(await nvim.lua("return require('gemini-bridge').shared().files"), [nvim.path("greet.js")]);
   });
 
-  await t.test(":wq takes the text back, as it is, and the focus", async (t) => {
+  await t.test(":wq returns the text and the focus", async (t) => {
     await nvim.input("A, friend<CR>and more<Esc>");
     await nvim.input(":GeminiSend --text afterwards<CR>:wq<CR>");
     await nvim.waitFor(isTyping, "the focus in the CLI");
@@ -82,7 +82,7 @@ t.test("the CLI's external editor is this Neovim", async (t) => {
     await nvim.input(":q<CR>");
   });
 
-  await t.test("it is gone with Neovim", async (t) => {
+  await t.test("the editor program is removed when Neovim ends", async (t) => {
     const folder = z.string().parse(await nvim.lua("return vim.uv.os_tmpdir()"));
     const editors = () => readdirSync(folder).filter((name) => name.startsWith("gemini-bridge-"));
     t.equal(editors().length, 1);
@@ -92,7 +92,7 @@ t.test("the CLI's external editor is this Neovim", async (t) => {
   });
 });
 
-t.test("beside a float, which makes room", async (t) => {
+t.test("a floating terminal is hidden while a text is edited", async (t) => {
   const { nvim, cli } = await start(t, {
     init: "require('gemini-bridge').setup({ terminal = { position = 'float' } })",
   });
@@ -106,7 +106,7 @@ t.test("beside a float, which makes room", async (t) => {
   await cli.waitForScreen(/> onetwo/, 20_000);
 });
 
-t.test("the editor that the user sets for terminals is the user's", async (t) => {
+t.test("an editor that the user sets for terminals takes precedence", async (t) => {
   const { nvim, cli } = await start(t, {
     files: { "own-editor": "#!/bin/sh\nprintf 'edited by me' >\"$1\"\n" },
     init: `
@@ -118,7 +118,7 @@ t.test("the editor that the user sets for terminals is the user's", async (t) =>
   t.equal(await nvim.lua("return vim.env.VISUAL"), null, "Neovim's own environment is as it was");
 });
 
-t.test("without the focus in a terminal the window opens behind it", async (t) => {
+t.test("if the terminal is not focused, the focus does not move", async (t) => {
   const { nvim } = await startWithGemini(t, { files: FILES });
   await nvim.command("edit greet.js");
   const editor = z

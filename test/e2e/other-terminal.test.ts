@@ -93,7 +93,7 @@ async function start(t: Test) {
   return { nvim, bridge, cli, isTracked, isGated };
 }
 
-t.test("edits are tracked, undone and gated, also after :GeminiRestart", async (t) => {
+t.test("edits are tracked, undone and gated, even after :GeminiRestart", async (t) => {
   const { nvim, bridge, cli, isTracked, isGated } = await start(t);
   await isTracked("a.txt", "first");
   await isGated("b.txt", "second");

@@ -18,7 +18,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
   await nvim.input(":Gemini<CR>");
   const gemini = await geminiIn(nvim);
 
-  await t.test("connects", async (t) => {
+  await t.test("the real CLI connects", async (t) => {
     await gemini.waitForScreen(/Type your message/, 20_000);
     await t.resolves(
       nvim.waitFor(
@@ -35,7 +35,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     );
   });
 
-  await t.test("takes a prompt from the editor, without Enter", async (t) => {
+  await t.test("a prompt from the editor is typed without Enter", async (t) => {
     await nvim.input("<C-\\><C-n><C-w>p");
     await nvim.input(":1,2GeminiSend explain this<CR>");
     await gemini.waitForScreen(/@greet\.js \(lines 1-2\) explain this/);
@@ -43,7 +43,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.equal(model.requests.filter(({ action }) => action === "streamGenerateContent").length, 0);
   });
 
-  await t.test("with ! sends it; odd names are read", async (t) => {
+  await t.test("with !, the prompt is sent, and unusual file names are read", async (t) => {
     model.say([{ text: "Understood." }]);
     await nvim.input(":GeminiAdd a\\ b,c/odd\\ (name).txt<CR>");
     await nvim.waitFor(
@@ -70,7 +70,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.match(model.promptText(), /const greeting = 'Hello';/);
   });
 
-  await t.test("nothing of it is left after :qa", async (t) => {
+  await t.test("no process of the CLI is left after :qa", async (t) => {
     const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
     t.ok(pids.length > 1, "the CLI has a child");
     t.ok(pids.every(isAlive));
@@ -80,7 +80,7 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
   });
 });
 
-t.test("a prompt starts the CLI and waits until it listens", async (t) => {
+t.test("a prompt starts the CLI and waits until it accepts input", async (t) => {
   const { nvim, model } = await start(t);
   model.say([{ text: "Good morning." }]);
   await nvim.command("edit greet.js");
@@ -95,7 +95,7 @@ t.test("a prompt starts the CLI and waits until it listens", async (t) => {
   await nvim.waitFor(() => !pids.some(isAlive), "the CLI to end");
 });
 
-t.test("Enter that the CLI takes for a line break is pressed again", async (t) => {
+t.test("if the CLI treats Enter as a line break, Enter is pressed again", async (t) => {
   const { nvim, model } = await start(t);
   model.say([{ text: "Good morning." }]);
   // The first one comes while the CLI has not yet forgotten a paste, as it does when it has much to do.
@@ -115,7 +115,7 @@ t.test("Enter that the CLI takes for a line break is pressed again", async (t) =
   t.notMatch(await nvim.messages(), /typed but not sent/);
 });
 
-t.test("a Neovim that is killed takes the real CLI along", async (t) => {
+t.test("killing Neovim ends the real CLI", async (t) => {
   const { nvim } = await start(t);
   await nvim.command("Gemini");
   const gemini = await geminiIn(nvim);

@@ -97,7 +97,7 @@ t.test("the editor above the CLI is found in every directory, the nearest first"
   t.equal(far.heard.length, 1);
 });
 
-t.test("the editor that the CLI's variable names is found in every directory", async (t) => {
+t.test("the editor named by the CLI's variable is found in every directory", async (t) => {
   const { tell } = prepare(t);
   const editor = await startEditor(t, DEAD, ["/nowhere"]);
   t.same(await tell(), SILENT);
@@ -105,7 +105,7 @@ t.test("the editor that the CLI's variable names is found in every directory", a
   t.equal(editor.heard.length, 1);
 });
 
-t.test("else the editor is found that has the directory open", async (t) => {
+t.test("otherwise the editor with the directory open is found", async (t) => {
   const { workspace, tell } = prepare(t);
   const odd = join(workspace, 'a "b" \\ c ü');
   mkdirSync(join(odd, "sub"), { recursive: true });
@@ -126,7 +126,7 @@ t.test("else the editor is found that has the directory open", async (t) => {
   }
 });
 
-t.test("of several editors it is the one that the CLI takes", async (t) => {
+t.test("of several editors, the hook chooses the same as the CLI", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
   const living = [startProcess(t), startProcess(t)];
   const editors = [];
@@ -154,7 +154,7 @@ t.test("of several editors it is the one that the CLI takes", async (t) => {
   t.same(await tell(), SILENT);
 });
 
-t.test("an editor that is gone, or has another token, is passed over", async (t) => {
+t.test("an editor that has ended or has another token is skipped", async (t) => {
   const { workspace, tell } = prepare(t);
   const right = await startEditor(t, DEAD, [workspace]);
   await startEditor(t, DEAD + 1, [workspace], { token: "another" });
@@ -183,7 +183,7 @@ t.test("the variables come first, and lead nowhere if the port is dead or the to
   t.equal(own.heard.length, 1);
 });
 
-t.test("megabytes arrive once, with curl and without", async (t) => {
+t.test("long events arrive once, with and without curl", async (t) => {
   const { workspace, env } = prepare(t);
   const editor = await startEditor(t, DEAD, [workspace]);
   const stranger = await startEditor(t, DEAD + 1, ["/nowhere"]);
@@ -233,7 +233,7 @@ t.test("Qwen Code's hooks find the newest lock of the directory", async (t) => {
   t.equal(old.heard.length, 1);
 });
 
-t.test("a file that is not Neovim's own is never believed, and nothing in it is run", async (t) => {
+t.test("a foreign discovery file is ignored, and nothing in it is executed", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
   const mark = join(TMPDIR, "mark");
   let connections = 0;

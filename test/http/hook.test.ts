@@ -99,7 +99,7 @@ t.test("the hook adds to the prompt what the agent is told, once, also if it run
   t.same(await run(env, prompt), SILENT);
 });
 
-t.test("the hook sends megabytes, with and without curl", async (t) => {
+t.test("the hook sends long events, with and without curl", async (t) => {
   const { port, events } = await start(t, { asks: async () => true });
   const { env: few } = commands(t, "bash", "cat", "dd");
   const home = commands(t).directory;

@@ -55,7 +55,7 @@ const start = (t: Test, setup = "", init = "") =>
     files: { "a.txt": "a\n" },
   });
 
-t.test("turns of a connected CLI", async (t) => {
+t.test("the turns of a connected CLI are reported", async (t) => {
   const bridge = await start(t, "server = { grace = 1000 }");
   const { nvim } = bridge;
   const client = await bridge.client();
@@ -94,7 +94,7 @@ t.test("turns of a connected CLI", async (t) => {
   await tells(bridge, 3);
   t.match((await told(bridge))[2], { name: "TurnEnded", data: common, activity: "idle" });
 
-  await t.test("a rejection ends one, an acceptance lets it go on", async () => {
+  await t.test("a rejection ends a turn, and an acceptance continues it", async () => {
     await nvim.lua("_G.told = {}");
     for (const [command, activity] of [
       ["GeminiAccept", "working"],
@@ -118,7 +118,7 @@ t.test("turns of a connected CLI", async (t) => {
     ]);
   });
 
-  await t.test("what another process tells is not taken for this client's", async (t) => {
+  await t.test("events of another process are not attributed to this client", async (t) => {
     await nvim.lua("_G.told = {}");
     await hook(bridge, "BeforeAgent", { prompt: "mine", session_id: "another" }, 1);
     await tells(bridge, 1);
@@ -159,7 +159,7 @@ t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   const shell = { tool_name: "run_shell_command", tool_input: { command: "true" } };
   t.equal(asks(await hook(bridge, "BeforeTool", shell)), false);
 
-  await t.test("it outlives a host", async () => {
+  await t.test("the gate outlives a crash of the host", async () => {
     // Its session would return, and count as a second client.
     await first.close();
     const before = await bridge.host();
@@ -191,7 +191,7 @@ t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   t.same(completion, ["off", "on", "cli=gemini", "cli=claude", "cli=mine"]);
 });
 
-t.test("a notification of the desktop while Neovim has no focus", async (t) => {
+t.test("a desktop notification is sent while Neovim is not focused", async (t) => {
   const bridge = await startBridge(t, {
     tui: true,
     init: `${EVENTS}\nrequire('gemini-bridge').setup({ notify = { desktop = true } })`,

@@ -13,7 +13,7 @@ for (const value of ["true", "'idle'"])
     t.equal(await nvim.messages(), "");
   });
 
-t.test("autostart takes effect when it is set later", async (t) => {
+t.test("autostart takes effect when setup() runs late", async (t) => {
   const nvim = await startNvim(t);
   await nvim.lua(setup("'idle'"));
   await new RunningBridge(t, nvim).is("running");

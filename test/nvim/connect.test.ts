@@ -37,7 +37,7 @@ t.test("a variable that is already set stays in effect", async (t) => {
   t.equal(await variable(bridge), theirs);
 });
 
-t.test("with the option terminal.connect off, nothing is done", async (t) => {
+t.test("with terminal.connect = false, the CLI is not connected automatically", async (t) => {
   const bridge = await startBridge(t, {
     init: "require('gemini-bridge').setup({ terminal = { connect = false } })",
   });

@@ -158,7 +158,7 @@ function toCommand(step: Step): fc.AsyncCommand<Model, Real> {
   };
 }
 
-t.test("any order of events ends in the state of the model", { timeout: 3_600_000 }, async (t) => {
+t.test("any order of events ends in the state that a model predicts", { timeout: 3_600_000 }, async (t) => {
   const init =
     "require('gemini-bridge').setup({ server = { grace = 600000 }, diff = { layout = 'vertical' } })";
   const nvim = await startNvim(t, { init });

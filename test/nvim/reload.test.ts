@@ -67,7 +67,7 @@ t.test("a reload is one undo step, whatever was edited before and after it", asy
   t.same(await lines(), ["ONE", "onemine", "three", "FOUR"]);
 });
 
-t.test("Neovim takes the buffer for the file: it neither asks nor warns later", async (t) => {
+t.test("after a reload, Neovim neither asks nor warns about the file", async (t) => {
   const { nvim, path, write } = await start(t, "one\n", "vim.o.autoread = false");
   await write("one\ntwo\n");
   await nvim.lua("vim.cmd.checktime()");
@@ -180,7 +180,7 @@ t.test("the cost of a reload is that of the change: 5 MB with 40 appended lines"
   t.equal(await nvim.lua("return vim.fn.getline('$')"), "line 38");
 });
 
-t.test("a text that is another one altogether is read at once", async (t) => {
+t.test("a completely different text is reloaded in one piece", async (t) => {
   const lines = (word: string) => Array.from({ length: 20_000 }, (_, index) => `${word} ${index}\n`).join("");
   const { nvim, write, undoEntries } = await start(t, lines("old"));
   const started = performance.now();

@@ -81,7 +81,7 @@ t.test("the message about a review that stays pending says how it comes back", a
   );
 });
 
-t.test("edits in a proposal whose buffer is deleted come back with it", async (t) => {
+t.test("edits of a proposal whose buffer was deleted are restored", async (t) => {
   const { reviewer, nvim, id } = await start(t);
   await reviewer.review();
   await nvim.input("Aedited<Esc>:%bd!|e#<CR>");
@@ -127,7 +127,7 @@ for (const quit of ["qall", "wqall", "restart"])
 
 const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
 
-t.test("texts that an earlier Neovim has kept come back, each for a week", async (t) => {
+t.test("texts that an earlier Neovim has saved can be restored for a week", async (t) => {
   const { nvim } = await Reviewer.start(t, { files: FILES });
   const now = Math.floor(Date.now() / 1000);
   const texts = [

@@ -68,7 +68,7 @@ for (const layout of ["auto", "tab"]) {
   }
 }
 
-t.test("what is typed into a terminal goes on reaching it", async (t) => {
+t.test("keys typed into a terminal keep reaching the terminal", async (t) => {
   const reviewer = await start(t, TERMINAL);
   const where = await reviewer.nvim.lua(WHERE);
   await reviewer.nvim.input("before ");
@@ -234,7 +234,7 @@ t.test("the next proposal of the same turn is entered until the user presses a k
   t.notOk(await isIn("d.txt"), "the turn has ended");
 });
 
-t.test("a CLI that closes its review while the user is in it leads them back in Normal mode", async (t) => {
+t.test("if the CLI closes the review that has the focus, the focus returns in Normal mode", async (t) => {
   const reviewer = await start(t, TERMINAL);
   const before = await reviewer.layout();
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
@@ -284,7 +284,7 @@ for (const [mode, keys] of [
     ]);
   });
 
-t.test(":GeminiReview lands on the first hunk and comes back to the same place", async (t) => {
+t.test(":GeminiReview goes to the first hunk, and later to the same place", async (t) => {
   const lines = Array.from({ length: 300 }, (_, index) => `${index}\n`).join("");
   const reviewer = await start(t, `vim.cmd.edit('b.txt')`);
   const path = reviewer.nvim.path("long.txt");
@@ -299,7 +299,7 @@ t.test(":GeminiReview lands on the first hunk and comes back to the same place",
   t.same(await reviewer.layout(), before);
 });
 
-t.test("one notification for each proposal, which never asks to press ENTER", async (t) => {
+t.test("each proposal shows one notification, which never asks to press ENTER", async (t) => {
   const reviewer = await start(t, `vim.o.columns = 60 vim.cmd.edit('b.txt')`);
   const params = [1, 2, 3].map((id) => ({
     id,

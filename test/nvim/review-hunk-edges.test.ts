@@ -31,21 +31,21 @@ t.test("undo of a dropped hunk leaves the user's own edit", async (t) => {
   }
 });
 
-t.test("undo without a step of ours takes nothing back, and says so", async (t) => {
+t.test("undo without a kept or dropped hunk changes nothing and says so", async (t) => {
   const { nvim } = await start(t, "one\ntwo\n", "one\n2\n");
   await nvim.input("Gomine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\n2\nmine\n");
   t.match(await nvim.messages(), /No kept or dropped hunk to undo/);
 });
 
-t.test("undo of a hunk that the user has edited since says so", async (t) => {
+t.test("undo of a hunk that was edited since is refused with a message", async (t) => {
   const { nvim } = await start(t, "one\ntwo\nthree\n", "one\n2\nthree\n");
   await nvim.input("2G\\d2GAmine<Esc>\\u");
   t.equal(await nvim.lua(TEXT), "one\ntwomine\nthree\n");
   t.match(await nvim.messages(), /was edited afterwards\./);
 });
 
-t.test("hunks at the first and the last line, and in a text that is emptied", async (t) => {
+t.test("hunks at the first and last line, and in an emptied text, can be dropped", async (t) => {
   for (const [file, proposed] of [
     ["a\nb\nc\n", "b\nc\n"],
     ["a\nb\nc\n", "a\nb\n"],
@@ -64,7 +64,7 @@ t.test("hunks at the first and the last line, and in a text that is emptied", as
   }
 });
 
-t.test("0 hunks are said of equal bytes only", async (t) => {
+t.test('"0 hunks" is shown only for equal bytes', async (t) => {
   for (const [file, proposed, says, init] of [
     ["a\nb\n", "a\nb\n", /0 hunks/, ""],
     ["a\nb\n", "a\nb", /final newline differs|1 hunk/, ""],

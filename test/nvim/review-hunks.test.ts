@@ -38,7 +38,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
   });
 }
 
-t.test("each step can be undone", async (t) => {
+t.test("each kept or dropped hunk can be undone", async (t) => {
   const { nvim, winbar } = await start(t);
   await nvim.input("\\k\\d\\d");
   t.equal(await nvim.lua(TEXT), FILE.replace("two", "2"));
@@ -59,7 +59,7 @@ t.test("each step can be undone", async (t) => {
   t.equal(await nvim.lua(TEXT), PROPOSED, "there is nothing before the proposal");
 });
 
-t.test("next and previous hunk, with a count", async (t) => {
+t.test("keys go to the next and previous hunk, with a count", async (t) => {
   const { nvim } = await start(t);
   const line = "return vim.api.nvim_win_get_cursor(0)[1]";
   for (const [keys, at] of [
@@ -92,7 +92,7 @@ t.test("keys can be changed, disabled and mapped by <Plug>", async (t) => {
   }
 });
 
-t.test("default keys shadow nothing that Neovim has", async (t) => {
+t.test("default keys do not override keys of Neovim", async (t) => {
   const { nvim } = await start(t);
   const shadowed = await nvim.lua(`
     local keys = vim.tbl_map(function(map) return map.lhs end, vim.api.nvim_buf_get_keymap(0, 'n'))
@@ -106,7 +106,7 @@ t.test("default keys shadow nothing that Neovim has", async (t) => {
   t.same(shadowed, []);
 });
 
-t.test("do, dp, ]c and [c work as always", async (t) => {
+t.test("do, dp, ]c and [c work as usual", async (t) => {
   const { reviewer, nvim, id, winbar } = await start(t);
   await nvim.input("gg]cdo");
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
@@ -125,7 +125,7 @@ t.test("do, dp, ]c and [c work as always", async (t) => {
   });
 });
 
-t.test("all dropped is the file as it was", async (t) => {
+t.test("dropping all hunks gives the text of the file", async (t) => {
   for (const [file, proposed] of [
     [FILE, PROPOSED],
     ["a\nb\n", "a\nB"],
@@ -145,12 +145,12 @@ t.test("all dropped is the file as it was", async (t) => {
   }
 });
 
-t.test("without a winbar there is none", async (t) => {
+t.test("with diff.winbar = false, no winbar is shown", async (t) => {
   const { nvim, winbar } = await start(t, "winbar = false");
   t.equal(await nvim.lua(`return ${winbar}`), "");
 });
 
-t.test("a bad option is named, the others count", async (t) => {
+t.test("an invalid option is reported, and the others apply", async (t) => {
   const { nvim } = await start(
     t,
     `layout = 'diagonal', write_accepts = 1, keys = { keep = 3, drop = 'gX', kepe = 'x' }`,
@@ -168,7 +168,7 @@ t.test("a bad option is named, the others count", async (t) => {
   t.equal(await nvim.lua(TEXT), PROPOSED.replace("2", "two"));
 });
 
-t.test("hunks are those of the texts as they are, whatever was known of them", async (t) => {
+t.test("hunks are those of the current texts", async (t) => {
   const file = "one\ntwo\nthree\n";
   const reviewer = await Reviewer.start(t, { files: { "a.txt": file, "b.txt": "b\n" }, args: ["a.txt"] });
   const { nvim } = reviewer;

@@ -54,7 +54,7 @@ for (const args of [["b.txt"], ["a.txt"]]) {
   });
 }
 
-t.test("a long removal is cut, and the first line's removal is seen", async (t) => {
+t.test("a long removal is truncated, and a removal at the first line is visible", async (t) => {
   const reviewer = await start(t, "inline");
   const { nvim } = reviewer;
   const lines = Array.from({ length: 500 }, (_, i) => `gone ${i}\n`).join("");
@@ -83,7 +83,7 @@ for (const layout of ["auto", "inline", "tab", "horizontal"]) {
   });
 }
 
-t.test("the winbar shortens the path before it cuts off how to accept", async (t) => {
+t.test("the winbar shortens the path first, and then leaves out key hints", async (t) => {
   const reviewer = await start(t, "vertical", ["b.txt"], 160);
   const { nvim } = reviewer;
   const path = `${"a-long-folder-name/".repeat(4)}a.txt`;
@@ -139,7 +139,7 @@ t.test("a long removal leaves room for the new lines in a small window", async (
   }
 });
 
-t.test("g? shows the keys, those of the user, and goes with the next move", async (t) => {
+t.test("g? shows the configured keys, and closes with the next movement", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "a.txt": FILE, "b.txt": "b\n" },
     args: ["b.txt"],

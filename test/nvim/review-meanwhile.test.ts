@@ -82,7 +82,7 @@ t.test("sizes that the user changed meanwhile stay", async (t) => {
   t.equal(await nvim.lua("return vim.api.nvim_win_get_height(0)"), 20);
 });
 
-t.test("the windows of a review moved into the tab page of another are told apart", async (t) => {
+t.test("windows of a review that were moved into another review's tab page are recognized", async (t) => {
   const reviewer = await start(t, "tab");
   const { nvim } = reviewer;
   await reviewer.open(nvim.path("c.txt"), "x\n");
@@ -97,7 +97,7 @@ t.test("the windows of a review moved into the tab page of another are told apar
   );
 });
 
-t.test("whoever asks after the answer finds all of the review", async (t) => {
+t.test("the review is complete when the host gets its answer", async (t) => {
   const lines = (word: string) => Array.from({ length: 400 }, (_, i) => `local x${i} = ${word}\n`);
   const original = lines("1");
   const proposed = original.with(300, "local y = 2\n");

@@ -92,7 +92,7 @@ for (const [how, prepare] of [
   }
 }
 
-t.test("any name", async (t) => {
+t.test("files with any name can be reviewed", async (t) => {
   const reviewer = await Reviewer.start(t);
   const name = fc
     .string({
@@ -113,7 +113,7 @@ t.test("any name", async (t) => {
   );
 });
 
-t.test("the same base name in two directories", async (t) => {
+t.test("files with the same name in two directories are reviewed separately", async (t) => {
   const reviewer = await Reviewer.start(t, {
     files: { "x/a.txt": "x\n", "y/a.txt": "y\n" },
     args: ["x/a.txt", "y/a.txt"],
@@ -125,7 +125,7 @@ t.test("the same base name in two directories", async (t) => {
   t.equal(await reviewer.close(x), "new x\n");
 });
 
-t.test("no modeline of a proposal is obeyed; its filetype comes from the path", async (t) => {
+t.test("modelines of a proposal are ignored, and its filetype comes from the path", async (t) => {
   const reviewer = await Reviewer.start(t, { init: "vim.o.modeline = true vim.o.modelines = 5" });
   for (const [name, filetype] of [
     ["x.py", "python"],
@@ -148,7 +148,7 @@ t.test("no modeline of a proposal is obeyed; its filetype comes from the path", 
   }
 });
 
-t.test("a proposal for a file that is open has the type that the file has there", async (t) => {
+t.test("a proposal for an open file has the filetype of its buffer", async (t) => {
   const files = { "x.txt": "one\n", "y.txt": "one\n" };
   const reviewer = await Reviewer.start(t, { files, args: ["x.txt"], init: "" });
   await reviewer.nvim.command("set filetype=lua");

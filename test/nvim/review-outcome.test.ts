@@ -161,7 +161,7 @@ t.test("quitting Neovim is not blocked and decides nothing", async (t) => {
   }
 });
 
-t.test(":qall that another buffer blocks leaves the review as it was", async (t) => {
+t.test("a :qall that another buffer prevents does not change the review", async (t) => {
   const { reviewer, id, content } = await start(t, "", true);
   await reviewer.nvim.lua(`vim.bo[vim.fn.bufnr('b.txt')].modified = true`);
   await reviewer.nvim.input(":qall<CR>");
@@ -171,7 +171,7 @@ t.test(":qall that another buffer blocks leaves the review as it was", async (t)
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
 });
 
-t.test("closing answers what the proposal holds, and only once", async (t) => {
+t.test("closeDiff returns the text of the proposal, only once", async (t) => {
   for (const reason of ["cli", "disconnected", "stopped"] as const) {
     const { reviewer, id, before } = await start(t, "", true);
     t.equal(await reviewer.close(id, reason), "one\n2\nthree\n");
@@ -193,7 +193,7 @@ t.test("stopping the bridge closes reviews without an outcome", async (t) => {
   t.match(before, layout);
 });
 
-t.test("keys typed on after a decision change nothing of it", async (t) => {
+t.test("keys typed after a decision do not change it", async (t) => {
   const { reviewer, id } = await start(t);
   await reviewer.nvim.input(":w<CR>ggdGifoo<Esc>:q<CR>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });

@@ -71,7 +71,7 @@ t.test("a review that waits can be decided, closed and replaced", async (t) => {
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id: first, content: "first\n" } });
 });
 
-t.test("each tab page shows a review of its own", async (t) => {
+t.test("each tab page can show one review", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await reviewer.open(path("a.txt"), "new a\n");
   await reviewer.open(path("b.txt"), "new b\n");
@@ -80,7 +80,7 @@ t.test("each tab page shows a review of its own", async (t) => {
   t.same(await nvim.lua(SHOWN), ["a.txt", "b.txt"], "in the order in which they came");
 });
 
-t.test("layout tab shows each in a tab page, and nothing waits", async (t) => {
+t.test('with layout = "tab", each review has its own tab page, and none waits', async (t) => {
   const { reviewer, nvim, path } = await start(
     t,
     `require('gemini-bridge').setup({ diff = { layout = 'tab' } })`,
@@ -136,7 +136,7 @@ t.test("commands complete the files of pending proposals", async (t) => {
   }
 });
 
-t.test("the same file proposed again replaces the text in the open view", async (t) => {
+t.test("a new proposal for the same file replaces the text of the review", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const id = await reviewer.open(path("a.txt"), "first\n");
   const windows = await nvim.lua("return vim.api.nvim_list_wins()");
@@ -175,7 +175,7 @@ t.test("edits that the CLI has replaced are kept when the review ends without a 
   t.same(await nvim.lua("return vim.api.nvim_buf_get_lines(0, 0, -1, true)"), ["firstedited"]);
 });
 
-t.test("one CLI goes: its reviews close, those of others stay", async (t) => {
+t.test("when a CLI disconnects, only its reviews close", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const gone = await reviewer.open(path("a.txt"), "x\n");
   await reviewer.open(path("b.txt"), "y\n");
@@ -215,7 +215,7 @@ t.test("another buffer in the window of the proposal parks the review", async (t
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "x\n" } });
 });
 
-t.test("what cannot be shown is refused with a sentence", async (t) => {
+t.test("a proposal that cannot be shown is refused with a reason", async (t) => {
   const { reviewer, path } = await start(t);
   await t.rejects(reviewer.open(path("d"), "x\n"), { message: /is a directory/ });
   await t.rejects(reviewer.open("relative.txt", "x\n"), { message: /must be absolute/ });

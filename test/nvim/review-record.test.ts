@@ -34,7 +34,7 @@ t.test("a replacement that is refused leaves the review and its record as they w
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
 });
 
-t.test("a text that cannot be replaced stays what is accepted", async (t) => {
+t.test("if a replacement fails, the earlier text is accepted", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(`for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     if vim.b[buf].gemini_diff then vim.bo[buf].modifiable = false end
@@ -45,7 +45,7 @@ t.test("a text that cannot be replaced stays what is accepted", async (t) => {
   t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content });
 });
 
-t.test("a text that nobody has changed is not sent back, any other is", async (t) => {
+t.test("only an edited text is sent back to the host", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(`
     local send = vim.rpcnotify
@@ -73,7 +73,7 @@ t.test("a text that nobody has changed is not sent back, any other is", async (t
   }
 });
 
-t.test("an acceptance that the CLI's own close crosses still arrives", async (t) => {
+t.test("an acceptance arrives even if the CLI closes the review at the same time", async (t) => {
   const { nvim, client, path } = await start(t);
   await nvim.lua(before("diff_close", ACCEPT));
   await client.closeDiff(path);
@@ -81,17 +81,20 @@ t.test("an acceptance that the CLI's own close crosses still arrives", async (t)
   await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });
 
-t.test("an acceptance that a new text crosses is one, and the new text a review of its own", async (t) => {
-  const { nvim, client, path } = await start(t);
-  await nvim.lua(before("diff_open", ACCEPT));
-  t.same(await client.openDiff(path, "three\n"), { content: [] });
-  t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
-  await nvim.lua(ACCEPT);
-  t.same(await client.waitForNotification("ide/diffAccepted", ({ content }) => content === "three\n"), {
-    filePath: path,
-    content: "three\n",
-  });
-});
+t.test(
+  "an acceptance arrives even if a new text comes at the same time, which opens a new review",
+  async (t) => {
+    const { nvim, client, path } = await start(t);
+    await nvim.lua(before("diff_open", ACCEPT));
+    t.same(await client.openDiff(path, "three\n"), { content: [] });
+    t.same(await client.waitForNotification("ide/diffAccepted"), { filePath: path, content: "two\n" });
+    await nvim.lua(ACCEPT);
+    t.same(await client.waitForNotification("ide/diffAccepted", ({ content }) => content === "three\n"), {
+      filePath: path,
+      content: "three\n",
+    });
+  },
+);
 
 t.test(
   "a client that leaves: what the user decided by then is lost, and said; later there is nothing",

@@ -114,7 +114,7 @@ t.test("a file that no agent has touched is left to Neovim", async (t) => {
   t.equal(await nvim.lua(`return ${TEXT}`), "one\ntwo\nthree");
 });
 
-t.test("a file that an agent changes without a review is followed after each of its tools", async (t) => {
+t.test("a file that an agent changes without a review is reloaded after each tool", async (t) => {
   const { bridge, nvim } = await startWithCli(t);
   const agent = new HookedAgent(bridge);
   // To the list of changes both look alike.
@@ -124,7 +124,7 @@ t.test("a file that an agent changes without a review is followed after each of 
   }
 });
 
-t.test("unsaved changes are not overwritten by what is written without asking", async (t) => {
+t.test("unsaved changes are not overwritten by unreviewed writes", async (t) => {
   const { nvim, path, accept } = await startWithCli(t);
   await accept();
   write(path, PROPOSED);
@@ -138,7 +138,7 @@ t.test("unsaved changes are not overwritten by what is written without asking", 
   t.equal((await nvim.nvim.mode).blocking, false);
 });
 
-t.test("a new file that is open already follows without a question", async (t) => {
+t.test("a buffer of a new file is reloaded without asking", async (t) => {
   const { nvim, path, accept } = await startWithCli(t, "", "deep/new.txt");
   await accept();
   write(path, PROPOSED);
@@ -151,7 +151,7 @@ t.test("a new file that is open already follows without a question", async (t) =
   t.equal(readFileSync(path, "utf8"), "again\nmine\n");
 });
 
-t.test("unsaved changes: accept refuses, and says what to do", async (t) => {
+t.test("accepting is refused with advice if the file has unsaved changes", async (t) => {
   for (const keys of [":GeminiAccept<CR>", "<C-w>w:w<CR>", "<C-w>w:wq<CR>", "<C-w>wZZ"]) {
     const { reviewer, nvim, path } = await start(t);
     await nvim.input("Amine<Esc>");
@@ -168,7 +168,7 @@ t.test("unsaved changes: accept refuses, and says what to do", async (t) => {
   }
 });
 
-t.test("unsaved changes that came after the proposal count, too", async (t) => {
+t.test("unsaved changes that were made after the proposal prevent accepting", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await reviewer.open(path, PROPOSED);
   await nvim.input("Amine<Esc>:GeminiAccept<CR>");
@@ -194,7 +194,7 @@ for (const keys of [":GeminiAccept!<CR>", "<C-w>w:w!<CR>"]) {
   });
 }
 
-t.test("what was typed after :GeminiAccept! is not given up", async (t) => {
+t.test("text typed after :GeminiAccept! is not discarded", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   await nvim.input("Amine<Esc>");
   await reviewer.open(path, PROPOSED);

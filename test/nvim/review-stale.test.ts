@@ -100,7 +100,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
   }
 }
 
-t.test("a file that holds what the user has made of the proposal closes the review", async (t) => {
+t.test("a file that contains the edited proposal closes the review", async (t) => {
   const { nvim, path, open, isClosed } = await start(t, ["b.txt"]);
   await open();
   await nvim.command("GeminiReview");
@@ -109,7 +109,7 @@ t.test("a file that holds what the user has made of the proposal closes the revi
   await isClosed();
 });
 
-t.test("edits that the file does not get come back as a review of their own", async (t) => {
+t.test("edits that the CLI drops come back as a new review", async (t) => {
   const { nvim, path, client, open, isClosed } = await start(t, ["b.txt"]);
   for (const decide of ["GeminiReject", "GeminiAccept"]) {
     writeFileSync(path, "1\n");
@@ -139,7 +139,7 @@ t.test("a new file that appears with the proposed text closes the review", async
   await isClosed();
 });
 
-t.test("a decision of the user's that is on its way wins over a file that holds the proposal", async (t) => {
+t.test("a decision takes precedence over a file that contains the proposal", async (t) => {
   const { nvim, path, client, open } = await start(t);
   await nvim.lua(`
     local rpc = require('gemini-bridge.host.rpc')
@@ -154,7 +154,7 @@ t.test("a decision of the user's that is on its way wins over a file that holds 
   await nvim.waitFor("#require('gemini-bridge.review.records').decided() == 0", "the decision to be settled");
 });
 
-t.test("a buffer that changes under its review makes it stale until that is undone", async (t) => {
+t.test("an edit of the file's buffer makes the review stale until it is undone", async (t) => {
   const { nvim, open, isStale } = await start(t);
   await open();
   await nvim.input("Amine<Esc>");
@@ -163,7 +163,7 @@ t.test("a buffer that changes under its review makes it stale until that is undo
   await isStale(false);
 });
 
-t.test("so does an edit of a long text that comes at once", async (t) => {
+t.test("an immediate edit of a long text makes the review stale", async (t) => {
   const { nvim, path, open, isStale } = await start(t);
   writeFileSync(path, "one line of many\n".repeat(50_000));
   await nvim.command("edit!");
@@ -172,7 +172,7 @@ t.test("so does an edit of a long text that comes at once", async (t) => {
   await isStale(true);
 });
 
-t.test("after a crash of the host both are noticed, also what happened meanwhile", async (t) => {
+t.test("after a crash of the host, changes of file and buffer are still detected", async (t) => {
   const { bridge, nvim, path, client, open, isStale, isClosed } = await start(t);
   await open();
   await nvim.waitFor(
@@ -192,7 +192,7 @@ t.test("after a crash of the host both are noticed, also what happened meanwhile
   t.same(client.received["ide/diffAccepted"], []);
 });
 
-t.test("a new text is held against the file as it is then", async (t) => {
+t.test("a replaced text is compared with the current file", async (t) => {
   const { path, client, open, isStale } = await start(t, ["b.txt"]);
   await open();
   write(path, "four\n");
@@ -203,7 +203,7 @@ t.test("a new text is held against the file as it is then", async (t) => {
   await isStale(true);
 });
 
-t.test("what takes the file's place: a link, a FIFO, an endless device", async (t) => {
+t.test("a link, FIFO or device in place of the file makes the review stale", async (t) => {
   const { bridge, nvim, path, open, isStale, isClosed } = await start(t, ["b.txt"]);
   await open();
   for (const replace of [

@@ -58,7 +58,7 @@ for (const file of [...Object.keys(FILES), "new.txt", "not/there/yet.txt"]) {
   }
 }
 
-t.test("any text comes back as it came, and again when it replaces another", async (t) => {
+t.test("any text is returned byte for byte, even if it replaces another one", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   const unit = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom("\n", "\r", "\r\n", "\0", "\ufeff", "a", " ", "\t", "\u2028") },
@@ -79,7 +79,7 @@ t.test("any text comes back as it came, and again when it replaces another", asy
   );
 });
 
-t.test("large texts come back as they came", async (t) => {
+t.test("large texts are returned byte for byte", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
   const large = {
     "a line of 1 MB": `${"xy".repeat(500_000)}\nend\n`,

@@ -74,7 +74,7 @@ for (const floats of [1, 3])
     t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt");
   });
 
-t.test("a session that was saved during a review does not keep later reviews from the screen", async (t) => {
+t.test("a session that was saved during a review does not prevent later reviews", async (t) => {
   const { nvim } = await start(t);
   await nvim.command("mksession! session.vim");
   const saved = await nvim.lua("return table.concat(vim.fn.readfile('session.vim'), '\\n')");
@@ -98,7 +98,7 @@ t.test("a session that was saved during a review does not keep later reviews fro
   t.notMatch(await next.nvim.messages(), /E95/);
 });
 
-t.test("the command line keeps its height when the user gave their window all rows meanwhile", async (t) => {
+t.test("the command line keeps its height if the user has maximized a window", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
   const { nvim } = reviewer;
   const id = await reviewer.open(nvim.path("a.txt"), "proposed\n");
@@ -107,7 +107,7 @@ t.test("the command line keeps its height when the user gave their window all ro
   t.same(await nvim.lua("return { vim.o.cmdheight, #vim.api.nvim_list_wins() }"), [1, 1]);
 });
 
-t.test("a proposal whose first window was closed goes on in the other one", async (t) => {
+t.test("a proposal whose first window was closed continues in the other one", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
   const { nvim } = reviewer;
   await reviewer.open(nvim.path("a.txt"), "1\ntwo\n");

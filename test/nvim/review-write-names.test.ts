@@ -63,7 +63,7 @@ for (const [keys, says, map] of REFUSED) {
   });
 }
 
-t.test("some lines are written to another file as they are", async (t) => {
+t.test(":w with a range and a name writes these lines to another file", async (t) => {
   const { reviewer, id } = await start(t, "", true);
   await reviewer.nvim.input(":2,3w copy.txt<CR>");
   t.equal(readFileSync(reviewer.nvim.path("copy.txt"), "utf8"), "2\nthree\n");
@@ -72,7 +72,7 @@ t.test("some lines are written to another file as they are", async (t) => {
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
 });
 
-t.test("keys that are typed ahead of the end reach no text that nobody reads", async (t) => {
+t.test("keys that are typed ahead of a decision do not change a text that was already read", async (t) => {
   const { reviewer, id, content } = await start(t, "", true);
   await reviewer.nvim.input(":w<CR>Atyped ahead<Esc>");
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });

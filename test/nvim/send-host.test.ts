@@ -37,7 +37,7 @@ t.test("waiting prompts are kept when the host ends", async (t) => {
   await areKept(t, nvim, /The prompt was not sent: the bridge has stopped\. Get it back/g);
   await bridge.nextHost(host);
 
-  await t.test("and when the user stops the bridge", async (t) => {
+  await t.test("waiting prompts are kept when the user stops the bridge", async (t) => {
     await nvim.command("messages clear");
     await wait(nvim, "first", "second");
     await nvim.command("GeminiStop");

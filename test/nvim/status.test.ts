@@ -136,7 +136,7 @@ t.test(":GeminiStatus shows to which of several Neovims a CLI elsewhere connects
 
 const Environment = z.record(z.string(), z.string());
 
-t.test(":GeminiEnv leads a shell elsewhere to this Neovim", async (t) => {
+t.test(":GeminiEnv connects a CLI in another shell to this Neovim", async (t) => {
   const nvim = await startNvim(t, { env: { no_proxy: "it's,$HOME" } });
   await nvim.input(":GeminiEnv<CR>");
   t.match(await nvim.messages(), /The bridge is not running/);

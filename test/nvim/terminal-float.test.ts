@@ -47,7 +47,7 @@ for (const [how, keys] of [
   });
 }
 
-t.test("it comes back with the focus, by itself without, and when the CLI closes the review", async (t) => {
+t.test("a hidden float is shown again with its focus, even if the CLI closes the review", async (t) => {
   const { nvim, client, screen, onScreen } = await start(t);
   await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
   await onScreen("the proposal");

@@ -91,7 +91,7 @@ t.test("a terminal that was left follows its output, however it was left", async
   }
 });
 
-t.test("in Normal mode it follows until the user moves", async (t) => {
+t.test("in Normal mode, a terminal follows its output until the user moves", async (t) => {
   const chatter = await start(t);
   const { nvim } = chatter;
   await nvim.input("<C-\\><C-n>");
@@ -117,7 +117,7 @@ t.test("in Normal mode it follows until the user moves", async (t) => {
   await chatter.stays(t, "while something is selected");
 });
 
-t.test("whoever scrolled back and left stays there, and follows again from the bottom", async (t) => {
+t.test("a terminal that was scrolled back stays there, and follows again from the bottom", async (t) => {
   const chatter = await start(t);
   const { nvim } = chatter;
   await nvim.input("<C-\\><C-n>50Gzt<C-w>p");
@@ -181,23 +181,26 @@ t.test("a terminal that was hidden follows its output when it is shown again", a
   }
 });
 
-t.test("where the scrollback ends, too, and a burst costs a few calls", async (t) => {
-  const chatter = await start(t);
-  const { nvim } = chatter;
-  await nvim.lua("vim.bo.scrollback = 100");
-  await chatter.say(200);
-  await nvim.input("<C-\\><C-n>");
-  await chatter.follows(t, "in Normal mode");
-  await nvim.input("<C-w>p");
-  await nvim.lua(`
+t.test(
+  "a terminal follows its output at the end of the scrollback, with a few calls for a burst",
+  async (t) => {
+    const chatter = await start(t);
+    const { nvim } = chatter;
+    await nvim.lua("vim.bo.scrollback = 100");
+    await chatter.say(200);
+    await nvim.input("<C-\\><C-n>");
+    await chatter.follows(t, "in Normal mode");
+    await nvim.input("<C-w>p");
+    await nvim.lua(`
     local schedule = vim.schedule
     _G.scheduled = 0
     vim.schedule = function(run)
       scheduled = scheduled + 1
       schedule(run)
     end`);
-  await chatter.say(3000);
-  t.ok((await chatter.windows()).every(({ ended }) => ended));
-  const scheduled = Number(await nvim.lua("return scheduled"));
-  t.ok(scheduled > 0 && scheduled < 600, `${scheduled} for 3000 lines`);
-});
+    await chatter.say(3000);
+    t.ok((await chatter.windows()).every(({ ended }) => ended));
+    const scheduled = Number(await nvim.lua("return scheduled"));
+    t.ok(scheduled > 0 && scheduled < 600, `${scheduled} for 3000 lines`);
+  },
+);

@@ -8,7 +8,7 @@ const terminalBuffers = (nvim: Nvim) =>
     "return #vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' or not vim.bo[buf].modifiable end, vim.api.nvim_list_bufs())",
   );
 
-t.test("from the command-line window it opens when that closes", async (t) => {
+t.test("a terminal opened from the command-line window appears when that closes", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.input("q:");
   await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
@@ -21,7 +21,7 @@ t.test("from the command-line window it opens when that closes", async (t) => {
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
 
-t.test("from an <expr> mapping it opens when that has ended", async (t) => {
+t.test("a terminal opened from an <expr> mapping appears when the mapping has ended", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.lua(`vim.keymap.set('n', '<F5>', function() vim.cmd.Gemini() return '' end, { expr = true })`);
   await nvim.input("<F5>");
@@ -31,7 +31,7 @@ t.test("from an <expr> mapping it opens when that has ended", async (t) => {
   t.notMatch(await nvim.messages(), /E\d+:/);
 });
 
-t.test("where there is no window for it, nothing is left behind, and that is said", async (t) => {
+t.test("a terminal without room for a window leaves nothing behind, and a message says so", async (t) => {
   const nvim = await startWithAgent(t, "position = 'top'");
   await nvim.command("set winheight=20 winminheight=20 lines=24");
   await nvim.command("Gemini");

@@ -4,7 +4,7 @@ import { childPid, layout, shows, startWithAgent } from "../support/agent.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
-t.test("what cannot run is told", async (t) => {
+t.test("a program that cannot run is reported", async (t) => {
   const missing = await startWithAgent(t, "cmd = { 'no-such-cli' }");
   await missing.input(":Gemini<CR>");
   t.match(await missing.messages(), /no-such-cli cannot be run: check the option terminal\.cmd/);
@@ -110,7 +110,7 @@ async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
   await nvim.waitFor("require('gemini-bridge.bridge.status').get().editors", "the host's answer");
 }
 
-t.test("the first one tells of /ide enable, once", async (t) => {
+t.test("the first terminal shows the hint about /ide enable, once", async (t) => {
   const fake = { "bin/gemini": "#!/bin/sh\nexec cat\n" };
   const init = `
     vim.uv.fs_chmod(vim.fn.getcwd() .. '/bin/gemini', 448)

@@ -14,7 +14,7 @@ import {
   told,
 } from "../support/tmux-terminal.ts";
 
-t.test("the next Neovim finds it again", async (t) => {
+t.test("the next Neovim finds the pane again", async (t) => {
   const { nvim: before, tmux, own } = await startInTmux(t);
   await before.command("Gemini name=my\\ tests");
   const pane = await opened(before, tmux);
@@ -54,7 +54,7 @@ t.test("the next Neovim finds it again", async (t) => {
   await opened(elsewhere, tmux, 4);
 });
 
-t.test("a directory's name is no command", async (t) => {
+t.test("the name of a directory is not executed by tmux", async (t) => {
   const cwd = "#(touch pwned) #{pane_id} it's";
   const { nvim, tmux } = await startInTmux(t, { terminal: `cwd = vim.fn.getcwd() .. "/${cwd}"` });
   writeFiles(nvim.path(cwd), { file: "" });
@@ -65,7 +65,7 @@ t.test("a directory's name is no command", async (t) => {
     t.notOk(existsSync(join(directory, "pwned")), directory);
 });
 
-t.test("without tmux it says so", async (t) => {
+t.test("without tmux, a message says so", async (t) => {
   const nvim = await startEditor(t);
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   await nvim.command("Gemini");

@@ -6,7 +6,7 @@ import { descendants, isAlive } from "../support/processes.ts";
 import { opened, type Pane, panes, startInTmux, terminalNames, told } from "../support/tmux-terminal.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a split beside Neovim, with all that leads the CLI to this Neovim", async (t) => {
+t.test("a pane opens beside Neovim, with the variables that connect the CLI", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);
   // What a CLI would take for another Neovim's.
   tmux("set-environment", "-g", "GEMINI_CLI_IDE_SERVER_PORT", "1");
@@ -80,7 +80,7 @@ for (const [terminal, expected] of places) {
   });
 }
 
-t.test("several, and their end", async (t) => {
+t.test("several panes have their own names, and end with their programs", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);
   await nvim.command("Gemini");
   const first = await opened(nvim, tmux);
@@ -114,7 +114,7 @@ t.test("several, and their end", async (t) => {
   t.same(await terminalNames(nvim), ["gemini"]);
 });
 
-t.test("what fails at once can be read", async (t) => {
+t.test("the pane of a program that fails at once stays open", async (t) => {
   const { nvim, tmux } = await startInTmux(t, { terminal: "cmd = { 'sh', '-c', 'echo broken; exit 3' }" });
   await nvim.command("Gemini");
   await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);

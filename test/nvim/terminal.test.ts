@@ -32,7 +32,7 @@ t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", 
   await shows(nvim, /typed/);
 });
 
-t.test("the variables of a remote session stay the only ones", async (t) => {
+t.test("the variables of a remote session are not overridden", async (t) => {
   const nvim = await startWithAgent(t, "", {
     env: { SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", NO_PROXY: "*" },
   });
@@ -55,7 +55,7 @@ t.test("the buffers of terminals are named after the terminals", async (t) => {
   t.same(await nvim.lua(`return ${list}`), ["a.txt", "term://gemini", "term://my tests"]);
 });
 
-t.test(":Gemini toggles", async (t) => {
+t.test(":Gemini toggles the terminal", async (t) => {
   const nvim = await startWithAgent(t);
   await nvim.command("edit a.txt");
   await nvim.command("Gemini");
@@ -90,7 +90,7 @@ t.test(":Gemini toggles", async (t) => {
   );
 });
 
-t.test("a terminal that was scrolled back stays where it was", async (t) => {
+t.test("a terminal that was scrolled back stays there", async (t) => {
   const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'seq 1 300; exec cat' }");
   await nvim.command("Gemini");
   await shows(nvim, /300/);
@@ -108,7 +108,7 @@ t.test("a terminal that was scrolled back stays where it was", async (t) => {
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode at the end of the output");
 });
 
-t.test("several terminals are told apart by name", async (t) => {
+t.test("several terminals have different names", async (t) => {
   const nvim = await startWithAgent(t);
   const names =
     "return vim.tbl_map(function(terminal) return terminal.name end, require('gemini-bridge.terminal.terminals').list())";
@@ -152,7 +152,7 @@ t.test(":Gemini leaves Insert and Visual mode", async (t) => {
   t.equal(await nvim.lua("return vim.fn.getbufline('a.txt', 1)[1]"), "one two three!", "no key went astray");
 });
 
-t.test("a selection goes along to the terminal of :Gemini", async (t) => {
+t.test(":Gemini keeps the selection", async (t) => {
   const nvim = await startWithAgent(t, "", { files: { "a.txt": "one two three\n" }, args: ["a.txt"] });
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);

@@ -88,7 +88,7 @@ t.test("tools edit files in the editor", async (t) => {
     await undoAll();
   });
 
-  await t.test("two edits at once are two, each undone by itself", async (t) => {
+  await t.test("two simultaneous edits are undone separately", async (t) => {
     for (const name of ["one.js", "two.js"]) writeFileSync(nvim.path(name), "const a = 1;  \n".repeat(300));
     await Promise.all(["one.js", "two.js"].map((path) => text("format", { path })));
     for (const name of ["one.js", "two.js"]) t.equal(onDisk(name), "const a = 1;\n".repeat(300));
@@ -111,7 +111,7 @@ t.test("tools edit files in the editor", async (t) => {
     await undoAll();
   });
 
-  await t.test("a code action of an earlier host is not mistaken for another one", async (t) => {
+  await t.test("the id of a code action from an earlier host is refused", async (t) => {
     const listInNextHost = async () => {
       const host = await bridge.host();
       process.kill(host, "SIGKILL");
@@ -144,7 +144,7 @@ t.test("tools edit files in the editor", async (t) => {
     await nvim.command("bwipeout! many1.js | edit main.js");
   });
 
-  await t.test("nothing is half done, and nothing of the user's is lost", async (t) => {
+  await t.test("an edit is made completely or not at all, and loses no text of the user", async (t) => {
     await nvim.input(":buffer greet.js<CR>ggOunsaved<Esc>");
     t.match(await refusal("rename", rename), "greet.js has unsaved changes: ask the user");
     t.equal(onDisk("main.js"), FILES["main.js"]);
@@ -157,7 +157,7 @@ t.test("tools edit files in the editor", async (t) => {
   });
 });
 
-t.test("an edit that belongs to an earlier text is not made", async (t) => {
+t.test("an edit for an earlier version of the text is refused", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.js", "greet.js"],
@@ -199,7 +199,7 @@ t.test("an edit that belongs to an earlier text is not made", async (t) => {
   t.match(await third, "other.js has changed meanwhile: ask again", "of a file that is not open, too");
 });
 
-t.test("files keep their encoding and their end", async (t) => {
+t.test("files keep their encoding and their final line break", async (t) => {
   const files = {
     "old.js": Buffer.from("greet('J\xfcrg');\n", "latin1"),
     "main.js": "greet('Ada');",
@@ -226,7 +226,7 @@ t.test("files keep their encoding and their end", async (t) => {
   t.equal(wide, "\uFEFFgr\u00fc\u00df('Zo\u00eb');\n");
 });
 
-t.test("edits of a server that lies", async (t) => {
+t.test("invalid edits of a language server are refused", async (t) => {
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };

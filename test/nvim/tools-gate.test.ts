@@ -28,7 +28,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
   const renamed = (name: (typeof ALL)[number]) => files[name].replace("greet", "welcome");
   await nvim.command("GeminiGate on");
 
-  await t.test("a rename is a review for each file, and each decision counts", async (t) => {
+  await t.test("a rename opens a review for each file, and each decision applies", async (t) => {
     const answer = client.call("rename", rename);
     await waitForReviews(3);
     for (const name of ALL) t.equal(onDisk(name), files[name], "nothing is written before");
@@ -60,7 +60,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
     t.same(await nvim.lua("return require('gemini-bridge').changes()"), [], "what was reviewed is no change");
   });
 
-  await t.test("a second call replaces the text, and the first is told", async (t) => {
+  await t.test("a second call replaces the text of a review, and the first call is told", async (t) => {
     for (const name of ALL) writeFileSync(nvim.path(name), files[name]);
     await text("diagnostics", { path: "greet.js", settle: true });
     const first = text("format", { path: "greet.js" });
@@ -72,21 +72,24 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
     t.equal(onDisk("greet.js"), files["greet.js"].replace("   \n", "\n"));
   });
 
-  await t.test("a host that crashes leaves the review, and what is accepted is written", async () => {
-    await text("diagnostics", { path: "main.js", settle: true });
-    const listed = await text("code_actions", { path: "main.js", line: 2 });
-    const interrupted = client
-      .call("apply_code_action", { id: Number(/^(\d+):/m.exec(listed)?.[1]) })
-      .catch(() => {});
-    await waitForReviews(1);
-    const host = await bridge.host();
-    process.kill(host, "SIGKILL");
-    await bridge.nextHost(host);
-    await waitForReviews(1);
-    await nvim.command("GeminiAccept");
-    await written("main.js", files["main.js"].replace("BAD", "GOOD"));
-    void interrupted;
-  });
+  await t.test(
+    "a review stays open after a crash of the host, and the accepted text is written",
+    async () => {
+      await text("diagnostics", { path: "main.js", settle: true });
+      const listed = await text("code_actions", { path: "main.js", line: 2 });
+      const interrupted = client
+        .call("apply_code_action", { id: Number(/^(\d+):/m.exec(listed)?.[1]) })
+        .catch(() => {});
+      await waitForReviews(1);
+      const host = await bridge.host();
+      process.kill(host, "SIGKILL");
+      await bridge.nextHost(host);
+      await waitForReviews(1);
+      await nvim.command("GeminiAccept");
+      await written("main.js", files["main.js"].replace("BAD", "GOOD"));
+      void interrupted;
+    },
+  );
 
   await t.test("a file that has changed since it was accepted is not overwritten", async (t) => {
     for (const change of [
@@ -117,7 +120,7 @@ t.test("with the gate on, edits of tools are reviewed", async (t) => {
     writeFileSync(nvim.path("greet.js"), files["greet.js"]);
   });
 
-  await t.test("what cannot travel as it is, is refused", async (t) => {
+  await t.test("a file that cannot be reviewed byte for byte is refused", async (t) => {
     writeFileSync(nvim.path("old.js"), old);
     t.match(await client.refusal("rename", { ...rename, path: "other.js" }), "old.js is not UTF-8");
     t.same(await pending(), [], "and no other file is shown");

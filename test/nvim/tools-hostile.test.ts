@@ -17,7 +17,7 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
 
-t.test("a language server that does not answer", async (t) => {
+t.test("a language server that does not answer causes a timeout", async (t) => {
   const { client, bridge } = await start(t, "slow");
   t.equal(
     await client.text("references", PLACE),
@@ -41,7 +41,7 @@ t.test("a crashing language server is an error for the model only", async (t) =>
   );
 });
 
-t.test("a language server that lies", async (t) => {
+t.test("wrong answers of a language server do not reveal files", async (t) => {
   const { client } = await start(t, "lying");
   for (const tool of ["definition", "references", "implementations", "hover", "symbols"]) {
     const { content } = await client.call(tool, tool === "symbols" ? { path: "main.js" } : PLACE);
@@ -70,7 +70,7 @@ t.test("arguments of any kind get an answer", async (t) => {
   t.equal((await bridge.status()).state, "running");
 });
 
-t.test("an answer is cut, and says so", async (t) => {
+t.test("a long answer is truncated, and says so", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
   writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
   t.match(await client.text("references", PLACE), /^11 references in 2 files\n.*\n.*\n\(2 of 11 shown; /);
@@ -81,7 +81,7 @@ t.test("an answer is cut, and says so", async (t) => {
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
 });
 
-t.test("names and texts that are none", async (t) => {
+t.test("invalid names and texts are handled", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const { nvim } = bridge;
   execFileSync("mkfifo", [nvim.path("pipe.js")]);
@@ -136,7 +136,7 @@ t.test(
   },
 );
 
-t.test("a name or a code of several lines is told in one", async (t) => {
+t.test("names and codes of several lines are shown on one line", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const name = "new\nmain.js:1:1 error fake.js";
   writeFileSync(bridge.nvim.path(name), "function made() {}\nmade();\n");
@@ -171,7 +171,7 @@ t.test("a name or a code of several lines is told in one", async (t) => {
   );
 });
 
-t.test("an editor that does not answer", async (t) => {
+t.test("an editor that does not answer causes a timeout", async (t) => {
   const { client, bridge } = await start(t, "normal");
   const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
   process.kill(pid, "SIGSTOP");
@@ -181,7 +181,7 @@ t.test("an editor that does not answer", async (t) => {
   t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
 });
 
-t.test("ten thousand entries of each kind are cut", async (t) => {
+t.test("ten thousand entries of each kind are truncated", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 3");
   await bridge.nvim.lua(`
     vim.api.nvim_buf_set_lines(0, 0, -1, false, { ("x"):rep(1e6), "greet()" })
@@ -208,7 +208,7 @@ t.test("ten thousand entries of each kind are cut", async (t) => {
   );
 });
 
-t.test("a client that goes in the middle of a call", async (t) => {
+t.test("a client that disconnects during a call leaves nothing behind", async (t) => {
   const { client, bridge } = await start(t, "slow");
   const call = client.call("hover", PLACE).then(
     () => "answered",

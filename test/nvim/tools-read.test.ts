@@ -14,7 +14,7 @@ const FILES = {
   "../outside.js": "function greet() {}\n",
 };
 
-t.test("tools that read", async (t) => {
+t.test("read-only tools answer about the editor", async (t) => {
   const bridge = await startBridge(t, {
     files: FILES,
     args: ["main.js", "notes.md", "private.key"],
@@ -26,7 +26,7 @@ t.test("tools that read", async (t) => {
   const client = await connectEditorClient(t, bridge);
   const { text, refusal } = client;
 
-  await t.test("are listed with honest annotations", async (t) => {
+  await t.test("tools are listed with correct annotations", async (t) => {
     const { tools } = await client.mcp.listTools();
     const known = await nvim.lua(
       "return require('gemini-bridge.config').set({ tools = { offered = { '' } } })[1]",
@@ -57,7 +57,7 @@ t.test("tools that read", async (t) => {
     t.match(await shown(), /Tools +2 calls by the model\n/);
   });
 
-  await t.test("diagnostics of a file that is not open", async (t) => {
+  await t.test("diagnostics of a file that is not open are returned", async (t) => {
     writeFileSync(nvim.path("new.js"), "const y = BAD;\n");
     t.equal(
       await text("diagnostics", { path: "new.js" }),
@@ -96,7 +96,7 @@ t.test("tools that read", async (t) => {
     t.match(await text("symbols", { path: "notes.md" }), /^0 symbols\nNo language server for notes\.md\./);
   });
 
-  await t.test("what the language server knows", async (t) => {
+  await t.test("symbols, definitions, references and hovers come from the language server", async (t) => {
     const place = { path: "main.js", line: 1, symbol: "greet" };
     t.equal(
       await text("definition", place),
@@ -127,7 +127,7 @@ t.test("tools that read", async (t) => {
     t.match(await refusal("hover", { ...place, line: 99 }), "main.js has no line 99");
   });
 
-  await t.test("a file is named to its server as Neovim has named it", async (t) => {
+  await t.test("a request uses the URI that Neovim has sent to the server", async (t) => {
     for (const name of ["+page.js", "[id].js", "@a:b$,;=&.js"]) {
       writeFileSync(nvim.path(name), "function here() {}\n");
       const place = { path: name, line: 1, symbol: "here" };
@@ -224,7 +224,7 @@ t.test("tools that read", async (t) => {
     await nvim.command("GeminiShare on");
   });
 
-  await t.test("the log and the status tell of calls", async (t) => {
+  await t.test("the log and the status show tool calls", async (t) => {
     const lines = await nvim.lua(
       "return table.concat(require('gemini-bridge.report.status_view').lines(), '\\n')",
     );
@@ -239,7 +239,7 @@ t.test("tools that read", async (t) => {
   });
 });
 
-t.test("files that were read for the model are forgotten, except those of a quickfix list", async (t) => {
+t.test("files that were loaded for the model are unloaded, except those in a quickfix list", async (t) => {
   const files = { ...FILES, "listed.js": "function listed() {}\n", "later.js": "function later() {}\n" };
   const bridge = await startBridge(t, { files, args: ["main.js"], init: languageServer("normal", 50) });
   const { nvim } = bridge;

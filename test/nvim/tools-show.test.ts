@@ -17,7 +17,7 @@ const FILES = {
 const PROMPTS =
   "require('gemini-bridge').setup({ prompts = { haiku = { description = 'A poem', text = 'On {path}:' }, quote = { description = 'A quote', text = '{path} {selection} {other}' } } })";
 
-t.test("what the model shows, and what the user gives it", async (t) => {
+t.test("the model can show files and lists, and read resources", async (t) => {
   const init = `${PROMPTS}\n${languageServer()}`;
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init });
   const { nvim } = bridge;
@@ -106,7 +106,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await t.rejects(mcp.readResource({ uri: "nvim://buffer/%" }), /There is no such file/);
   });
 
-  await t.test("notifications tell of changed resources", async (t) => {
+  await t.test("clients are notified of changed resources", async (t) => {
     const updated: string[] = [];
     let listed = 0;
     mcp.setNotificationHandler(
@@ -135,7 +135,7 @@ t.test("what the model shows, and what the user gives it", async (t) => {
     await nvim.waitFor(`${follows} == 0`, "the selection to be left alone");
   });
 
-  await t.test("prompts are listed and filled in", async (t) => {
+  await t.test("prompts are listed, and their placeholders are replaced", async (t) => {
     const { prompts } = await mcp.listPrompts();
     t.same(prompts.map(({ name }) => name).sort(), ["explain", "fix", "haiku", "quote", "review", "test"]);
     const say = async (name: string, args: Record<string, string> = {}) => {

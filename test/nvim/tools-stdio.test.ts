@@ -38,7 +38,7 @@ t.test("the program serves any MCP client", async (t) => {
   const client = await startProgram(t, nvim.path("sub"), nvim.dirs.tmp);
   const { mcp } = client;
 
-  await t.test("passes on what Neovim says", async (t) => {
+  await t.test("answers of Neovim are passed on", async (t) => {
     t.match(mcp.getServerVersion(), { name: "neovim" });
     t.match(mcp.getInstructions(), /settle/);
     t.match(await client.text("buffers"), "1 file open\na.md, 1 line");
@@ -50,7 +50,7 @@ t.test("the program serves any MCP client", async (t) => {
     t.equal(new Set(await Promise.all(calls)).size, 1);
   });
 
-  await t.test("follows a restart", async (t) => {
+  await t.test("the program reconnects after a restart", async (t) => {
     let told = 0;
     mcp.setNotificationHandler(ToolListChangedNotificationSchema, () => void told++);
     await nvim.command("GeminiRestart");
@@ -59,7 +59,7 @@ t.test("the program serves any MCP client", async (t) => {
     t.ok(told > 0, "the client is told to look again");
   });
 
-  await t.test("its subscriptions follow a crash of the host, although nobody asks", async () => {
+  await t.test("subscriptions continue after a crash of the host without a request", async () => {
     const updated: string[] = [];
     mcp.setNotificationHandler(
       ResourceUpdatedNotificationSchema,
@@ -76,7 +76,7 @@ t.test("the program serves any MCP client", async (t) => {
     await mcp.unsubscribeResource({ uri: "nvim://quickfix" });
   });
 
-  await t.test("says what to do when there is no editor, and lists its tools", async (t) => {
+  await t.test("without an editor, the program says what to do, and lists its tools", async (t) => {
     const before = await mcp.listTools();
     await nvim.command("GeminiStop");
     await bridge.is("stopped");
@@ -87,7 +87,7 @@ t.test("the program serves any MCP client", async (t) => {
     await t.rejects(mcp.readResource({ uri: "nvim://buffers" }), NONE);
   });
 
-  await t.test("finds no editor of another directory", async (t) => {
+  await t.test("an editor of another directory is not used", async (t) => {
     await nvim.command("GeminiStart");
     await bridge.is("running");
     t.match(await client.text("buffers"), "1 file open", "this one is found again");
@@ -133,7 +133,7 @@ t.test("a cancelled call closes its review and gets no answer", async (t) => {
   t.same(errors, [], "clients take the answer to a cancelled request for an error of the connection");
 });
 
-t.test("a CLI that only the user knows leads to the editor by what its terminal says", async (t) => {
+t.test("the variables of a derived CLI lead the program to the editor", async (t) => {
   const clis =
     "gemini = false, qwen = false, llxprt = false, ola = { like = 'gemini', directory = '~/.ola', env = 'OLA_' }";
   const { nvim } = await startBridge(t, {

@@ -38,7 +38,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
     t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
   });
 
-  await t.test("an edit in one file that breaks another", async (t) => {
+  await t.test("an edit in one file shows the new errors of another", async (t) => {
     const broken = FILES["greet.ts"].replace("(name: string): string {", "(name: number): string {");
     writeFileSync(nvim.path("greet.ts"), broken);
     t.match(await text("diagnostics", { path: "greet.ts", settle: true }), /^no diagnostics$/m);
@@ -48,7 +48,7 @@ t.test("typescript-language-server answers the tools", async (t) => {
     t.match(await text("diagnostics", { path: "main.ts", settle: true }), /^no diagnostics$/m);
   });
 
-  await t.test("places, also in files that are not open", async (t) => {
+  await t.test("definitions and references include files that are not open", async (t) => {
     t.equal(
       await text("definition", place),
       "1 definition\ngreet.ts:5:17 export function greet(name: string): string {",

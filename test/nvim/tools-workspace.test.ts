@@ -23,7 +23,7 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client, nvim: bridge.nvim };
 }
 
-t.test("a server that answers as a whole", async (t) => {
+t.test("a complete workspace report is listed", async (t) => {
   const { client, nvim } = await start(t, "whole");
   t.equal(
     await client.text("diagnostics"),
@@ -62,7 +62,7 @@ t.test("a server that answers as a whole", async (t) => {
   t.equal(await client.text("diagnostics"), "no diagnostics", "and what it has said is forgotten");
 });
 
-t.test("a server that reports in parts, and does not end", async (t) => {
+t.test("a workspace report in parts is listed, even if it does not end", async (t) => {
   const { client } = await start(t, "parts", "timeout = 3000");
   t.equal(
     await client.text("diagnostics"),
@@ -77,7 +77,7 @@ t.test("a server that reports in parts, and does not end", async (t) => {
   );
 });
 
-t.test("servers that do not tell", async (t) => {
+t.test("a silent or failing server is named in the answer", async (t) => {
   const silent = await start(t, "silent", "timeout = 1500");
   t.equal(
     await silent.client.text("diagnostics"),
@@ -90,7 +90,7 @@ t.test("servers that do not tell", async (t) => {
   );
 });
 
-t.test("a server that lies", async (t) => {
+t.test("an invalid workspace report is ignored", async (t) => {
   const { client, nvim } = await start(t, "lying");
   t.equal(
     await client.text("diagnostics"),
@@ -104,7 +104,7 @@ t.test("a server that lies", async (t) => {
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 
-t.test("a hundred thousand diagnostics of a workspace are cut", async (t) => {
+t.test("a hundred thousand diagnostics of a workspace are truncated", async (t) => {
   const { client, nvim } = await start(t, "many", "max_items = 3, timeout = 30000");
   const text = await client.text("diagnostics");
   const [heading, ...lines] = text.split("\n");
@@ -120,7 +120,7 @@ t.test("a hundred thousand diagnostics of a workspace are cut", async (t) => {
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });
 
-t.test("what was said before the bridge began, and what goes", async (t) => {
+t.test("diagnostics from before the start of the bridge are listed, and removed ones are not", async (t) => {
   const { bridge, nvim } = await start(t, "silent", "timeout = 300");
   await nvim.command("GeminiStop");
   await bridge.is("stopped");

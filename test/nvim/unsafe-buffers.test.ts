@@ -29,7 +29,7 @@ for (const bufhidden of ["wipe", "delete", "unload"]) {
   });
 }
 
-t.test("a buffer that is wiped while its window is part of the layout", async (t) => {
+t.test("wiping a buffer whose window is part of the layout does not break the review", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
   const { nvim } = reviewer;
   for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
@@ -98,16 +98,19 @@ t.test("the copy of a file that is not open cannot be edited, the user's own buf
   t.not(await nvim.lua(text), "one two three");
 });
 
-t.test("CTRL-W _ in the proposal makes other windows small, the way back restores them", async (t) => {
-  const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
-  const { nvim } = reviewer;
-  await nvim.lua("vim.cmd.split('c.txt') vim.cmd.vsplit() vim.cmd('botright 9split') vim.cmd.wincmd('k')");
-  const before = await reviewer.layout();
-  for (const keys of ["<C-w>_", "<C-w>|", "<C-w>_<C-w>|", ":resize 3<CR>"]) {
-    await reviewer.open(nvim.path("a.txt"), PROPOSED);
-    await nvim.input(`:GeminiReview<CR>${keys}:GeminiReject<CR>`);
-    await reviewer.outcome();
-    await reviewer.outcomes();
-    t.same(await reviewer.layout(), before, keys);
-  }
-});
+t.test(
+  "after CTRL-W _ in the proposal, closing the review restores the sizes of other windows",
+  async (t) => {
+    const reviewer = await Reviewer.start(t, { files: FILES, args: ["b.txt"] });
+    const { nvim } = reviewer;
+    await nvim.lua("vim.cmd.split('c.txt') vim.cmd.vsplit() vim.cmd('botright 9split') vim.cmd.wincmd('k')");
+    const before = await reviewer.layout();
+    for (const keys of ["<C-w>_", "<C-w>|", "<C-w>_<C-w>|", ":resize 3<CR>"]) {
+      await reviewer.open(nvim.path("a.txt"), PROPOSED);
+      await nvim.input(`:GeminiReview<CR>${keys}:GeminiReject<CR>`);
+      await reviewer.outcome();
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), before, keys);
+    }
+  },
+);

@@ -114,7 +114,7 @@ for (const [moment, keys, wait] of [
     t.ok(count < 50, `${count} times ready for a key`);
   });
 
-t.test("text lock in Terminal mode, which has no SafeState", async (t) => {
+t.test("a review is shown after text lock in Terminal mode, which has no SafeState", async (t) => {
   const reviewer = await start(t);
   await reviewer.nvim.lua("vim.cmd.vsplit() vim.cmd.terminal('cat') vim.cmd.startinsert()");
   await reviewer.nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
@@ -147,7 +147,7 @@ t.test(":GeminiAccept works under text lock and in the command-line window", asy
   t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
 });
 
-t.test("a text that is replaced under text lock is there afterwards", async (t) => {
+t.test("a text that is replaced under text lock is shown afterwards", async (t) => {
   const reviewer = await start(t);
   const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
   await reviewer.nvim.input("<F2>");

@@ -45,7 +45,7 @@ for (const [moment, enter, leave] of [
   });
 }
 
-t.test("while :s///c asks, no text is put under its answer", async (t) => {
+t.test("while :s///c asks, the buffer is not reloaded", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"] });
   const { nvim } = reviewer;
   await nvim.input(":%s/o/0/c<CR>");
@@ -74,7 +74,7 @@ t.test("a watched directory that is replaced by another stays watched", async (t
 });
 
 if (process.platform === "linux") {
-  t.test("where the system has no room for a watch, files are polled", async (t) => {
+  t.test("files are polled if the system has no free watches", async (t) => {
     const limited = join(makeDirectory(t), "nvim");
     writeFileSync(
       limited,

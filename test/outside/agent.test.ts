@@ -67,7 +67,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
   const { nvim, model, cli } = await start(t, "--yolo");
   const onDisk = () => readFileSync(nvim.path("a.txt"), "utf8");
 
-  await t.test("with the gate, an edit is a review", async (t) => {
+  await t.test("with the gate on, an edit opens a review", async (t) => {
     await nvim.command("GeminiGate on");
     model.say(write(nvim, "two\n"), [{ text: "It is two." }]);
     await cli.type("Write two.");
@@ -81,7 +81,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"], "each once");
   });
 
-  await t.test("a rejection is the end of a turn", async (t) => {
+  await t.test("a rejection ends the turn", async (t) => {
     model.say(write(nvim, "three\n"));
     await cli.type("Write three.");
     await hasReview(nvim);
@@ -93,7 +93,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 3), ["TurnStarted: Write three.", "Waiting", "TurnEnded"]);
   });
 
-  await t.test("with the gate, each edit of an answer is a review of its own", async (t) => {
+  await t.test("with the gate on, each edit of an answer opens its own review", async (t) => {
     const read = (name: string) => readFileSync(nvim.path(name), "utf8");
     const call = (name: string, file: string, args: object) => ({
       functionCall: { name, args: { file_path: nvim.path(file), ...args } },
@@ -142,7 +142,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     await nvim.input("q");
   });
 
-  await t.test("a command of the shell is not asked about", async (t) => {
+  await t.test("with the gate on, a shell command does not open a review", async (t) => {
     const command = { name: "run_shell_command", args: { command: "echo done > b.txt" } };
     model.say([{ functionCall: command }], [{ text: "It is run." }]);
     await cli.type("Run it.");
@@ -151,7 +151,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 2), ["TurnStarted: Run it.", "TurnEnded"]);
   });
 
-  await t.test("without the gate, it just happens", async (t) => {
+  await t.test("without the gate, edits are made without asking", async (t) => {
     await nvim.command("GeminiGate off");
     model.say(write(nvim, "four\n"), [{ text: "It is four." }]);
     await cli.type("Write four.");
@@ -161,7 +161,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     t.same(await told(nvim, 2), ["TurnStarted: Write four.", "TurnEnded"]);
   });
 
-  await t.test("without the bridge, the CLI complains of nothing", async (t) => {
+  await t.test("without the bridge, the CLI shows no error", async (t) => {
     await nvim.command("GeminiStop");
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
     model.say(write(nvim, "five\n"), [{ text: "It is five." }]);
@@ -203,7 +203,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     t.same(await told(nvim, 3), ["TurnStarted: Wait a minute.", "Waiting", "TurnEnded"]);
   });
 
-  await t.test("a turn of many steps is one", async (t) => {
+  await t.test("a turn of many steps is reported once", async (t) => {
     const read = { functionCall: { name: "read_file", args: { file_path: nvim.path("a.txt") } } };
     model.say([read], [read], [{ text: "And" }, read], [{ text: "It is one." }]);
     await cli.type("Read.");

@@ -42,7 +42,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     );
   });
 
-  await t.test("a Node that is too old", async (t) => {
+  await t.test("a build with an old Node is refused with advice", async (t) => {
     const { nvim, copy } = await startBeside(t, { node: { script: "echo v18.19.0" } });
     t.equal(
       await buildError(nvim, copy),
@@ -50,7 +50,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     );
   });
 
-  await t.test("a node that is not Node", async (t) => {
+  await t.test("a build with a program that is not Node is refused with advice", async (t) => {
     const { nvim, copy } = await startBeside(t, { node: { script: "echo no version is set >&2; exit 126" } });
     t.match(
       await buildError(nvim, copy),
@@ -63,7 +63,7 @@ t.test("build.lua says what is missing and what to do", async (t) => {
     t.match(await buildError(nvim, copy), /^gemini-bridge: npm is not on PATH/);
   });
 
-  await t.test("npm fails", async (t) => {
+  await t.test("a failure of npm is reported", async (t) => {
     const { nvim, copy } = await startBeside(t);
     writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
     const error = String(await buildError(nvim, copy));

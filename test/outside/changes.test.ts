@@ -102,7 +102,7 @@ t.test("a turn of many edits in YOLO mode is listed and undone", async (t) => {
   t.match(await nvim.lua(`return ${view}`), /Told +gemini, .*: The user undid your changes in/);
 });
 
-t.test("auto-edit: what is reviewed is no change, what is not is one", async (t) => {
+t.test("in auto-edit mode, only edits without a review are listed as changes", async (t) => {
   const { nvim, model, cli, write, changes } = await start(t, "--approval-mode auto_edit");
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
   await nvim.command("GeminiGate on cli=gemini");
@@ -125,7 +125,7 @@ t.test("auto-edit: what is reviewed is no change, what is not is one", async (t)
   t.equal(read("crlf.txt"), "one\r\ntwo\r\n", "and no more than that");
 });
 
-t.test("Allow for this session: reviews while connected, changes from then on", async (t) => {
+t.test('"Allow for this session" turns reviews into listed changes', async (t) => {
   const { nvim, model, cli, write, changes } = await start(t, "");
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
   const allow = async () => {

@@ -46,7 +46,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     [{ text: `It is ${new_string}.` }],
   ];
 
-  await t.test("the context is in its request, an accepted edit on disk", async (t) => {
+  await t.test("the context is in Claude Code's request, and an accepted edit is written", async (t) => {
     await says("In a.txt");
     model.say(...edits("two", "zwei"));
     await nvim.command("GeminiSend! --text Change it.");
@@ -93,7 +93,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     t.equal(await changes(nvim), "");
   });
 
-  await t.test("the selected lines and a reference are in its request", async (t) => {
+  await t.test("the selected lines and a reference are in Claude Code's request", async (t) => {
     await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
     await nvim.input("<C-\\><C-n>ggjVj:GeminiSelect<CR>");
     await says("2 lines selected");
@@ -106,7 +106,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     await idle(nvim);
   });
 
-  await t.test("it inserts references by itself, and those that it would not read are typed", async (t) => {
+  await t.test("Claude Code inserts references by itself, and the others are typed", async (t) => {
     await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
     await nvim.input("<C-\\><C-n><Esc>");
     model.say([{ text: "All are read." }]);
@@ -121,7 +121,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     await idle(nvim);
   });
 
-  await t.test("a tool of Neovim's answers with unsaved text, after a question", async (t) => {
+  await t.test("a tool of Neovim answers with unsaved text after Claude Code has asked", async (t) => {
     await nvim.lua("vim.api.nvim_set_current_win(vim.fn.win_findbuf(vim.fn.bufnr('a.txt'))[1])");
     await nvim.input("<C-\\><C-n><Esc>Gounsaved<Esc>");
     model.say(
@@ -146,7 +146,7 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     await idle(nvim);
   });
 
-  await t.test("it returns after a crash of the host, and is not asked to", async (t) => {
+  await t.test("Claude Code reconnects by itself after a crash of the host", async (t) => {
     const host = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
     const [lock] = readLocks(nvim.dirs.home);
     process.kill(host, "SIGKILL");

@@ -63,7 +63,7 @@ async function end(nvim: Nvim, cli: Cli): Promise<void> {
 const userSettings = (nvim: Nvim) =>
   JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/settings.json"), "utf8"));
 
-t.test("it connects at once", async (t) => {
+t.test("the CLI connects at once", async (t) => {
   const { nvim, model } = await start(t);
   await nvim.type(":edit greet.js\r");
   const cli = await open(nvim);
@@ -81,7 +81,7 @@ t.test("it connects at once", async (t) => {
     "the model has the context",
   );
 
-  await t.test("/ide disable wins, and stays over a restart", async (t) => {
+  await t.test("/ide disable takes precedence, even after a restart", async (t) => {
     await cli.slash("/ide disable");
     await nvim.waitFor(`not (${isConnected})`, "the CLI to leave");
     await end(nvim, cli);
@@ -94,7 +94,7 @@ t.test("it connects at once", async (t) => {
     await end(nvim, again);
   });
 
-  await t.test("the variable and the file go with the bridge", async (t) => {
+  await t.test("the variable and the file are removed when the bridge stops", async (t) => {
     const value = () => nvim.lua("return vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH");
     const path = String(await value());
     await nvim.command("GeminiStop");
@@ -104,7 +104,7 @@ t.test("it connects at once", async (t) => {
   });
 });
 
-t.test("where it would not believe the file, /ide enable is typed into it", async (t) => {
+t.test("/ide enable is typed into a CLI that would ignore the file", async (t) => {
   const { nvim } = await start(t);
   chmodSync(nvim.dirs.base, 0o775);
   const cli = await open(nvim);
@@ -116,7 +116,7 @@ t.test("where it would not believe the file, /ide enable is typed into it", asyn
   t.match(await cli.slash("/ide status"), /Connected to Neovim/);
   await end(nvim, cli);
 
-  await t.test("the next one connects by itself", async (t) => {
+  await t.test("the next CLI connects by itself", async (t) => {
     const again = await open(nvim);
     await nvim.waitFor(isConnected, "the CLI to connect", 30_000);
     t.notMatch(await shown(nvim, again), /ide enable|Do you want/);

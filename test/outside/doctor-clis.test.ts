@@ -87,7 +87,7 @@ t.test("a descendant has its own settings, files and names", async (t) => {
   t.match(await report(nvim, pid), /ola, process \d+[\s\S]*ERROR.*IDE mode is off in .*\.ola/);
 });
 
-t.test("in a shell each that is there is told of", async (t) => {
+t.test("in a shell, the doctor reports each installed CLI", async (t) => {
   const nvim = await startNvim(t, { files: { "../home/.qwen/settings.json": "{}" } });
   const { output } = await runDoctor(nvim, []);
   t.match(output, /Qwen Code started here/);
@@ -100,7 +100,7 @@ t.test("in a shell each that is there is told of", async (t) => {
   t.match((await runDoctor(nvim, [])).output, /ok .*finds editors in .*\.qwen\/ide/);
 });
 
-t.test("Claude Code is led by a variable, and its diffs may be in its terminal", async (t) => {
+t.test("the doctor checks the variable and the diff tool of Claude Code", async (t) => {
   const nvim = await start(t, "", { "../home/.claude.json": '{ "diffTool": "terminal" }' });
   const said = await report(nvim);
   t.match(said, /Claude Code started by :Gemini cli=claude/);

@@ -11,7 +11,7 @@ import { connectRpc } from "../support/rpc.ts";
 import { makeDirs, makeEnv, removeDirs, withEnv, writeFiles } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("a Neovim whose parent is init, as in a container", async (t) => {
+t.test("the doctor finds a Neovim whose parent is init, as in a container", async (t) => {
   const dirs = makeDirs();
   const socket = join(dirs.base, "nvim");
   writeFiles(dirs.config, { "nvim/init.lua": `vim.opt.runtimepath:prepend(${JSON.stringify(root)})` });

@@ -81,7 +81,7 @@ t.test("the doctor reports an update under a running bridge", async (t) => {
   t.match((await examine(nvim))["Bridge"], /OK The host is process \d+/);
 });
 
-t.test("a CLI that was started too early is to be started again", async (t) => {
+t.test("the doctor asks to restart a CLI that was started too early", async (t) => {
   const nvim = await startNvim(t, { env: { REMOTE_CONTAINERS: "true" } });
   const client = await startClient(nvim);
   t.equal(client.status, "disconnected");
@@ -108,14 +108,14 @@ t.test('host = "shared"', async (t) => {
     t.match(await nvim.messages(), /npm package neovim/);
   });
 
-  await t.test("turned off, or named where it is not", async (t) => {
+  await t.test("a disabled or missing shared host is reported", async (t) => {
     const off = await startNvim(t, { init: `vim.g.loaded_node_provider = 0\n${shared}` });
     t.match((await examine(off))["Installation"], /ERROR .* g:loaded_node_provider is 0 -> remove that/);
     const nowhere = await startNvim(t, { init: `vim.g.node_host_prog = '/no/host.js'\n${shared}` });
     t.match((await examine(nowhere))["Installation"], /ERROR .* there is no \/no\/host\.js/);
   });
 
-  await t.test("the steps to the shared host are named one by one", async (t) => {
+  await t.test("the steps to the shared host are reported one by one", async (t) => {
     const nvim = await startNvim(t, { init: host + shared });
     const says = async () => (await examine(nvim))["Installation"];
     t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);

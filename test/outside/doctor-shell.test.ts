@@ -45,7 +45,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.match(sections["A CLI started here"], /ok +IDE mode is on in /);
   });
 
-  await t.test("elsewhere, where a name tries to steer the terminal", async (t) => {
+  await t.test("control characters in the name of a directory do not reach the terminal", async (t) => {
     const cwd = join(nvim.dirs.home, "\u001b[2Jx\ny");
     mkdirSync(cwd);
     const { code, output } = await runDoctor(nvim, [], cwd);
@@ -57,14 +57,14 @@ t.test("the doctor runs in a shell", async (t) => {
     t.notMatch(output, "\u001b");
   });
 
-  await t.test("a CLI that is connected", async (t) => {
+  await t.test("the doctor reports a connected CLI", async (t) => {
     const client = await startClient(nvim);
     const { sections } = await runDoctor(nvim, [String(client.pid)]);
     t.match(sections["Gemini CLI"], `ok      The CLI is connected to ${editor}`);
     t.match(sections["Gemini CLI"], `ok      chooses ${editor}`);
   });
 
-  await t.test("the CLIs that run", async (t) => {
+  await t.test("the doctor lists the running CLIs", async (t) => {
     const pid = await startLookalike(t, nvim);
     t.match(
       (await runDoctor(nvim, ["--list"])).output,
@@ -75,7 +75,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.match(running, `not connected to any editor; for the reason, run node ${PROGRAM} ${pid}`);
   });
 
-  await t.test("a report for programs", async (t) => {
+  await t.test("--json prints a report for programs", async (t) => {
     const { code, output } = await runDoctor(nvim, ["--json", "4194999"]);
     const { sections } = z
       .object({
@@ -100,7 +100,7 @@ t.test("the doctor runs in a shell", async (t) => {
     t.equal(code, 1);
   });
 
-  await t.test("what it does not understand", async (t) => {
+  await t.test("wrong arguments of the doctor are refused", async (t) => {
     for (const args of [["me"], ["1", "2"], ["--all"], ["-1"]]) {
       const { code, output } = await runDoctor(nvim, args);
       t.equal(code, 2, args.join(" "));

@@ -29,7 +29,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   await nvim.command("GeminiStart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
 
-  await t.test("all is well", async (t) => {
+  await t.test("a working setup has no problems", async (t) => {
     const sections = await examine(nvim);
     for (const name of ["Installation", "Bridge"]) t.notMatch(sections[name], /ERROR|WARNING/, name);
     t.match(sections["Bridge"], /The host answers on 127\.0\.0\.1:\d+/);
@@ -38,7 +38,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.match(sections["A CLI started in"], /IDE mode is on in .*home\/\.gemini\/settings\.json/);
   });
 
-  await t.test("a connected client, whose walk leads to the same process", async (t) => {
+  await t.test("a connected client is reported, and finds the same process as the doctor", async (t) => {
     const client = await startClient(nvim, { prefix: "env -u GEMINI_CLI_IDE_PID" });
     t.equal(client.status, "connected");
     const walked = platform.editorProcess(await platform.processes(), client.pid);
@@ -49,7 +49,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.notMatch(cli, /ERROR/);
   });
 
-  await t.test("an environment as ps prints it, for systems without /proc", async (t) => {
+  await t.test("the environment is parsed from ps on systems without /proc", async (t) => {
     const client = await startClient(nvim, {
       prefix: "env TMPDIR='/a b' GEMINI_CLI_IDE_PID=7 EMPTY= LAST='x  y'",
     });
@@ -95,7 +95,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     });
   }
 
-  await t.test("a CLI in another TMPDIR, which only its model's server connects", async (t) => {
+  await t.test("a CLI in another TMPDIR is reported, even if its tools are connected", async (t) => {
     writeFiles(nvim.dirs.home, {
       "bin/gemini.js":
         "require('net').connect(+process.argv[2], '127.0.0.1'); setInterval(() => {}, 60_000);",
@@ -125,7 +125,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(client.status === "connected", !isContainer, client.details ?? "");
   });
 
-  await t.test("another editor that wins, and a leftover", async (t) => {
+  await t.test("another chosen editor and a leftover file are reported", async (t) => {
     const directory = join(nvim.dirs.tmp, "gemini/ide");
     const other = {
       workspacePath: nvim.dirs.workspace,
@@ -161,7 +161,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     renameSync(winner, join(nvim.dirs.home, "winner"));
   });
 
-  await t.test("a discovery file that others can read, or that is gone", async (t) => {
+  await t.test("a readable or missing discovery file is reported", async (t) => {
     const own = await nvim.lua("return require('gemini-bridge').status().discovery_file");
     await nvim.lua("vim.uv.fs_chmod(..., 420)", own);
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
@@ -173,7 +173,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     );
   });
 
-  await t.test("settings that are no JSON, and a process that is none", async (t) => {
+  await t.test("invalid settings and a wrong process id are reported", async (t) => {
     writeFiles(nvim.dirs.workspace, { ".gemini/settings.json": "{ oops" });
     t.match(
       (await examine(nvim))["A CLI started in"],

@@ -143,7 +143,7 @@ t.test("Never is kept for later Neovims until the extension is installed", async
   t.equal(readFileSync(kept, "utf8"), "", "the answer is reverted");
 });
 
-t.test("a link that leads nowhere is repaired without a question", async (t) => {
+t.test("a broken link is repaired without asking", async (t) => {
   const { nvim } = await start(t);
   const gone = join(nvim.dirs.home, "gone/extension");
   writeFiles(dirname(record(nvim)), {

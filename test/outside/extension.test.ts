@@ -59,7 +59,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   const trusted = JSON.parse(readFileSync(join(nvim.dirs.home, ".gemini/trustedFolders.json"), "utf8"));
   t.same(Object.keys(trusted), [join(root, "extension")], "no folder of the user's became trusted by it");
 
-  await t.test("a CLI outside of Neovim asks it", async (t) => {
+  await t.test("a CLI outside of Neovim calls the tools", async (t) => {
     model.say([{ functionCall: { name: "mcp_neovim_buffers", args: {} } }], [{ text: "One file is open." }]);
     t.match(await ask("What is open"), "One file is open.");
     t.match(model.promptText(), "1 file open\\nnotes.md, 1 line");
@@ -97,7 +97,7 @@ t.test(":GeminiExtension installs and removes the extension", async (t) => {
   await says(/unknown CLI 'nobody'/);
 });
 
-t.test("a link to a folder that is gone", async (t) => {
+t.test("a link to a missing folder is replaced", async (t) => {
   const model = await startModel(t);
   const { nvim } = await startBridge(t, {
     files: { "../home/.gemini/settings.json": JSON.stringify(SETTINGS) },

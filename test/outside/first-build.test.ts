@@ -27,7 +27,7 @@ const shows = (nvim: Nvim, pattern: RegExp) =>
 
 const CLI = "sh', '-c', 'echo the CLI is here; cat";
 
-t.test(":Gemini offers to build, and goes on by itself", async (t) => {
+t.test(":Gemini offers to build, and continues after the build", async (t) => {
   const nvim = await startBeside(
     t,
     `require('gemini-bridge').setup({ terminal = { cmd = { '${CLI}' }, size = 40 } })`,
@@ -55,7 +55,7 @@ t.test(":GeminiStart offers to build", async (t) => {
   await shows(nvim, /^gemini-bridge: The bridge is running on port \d+/m);
 });
 
-t.test("a no is a no", async (t) => {
+t.test("after a refusal, the build is not offered again", async (t) => {
   const nvim = await startBeside(t, "");
   for (const [command, no] of [
     ["Gemini", "2\r"],
@@ -73,7 +73,7 @@ t.test("a no is a no", async (t) => {
   t.notMatch(await nvim.messages(), /gemini-bridge: /);
 });
 
-t.test("the question is the user's own vim.ui.select, when there is one", async (t) => {
+t.test("the question uses the user's own vim.ui.select", async (t) => {
   const nvim = await startBeside(
     t,
     "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt } answer(items[1], 1) end",
@@ -86,7 +86,7 @@ t.test("the question is the user's own vim.ui.select, when there is one", async 
   ]);
 });
 
-t.test("without npm there is no question, but a reason", async (t) => {
+t.test("without npm, a message says why the build is impossible", async (t) => {
   const nvim = await startBeside(t, "vim.env.PATH = vim.fn.getcwd()", {
     files: { node: `#!/bin/sh\nexec ${process.execPath} "$@"\n` },
   });
@@ -140,7 +140,7 @@ t.test("build.lua runs the Node of the option", async (t) => {
   t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null);
 });
 
-t.test("after an update a bridge that runs is offered to be started anew, once", async (t) => {
+t.test("after an update, restarting the running bridge is offered once", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
   t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));

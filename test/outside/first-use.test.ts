@@ -5,7 +5,7 @@ import { root, startNvim } from "../support/nvim.ts";
 import { copyPlugin, useCopy } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-t.test("the first use, and an update without a build", async (t) => {
+t.test("the first use and an update without a build both lead to a running bridge", async (t) => {
   const home = makeDirectory(t);
   const copy = copyPlugin(join(home, "gemini-bridge.nvim"));
   // As in a developer's clone: the packages are there, only the bundle is missing.

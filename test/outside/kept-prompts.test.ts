@@ -54,7 +54,7 @@ const waitForReason = (nvim: Nvim, reason: RegExp) =>
 
 const isEmpty = async (nvim: Nvim) => (await outbox(nvim)).length === 0;
 
-t.test("while the CLI asks", async (t) => {
+t.test("prompts wait while the CLI asks", async (t) => {
   const { nvim, model, cli } = await withQuestion(t);
 
   await t.test("prompts wait, and none is lost", async (t) => {
@@ -81,7 +81,7 @@ t.test("while the CLI asks", async (t) => {
     t.equal(said?.length, 1, "it was said once");
   });
 
-  await t.test("prompts are taken back", async (t) => {
+  await t.test("waiting prompts can be cancelled", async (t) => {
     await cli.press("\x03"); // deletes it
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await ask(nvim, model);
@@ -103,7 +103,7 @@ t.test("while the CLI asks", async (t) => {
     t.match(await nvim.messages(), /No prompts are waiting/);
   });
 
-  await t.test("a prompt is kept when it ends before it listens", async (t) => {
+  await t.test("a prompt is kept if the CLI ends before it accepts input", async (t) => {
     await cli.press("\x03"); // deletes it
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await ask(nvim, model);
@@ -116,7 +116,7 @@ t.test("while the CLI asks", async (t) => {
   });
 });
 
-t.test("a question above the prompt is one, too", async (t) => {
+t.test("a question above the prompt is recognized", async (t) => {
   const { nvim, cli } = await withQuestion(t, {
     "../home/.gemini/settings.json": JSON.stringify({
       ...SETTINGS,
@@ -134,7 +134,7 @@ t.test("a question above the prompt is one, too", async (t) => {
   t.equal(readFileSync(nvim.path("greet.js"), "utf8"), "const bye = 1;\n", "only the user has accepted");
 });
 
-t.test("what the user has typed stays the user's", async (t) => {
+t.test("text that the user has typed is never sent", async (t) => {
   const { nvim, model } = await startWithGemini(t, { files: FILES });
   await nvim.command("edit greet.js");
   await nvim.input(":Gemini<CR>");
@@ -142,7 +142,7 @@ t.test("what the user has typed stays the user's", async (t) => {
   await waitForPrompt(nvim, cli, ">Typeyourmessage");
   const streamed = () => model.requests.filter(({ action }) => action === "streamGenerateContent").length;
 
-  await t.test("with ! a prompt waits until it is gone", async (t) => {
+  await t.test("with !, a prompt waits until the user's text is gone", async (t) => {
     await cli.press("my own");
     await waitForPrompt(nvim, cli, ">myown");
     await nvim.input("<C-\\><C-n><C-w>p:GeminiSend! --text ours<CR>");
@@ -155,7 +155,7 @@ t.test("what the user has typed stays the user's", async (t) => {
     t.notMatch(model.promptText(), /my own/);
   });
 
-  await t.test("without ! it is added", async () => {
+  await t.test("without !, a prompt is appended to the user's text", async () => {
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await cli.press("see");
     await waitForPrompt(nvim, cli, ">see");
@@ -164,7 +164,7 @@ t.test("what the user has typed stays the user's", async (t) => {
     await nvim.waitFor(() => isEmpty(nvim), "the reference to be there");
   });
 
-  await t.test("what came from here is sent with more of it", async (t) => {
+  await t.test("earlier text of the plugin is sent together with the next prompt", async (t) => {
     await cli.press("\x03");
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await nvim.input(":GeminiSend --text one<CR>:GeminiSend --text two<CR>");
@@ -174,7 +174,7 @@ t.test("what the user has typed stays the user's", async (t) => {
     t.match(model.promptText(), /one two three/);
   });
 
-  await t.test("a shell's prompt gets none", async (t) => {
+  await t.test("no prompt is typed into the shell mode", async (t) => {
     await waitForPrompt(nvim, cli, ">Typeyourmessage");
     await cli.press("!");
     await cli.waitForScreen(/^ ?! +Type your shell command/m);

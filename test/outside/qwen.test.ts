@@ -76,7 +76,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
   const cli = await geminiIn(nvim);
   const says = (sentence: string) => cli.waitForScreen(new RegExp(sentence), 20_000);
 
-  await t.test("each is known, and named", async (t) => {
+  await t.test("each CLI is recognized and named", async (t) => {
     t.same(
       z
         .array(z.string())
@@ -91,7 +91,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     );
   });
 
-  await t.test("the context is in its request, an accepted edit on disk", async (t) => {
+  await t.test("the context is in Qwen Code's request, and an accepted edit is written", async (t) => {
     model.say(...writes("first();\n"));
     await nvim.command("GeminiSend! Change it.");
     await diffs(1);
@@ -104,7 +104,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), [], "an accepted edit is not a change");
   });
 
-  await t.test("a rejected one is not", async (t) => {
+  await t.test("a rejected edit is not written", async (t) => {
     model.say(...writes("second();\n").slice(0, 2)); // a rejection ends the turn
     await nvim.command("GeminiSend! Again.");
     await diffs(1);
@@ -115,7 +115,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     await tells(t, nvim, ["TurnStarted qwen: Again.", `Waiting qwen: ${path}`, "TurnEnded qwen"]);
   });
 
-  await t.test("edits that its own yes drops come back as a review", async (t) => {
+  await t.test("edits that Qwen Code drops come back as a new review", async (t) => {
     model.say(...writes("third();\n"));
     await nvim.command("GeminiSend! Once more.");
     await diffs(1);
@@ -132,7 +132,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), []);
   });
 
-  await t.test("each gets its own decisions", async (t) => {
+  await t.test("each CLI gets its own decisions", async (t) => {
     model.say(...writes("fourth();\n"));
     const other = nvim.path("b.js");
     gemini.say(
@@ -152,7 +152,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     t.same(await changed(), []);
   });
 
-  await t.test("a lock that is deleted comes back, and goes when the bridge stops", async (t: Test) => {
+  await t.test("a deleted lock file is restored, and is removed when the bridge stops", async (t: Test) => {
     const directory = join(nvim.dirs.home, ".qwen/ide");
     const [name = ""] = readdirSync(directory).filter((each) => each.endsWith(".lock"));
     rmSync(join(directory, name));
@@ -181,7 +181,7 @@ const FILES = {
   "gone.txt": Buffer.from("going\n"),
 };
 
-t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
+t.test("changes of Qwen Code in auto mode are listed", async (t) => {
   const { nvim, model } = await startWithQwen(t, {
     files: { ...FILES, ...EXTENSION },
     args: ["crlf.txt", "gone.txt", "notes.md"],
@@ -207,7 +207,7 @@ t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
   await nvim.waitFor(`#${CLIS} == 1`, "Qwen Code", 30_000);
   const cli = await geminiIn(nvim);
 
-  await t.test("a tool of Neovim's answers with unsaved text", async (t) => {
+  await t.test("a tool of Neovim answers with unsaved text", async (t) => {
     model.say(
       [{ functionCall: { name: "mcp__neovim__read_buffer", args: { path: "notes.md" } } }],
       [{ text: "I have read it." }],
@@ -222,7 +222,7 @@ t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
     await tells(t, nvim, ["TurnStarted qwen: Read it.", "Waiting qwen", "TurnEnded qwen"]);
   });
 
-  await t.test("its changes are found by its hooks, and undone byte for byte", async (t) => {
+  await t.test("changes of Qwen Code are found by its hooks, and undone byte for byte", async (t) => {
     model.say(
       call("read_file", "crlf.txt"),
       edit("crlf.txt", "two", "zwei"),
@@ -274,7 +274,7 @@ t.test("Qwen Code in auto mode, in which it asks nobody", async (t) => {
     await tells(t, nvim, ["TurnStarted qwen: Go on.", "TurnEnded qwen"]);
   });
 
-  await t.test("with the host gone, its screen stays clean", async (t) => {
+  await t.test("without a host, Qwen Code shows no error", async (t) => {
     await nvim.command("GeminiStop");
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
     model.say(call("read_file", "bom.txt"), call("write_file", "bom.txt", { content: "gone\n" }), [

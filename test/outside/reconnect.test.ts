@@ -45,7 +45,7 @@ t.test("a CLI reconnects by itself after each crash, and after a restart between
   }
 });
 
-t.test("not while something is typed", async (t) => {
+t.test("/ide enable is not typed while the prompt has text", async (t) => {
   const { nvim, gemini } = await start(t);
   await gemini.press("half a tho");
   await gemini.waitForScreen(/half a tho/);
@@ -62,7 +62,7 @@ t.test("not while something is typed", async (t) => {
   await nvim.waitFor(`#${CLIENTS} == 1`, "a new session, when the prompt is empty", 40_000);
 });
 
-t.test("or by the user, who is told", async (t) => {
+t.test("a message tells the user how to reconnect", async (t) => {
   const { nvim, gemini } = await start(
     t,
     "require('gemini-bridge').setup({ terminal = { reconnect = false } })",

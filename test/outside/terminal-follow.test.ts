@@ -38,7 +38,7 @@ async function start(t: Test) {
   return { nvim, model, seen };
 }
 
-t.test("what the CLI says and asks is on the screen while the user is in a file", async (t) => {
+t.test("output and questions of the CLI are visible while the user is in a file", async (t) => {
   const { nvim, model, seen } = await start(t);
   model.say(says(70, "answer"));
   await nvim.input(":GeminiSend! --text tell me<CR>");
@@ -57,7 +57,7 @@ t.test("what the CLI says and asks is on the screen while the user is in a file"
   await seen(/next 70\b[\s\S]*Type your message/);
 });
 
-t.test("the user who scrolls back is left alone, and comes back to the end", async (t) => {
+t.test("the terminal stays scrolled back until the user returns to the end", async (t) => {
   const { nvim, model, seen } = await start(t);
   model.say(says(70, "answer"));
   await nvim.input(":GeminiSend! --text tell me<CR>");

@@ -29,7 +29,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
   await cli.slash("/mcp reload");
   await cli.waitForScreen(/neovim .*Ready/, 20_000);
 
-  await t.test("calls a tool that only reads without a question", async (t) => {
+  await t.test("read-only tools are called without asking", async (t) => {
     model.say(
       [{ functionCall: { name: "mcp_neovim_diagnostics", args: { path: "main.js", settle: true } } }],
       [{ text: "There is one." }],
@@ -41,7 +41,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(told, /main\.js \(file:\/\/|file:\/\/\S+\/main\.js/, "the link to the file is there, too");
   });
 
-  await t.test("reads unsaved text, embedded in the answer", async (t) => {
+  await t.test("unsaved text is embedded in the answer", async (t) => {
     await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'unsaved text' })");
     model.say(
       [{ functionCall: { name: "mcp_neovim_read_buffer", args: { path: "main.js" } } }],
@@ -52,7 +52,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(model.promptText(), "unsaved text");
   });
 
-  await t.test("takes a resource into a prompt", async (t) => {
+  await t.test("a resource can be inserted into a prompt", async (t) => {
     await nvim.command("call setqflist([{'filename': 'main.js', 'lnum': 1, 'text': 'look here'}])");
     model.say([{ text: "It is a list." }]);
     await cli.type("What is @neovim:nvim://quickfix now.");
@@ -60,7 +60,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
     t.match(model.promptText(), "main.js:1 look here");
   });
 
-  await t.test("has prompts as commands", async (t) => {
+  await t.test("prompts are slash commands", async (t) => {
     await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('main.js'), 0, -1, false, { 'const x = BAD;' })");
     await nvim.waitFor("#vim.diagnostic.get(0) > 0", "the diagnostic");
     model.say([{ text: "I shall fix it." }]);
@@ -73,7 +73,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
   });
 });
 
-t.test("what the server says of itself reaches the model", async (t) => {
+t.test("the instructions of the server reach the model", async (t) => {
   const { nvim } = await startBridge(t, { below, files: { "main.js": "1;\n" }, args: ["main.js"] });
   linkExtension(nvim.dirs.home);
   const model = await startModel(t, [[{ text: "It is said." }]]);

@@ -62,7 +62,7 @@ t.test("the settings in a home of the user's own apply", async (t) => {
   t.notOk(existsSync(path));
 });
 
-t.test("a variable that is set keeps its force", async (t) => {
+t.test("a variable that is already set stays in effect", async (t) => {
   const file = "vim.env.GEMINI_CLI_SYSTEM_DEFAULTS_PATH = vim.env.HOME .. '/theirs.json'";
 
   await t.test("the user's settings take precedence", async (t) => {
@@ -78,13 +78,16 @@ t.test("a variable that is set keeps its force", async (t) => {
     t.equal(await variable(bridge), join(bridge.nvim.dirs.home, "theirs.json"), "and comes back");
   });
 
-  await t.test("alone where it cannot be read, which the doctor says", async (t) => {
-    const bridge = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
-    const theirs = join(bridge.nvim.dirs.home, "theirs.json");
-    t.equal(await variable(bridge), theirs);
-    t.match(await obstacle(bridge), `${theirs} is not a JSON object`);
-    t.match((await examine(bridge.nvim))["A CLI started in"], /asks before it connects: .*theirs\.json/);
-  });
+  await t.test(
+    "no file is written if the system's file cannot be read, and the doctor says so",
+    async (t) => {
+      const bridge = await start(t, { files: { "../home/theirs.json": "{ no json" }, init: file });
+      const theirs = join(bridge.nvim.dirs.home, "theirs.json");
+      t.equal(await variable(bridge), theirs);
+      t.match(await obstacle(bridge), `${theirs} is not a JSON object`);
+      t.match((await examine(bridge.nvim))["A CLI started in"], /asks before it connects: .*theirs\.json/);
+    },
+  );
 });
 
 t.test("a directory above that others can write to", async (t) => {

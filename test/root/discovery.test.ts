@@ -42,7 +42,7 @@ t.test(
   },
 );
 
-t.test("a lock file of another user stays", (t) => {
+t.test("a lock file of another user is not removed", (t) => {
   const { home, qwen } = startProfiles(t);
   const path = join(home, ".qwen/ide/2.lock");
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -40,7 +40,7 @@ function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNE
 
 const contentOf = (path: string | undefined) => JSON.parse(readFileSync(path ?? "", "utf8"));
 
-t.test("the file is the user's alone, and goes with its disposal", async (t) => {
+t.test("only the user can read the file, and disposal removes it", async (t) => {
   const home = makeHome(t);
   const { path, obstacle, remove } = defaultsIn(home);
   t.equal(obstacle, undefined);
@@ -53,7 +53,7 @@ t.test("the file is the user's alone, and goes with its disposal", async (t) => 
   remove();
 });
 
-t.test("what the system says stays in force over ours", async (t) => {
+t.test("the system's settings take precedence over ours", async (t) => {
   const home = makeHome(t);
   const system = `{
     // of an administrator
@@ -71,7 +71,7 @@ t.test("what the system says stays in force over ours", async (t) => {
   t.notOk("polluted" in {});
 });
 
-t.test("ours are left out where theirs cannot be read", async (t) => {
+t.test("our settings are left out if the system's cannot be read", async (t) => {
   const home = makeHome(t);
   for (const system of ["{ no json", "[]", "null", "7", `"${"x".repeat(2_000_000)}"`, `${"[".repeat(9e4)}`]) {
     const { path, obstacle } = defaultsIn(home, system);
@@ -83,7 +83,7 @@ t.test("ours are left out where theirs cannot be read", async (t) => {
   t.match(defaultsIn(home).obstacle, /would ignore .*system\.json/, "a pipe is not waited for");
 });
 
-t.test("ours are left out where the CLI would warn of a file", async (t) => {
+t.test("our settings are left out if the CLI would warn about the file", async (t) => {
   const home = makeHome(t);
   const isSecure = (path: string) => isFileAndDirectorySecureSync(path).secure;
 
@@ -107,14 +107,14 @@ t.test("ours are left out where the CLI would warn of a file", async (t) => {
     });
   }
 
-  await t.test("of ours, where a directory cannot be made", async (t) => {
+  await t.test("a directory that cannot be created is reported", async (t) => {
     rmSync(join(home, "state"), { recursive: true });
     writeFileSync(join(home, "state"), "in the way");
     t.match(defaultsIn(home), { path: undefined, obstacle: /EEXIST|ENOTDIR/ });
   });
 });
 
-t.test("several bridges do not disturb each other; what a killed one left is removed", async (t) => {
+t.test("several bridges have their own files, and files of killed ones are removed", async (t) => {
   const home = makeHome(t);
   const directory = join(home, "state/gemini-bridge");
   mkdirSync(directory, { recursive: true, mode: 0o700 });

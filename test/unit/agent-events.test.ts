@@ -74,7 +74,7 @@ t.test("Gemini CLI's hooks become events", async (t) => {
   });
 });
 
-t.test("what the CLI's prompt asks", async (t) => {
+t.test("a question of the CLI's prompt becomes an event", async (t) => {
   const asks = (details?: object) =>
     meaning("Notification", { notification_type: "ToolPermission", details });
   t.same(asks({ type: "edit", filePath: "/a", fileDiff: "", newContent: "" }), {
@@ -131,7 +131,7 @@ t.test("Qwen Code's hooks become events", async (t) => {
   t.equal(qwen("Notification", { notification_type: "permission_prompt", message: "" }), undefined);
 });
 
-t.test("anything else is refused", async (t) => {
+t.test("any other input is refused", async (t) => {
   const parse = (input: unknown) => parseHook(input, { cli: "gemini" });
   const good = { ...BASE, hook_event_name: "AfterAgent" };
   t.ok(parse(good));

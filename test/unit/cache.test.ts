@@ -74,7 +74,7 @@ async function copyBuilt(t: Test) {
 
 const WELL = { lives: true, code: 0, signal: null, errors: "" };
 
-t.test("a cache in which bits are wrong is not used", async (t) => {
+t.test("a cache with flipped bits is not used", async (t) => {
   const { cache, run } = await copyBuilt(t);
   const whole = readFileSync(cache);
   t.same(await run(), WELL);
@@ -93,7 +93,7 @@ t.test("a cache in which bits are wrong is not used", async (t) => {
   }
 });
 
-t.test("nor one that was cut, is empty, or is another's", async (t) => {
+t.test("a truncated, empty or foreign cache is not used", async (t) => {
   const { cache, run } = await copyBuilt(t);
   const whole = readFileSync(cache);
   for (const [name, content] of Object.entries({
@@ -110,7 +110,7 @@ t.test("nor one that was cut, is empty, or is another's", async (t) => {
   }
 });
 
-t.test("another version's under the name of this one is not used", async (t) => {
+t.test("a cache of another version under this version's name is not used", async (t) => {
   const { cache, caches, dist, run } = await copyBuilt(t);
   const code = readFileSync(cache);
   const bundle = join(dist, "gemini-bridge.cjs");
@@ -127,7 +127,7 @@ t.test("another version's under the name of this one is not used", async (t) => 
   t.same(caches(), [other.slice(dist.length + 1)]);
 });
 
-t.test("a damaged or missing cache is made anew, after the start", async (t) => {
+t.test("a damaged or missing cache is created again after the start", async (t) => {
   const { cache, caches, run } = await copyBuilt(t);
   const whole = readFileSync(cache);
   const damages: [name: string, damage: () => void][] = [
@@ -145,7 +145,7 @@ t.test("a damaged or missing cache is made anew, after the start", async (t) => 
   }
 });
 
-t.test("where nobody may write nothing is made, and nothing is said", async (t) => {
+t.test("in a read-only folder, no cache is created and no message is shown", async (t) => {
   const { cache, dist, protect, run, start } = await copyBuilt(t);
   t.teardown(() => chmodSync(dist, 0o755));
   rmSync(cache);
@@ -157,7 +157,7 @@ t.test("where nobody may write nothing is made, and nothing is said", async (t) 
   t.same(readdirSync(dist), names);
 });
 
-t.test("it is made by one process at a time, also after one that has died", async (t) => {
+t.test("one process at a time creates the cache, even after another one has died", async (t) => {
   const { cache, caches, make } = await copyBuilt(t);
   const lock = `${cache}.lock`;
   rmSync(cache);
@@ -171,7 +171,7 @@ t.test("it is made by one process at a time, also after one that has died", asyn
   t.notOk(existsSync(lock));
 });
 
-t.test("the last build's goes away", async (t) => {
+t.test("the cache of the previous build is removed", async (t) => {
   const { cache, caches, dist, make } = await copyBuilt(t);
   const old = join(dist, `${"0".repeat(16)}-${process.version}-${process.arch}.cache`);
   const ofAnotherNode = cache.replace(process.version, "v99.0.0");
@@ -180,7 +180,7 @@ t.test("the last build's goes away", async (t) => {
   t.same(caches().sort(), [cache, ofAnotherNode].map((path) => basename(path)).sort());
 });
 
-t.test("others that remove the same old ones do not get in the way", async (t) => {
+t.test("several processes can remove the same old caches", async (t) => {
   const { caches, cache, dist } = await copyBuilt(t);
   const write = `require(${JSON.stringify(join(dist, "../rplugin/node/gemini-bridge/cache.js"))})(
     ${JSON.stringify(dist)}, ${JSON.stringify(basename(cache).split("-")[0])}).write(Buffer.from("code"))`;

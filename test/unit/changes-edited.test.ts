@@ -2,7 +2,7 @@ import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("what the agent does to lines that the user has edited is undone to those", async (t) => {
+t.test("undoing an agent's change of lines that the user has edited restores the user's lines", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\r\n2\r\n3\r\n4\r\n5", 0o640);
   await host.edit("a.txt", "1\r\nA\r\n3\r\nB\r\n5");

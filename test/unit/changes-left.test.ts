@@ -59,7 +59,7 @@ t.test("undo is exact after a restart of Neovim, and one message counts the chan
   await waitFor(() => next.kept().length === 0, "nothing to be left");
 });
 
-t.test("what the user has edited meanwhile is theirs", async (t) => {
+t.test("edits that the user made meanwhile stay", async (t) => {
   const first = await ended(t);
   first.write("a.txt", "mine\n1\nA\n3\n");
   const next = nextOf(t, first);
@@ -75,7 +75,7 @@ t.test("what the user has edited meanwhile is theirs", async (t) => {
   t.equal(last.message(), undefined);
 });
 
-t.test("of two new Neovims only one takes a change over", async (t) => {
+t.test("only one of two new Neovims takes over a change", async (t) => {
   const first = new ChangesHost(t);
   for (let i = 0; i < 20; i += 1) await first.edit(`${i}.txt`, "new\n");
   await first.changes.close();
@@ -97,7 +97,7 @@ t.test("of two new Neovims only one takes a change over", async (t) => {
   t.equal(last.shown.size, 20, "and leaves it to the next");
 });
 
-t.test("the changes of a Neovim that runs are left to it, though its process id may be reused", async (t) => {
+t.test("changes of a running Neovim are not taken over, unless its process id was reused", async (t) => {
   const now = Math.floor(Date.now() / 1_000);
   const first = await ended(t, `${process.pid}-${now}`);
   const second = nextOf(t, first);
@@ -122,7 +122,7 @@ t.test("changes are taken over when their directory is opened", async (t) => {
   t.equal(next.message(), "1 unreviewed change from an earlier session: see :GeminiChanges");
 });
 
-t.test("a file that is not shared any more is not taken over", async (t) => {
+t.test("a file that is no longer shared is not taken over", async (t) => {
   const next = nextOf(t, await ended(t), "2", ["a.txt"]);
   await next.settle();
   t.equal(next.shown.size, 0);
@@ -149,7 +149,7 @@ t.test("changes are removed after seven days, and of two Neovims' the newer one 
   await waitFor(() => !isLeft(), "the older one to be removed, too");
 });
 
-t.test("what is stored by others than this plugin does no harm", async (t) => {
+t.test("invalid stored data is ignored", async (t) => {
   const first = await ended(t);
   const [file = ""] = first.keptFiles();
   const start = `${Date.now()}\t${JSON.stringify(first.path("b.txt"))}\t`;

@@ -57,7 +57,7 @@ t.test("a CLI that dies while there is no host is resolved by the next one", asy
   t.equal(String(next.read("a.txt")), "one\n");
 });
 
-t.test("a process that cannot be seen from here is not taken for one that has ended", async (t) => {
+t.test("a process that is not visible does not count as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };

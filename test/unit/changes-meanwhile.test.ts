@@ -18,7 +18,7 @@ async function start(t: Test): Promise<ChangesHost> {
   return host;
 }
 
-t.test("what the user saves while a command runs is the user's", async (t) => {
+t.test("files that the user saves during a command are not attributed to the agent", async (t) => {
   const host = await start(t);
   await host.tell({ kind: "tool_starting", tool: SLEEP });
   t.equal(host.isFollowing(), true, "Neovim tells what the user writes");
@@ -37,7 +37,7 @@ t.test("what the user saves while a command runs is the user's", async (t) => {
   t.equal(host.isFollowing(), false);
 });
 
-t.test("what is undone or kept while a command runs is no change afterwards", async (t) => {
+t.test("changes that are kept or undone during a command are not listed afterwards", async (t) => {
   const host = await start(t);
   await host.edit("clean.txt", "1\n2\n3\n4\ntheirs\n");
   await host.edit("new.txt", "theirs\n");
@@ -50,7 +50,7 @@ t.test("what is undone or kept while a command runs is no change afterwards", as
   t.notOk(existsSync(host.path("new.txt")));
 });
 
-t.test("what a second agent does while a command runs is its own, kept or accepted", async (t) => {
+t.test("changes of a second agent during a command are attributed to that agent", async (t) => {
   const host = await start(t);
   const other = { cli: "qwen", session: "2", cwd: host.directory };
   const edit = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) }) as const;
@@ -97,7 +97,7 @@ t.test(
   },
 );
 
-t.test("what was not seen before the agent went on is unknown, and is never undone", async (t) => {
+t.test("a file that was not read before the agent continued is unknown, and is never undone", async (t) => {
   const host = await start(t);
   const tool = { kind: "edit", name: "write_file", filePath: host.path("clean.txt") } as const;
   await host.tell({ kind: "tool_starting", tool }, undefined, AbortSignal.abort());

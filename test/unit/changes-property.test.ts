@@ -122,7 +122,7 @@ t.test("keep and undo are exact, whatever the bytes and whoever else edits the f
   await fc.assert(fc.asyncProperty(shape, fc.array(step, { maxLength: 8 }), check), fuzz(t, "places", 100));
 });
 
-t.test("whatever comes in between, the disk loses no line of the user's", async (t) => {
+t.test("no sequence of events removes a line of the user from the disk", async (t) => {
   const text = fc.array(fc.nat(5), { maxLength: 6 });
   const step = fc.tuple(
     fc.constantFrom("agent", "agent", "delete", "save", "write", "undo", "keep", "hunk"),

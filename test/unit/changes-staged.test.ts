@@ -64,7 +64,7 @@ t.test("a file that was edited after it was staged stays in the list", async (t)
   t.match(host.change("a.txt"), { hunks: [{ line: 2 }] });
 });
 
-t.test("what an agent stages, commits or checks out is not kept", async (t) => {
+t.test("files that an agent stages, commits or checks out are not kept", async (t) => {
   const host = await changed(t);
   await run(host, "git add a.txt; git commit -qm more");
   await refresh(host);
@@ -90,7 +90,7 @@ t.test("while an agent's command runs, nothing counts as staged by the user", as
   t.match(host.change("a.txt"), { added: 1 });
 });
 
-t.test("line ends that Git converts do not matter", async (t) => {
+t.test("converted line endings do not prevent that staged changes are kept", async (t) => {
   const host = new ChangesHost(t);
   host.write(".gitattributes", "*.txt text eol=crlf\n");
   host.write("a.txt", "1\r\n2\r\n");

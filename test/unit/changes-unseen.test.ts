@@ -13,7 +13,7 @@ function start(t: Test) {
   return { host, ended };
 }
 
-t.test("what the CLI says of it is undone, where it is the bytes", async (t) => {
+t.test("an edit that was not seen is undone if the CLI's text matches the file byte for byte", async (t) => {
   const { host, ended } = start(t);
   await host.tell({ kind: "turn_started", prompt: "go" });
   host.write("a.txt", "eins\nzw\u00f6lf\n", 0o640);
@@ -29,7 +29,7 @@ t.test("what the CLI says of it is undone, where it is the bytes", async (t) => 
   t.notOk(existsSync(host.path("new.txt")));
 });
 
-t.test("where it is not, the file is listed alone", async (t) => {
+t.test("if the CLI's text does not match, the file is only listed", async (t) => {
   const { host, ended } = start(t);
   const cases: [bytes: Buffer, texts?: object][] = [
     [Buffer.from("1\r\n2\r\n"), { before: "1\n", after: "1\n2\n" }],
@@ -52,7 +52,7 @@ t.test("where it is not, the file is listed alone", async (t) => {
   }
 });
 
-t.test("one that failed, or was reviewed, is no change", async (t) => {
+t.test("a failed or reviewed edit that was not seen is no change", async (t) => {
   const { host, ended } = start(t);
   host.write("a.txt", "1\n");
   await ended("a.txt", { before: "", after: "1\n" }, true);

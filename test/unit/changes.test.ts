@@ -57,7 +57,7 @@ t.test(
   },
 );
 
-t.test("files that come and go", async (t) => {
+t.test("created and deleted files are listed and undone", async (t) => {
   const host = new ChangesHost(t);
   await host.edit("new.txt", "a\nb\n");
   t.match(host.change("new.txt"), { status: "added", added: 2, removed: 0 });
@@ -88,7 +88,7 @@ t.test("files that come and go", async (t) => {
   t.equal(String(host.read("new.txt")), "theirs\n");
 });
 
-t.test("the user's edits are not the agent's, told or not", async (t) => {
+t.test("the user's edits are not attributed to the agent, whether they are reported or not", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n2\n3\n4\n5\n6\n");
   await host.edit("a.txt", "1\nA\n3\n4\n5\n6\n");
@@ -129,7 +129,7 @@ t.test(
   },
 );
 
-t.test("what the user agreed to is no change", async (t) => {
+t.test("writing an accepted text is no change", async (t) => {
   const host = new ChangesHost(t);
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
   host.write("a.txt", "\uFEFFone\r\ntwo\r\n");
@@ -143,7 +143,7 @@ t.test("what the user agreed to is no change", async (t) => {
   t.equal(String(host.read("a.txt")), "\uFEFFone\r\nzwei\r\n", "and what a later undo leaves");
 });
 
-t.test("a CLI may ask before its tool starts: the text that the user agreed to is no change", async (t) => {
+t.test("writing a text that the user accepted before the start of the tool is no change", async (t) => {
   const host = new ChangesHost(t);
   const tool = { kind: "edit", name: "write_file", filePath: host.path("a.txt") };
   const write = async (text: string, isAsked: boolean) => {
@@ -170,24 +170,27 @@ t.test("a CLI may ask before its tool starts: the text that the user agreed to i
   );
 });
 
-t.test("an edit that never came is nobody's, and what is saved meanwhile is the user's", async (t) => {
-  const host = new ChangesHost(t);
-  host.write("a.txt", "one\n");
-  const tool = { kind: "edit", name: "replace", filePath: host.path("a.txt") };
-  await host.tell({ kind: "tool_starting", tool });
-  await host.save("a.txt", "one\nmine\n");
-  host.write("a.txt", "one\nmine\ntheirs\n");
-  await host.tell({ kind: "tool_ended", tool, failed: false });
-  t.match(host.change("a.txt"), { added: 1 });
-  await host.undo("a.txt");
-  t.equal(String(host.read("a.txt")), "one\nmine\n");
+t.test(
+  "an announced edit that is never made is no change, and the user's saves meanwhile are not attributed to it",
+  async (t) => {
+    const host = new ChangesHost(t);
+    host.write("a.txt", "one\n");
+    const tool = { kind: "edit", name: "replace", filePath: host.path("a.txt") };
+    await host.tell({ kind: "tool_starting", tool });
+    await host.save("a.txt", "one\nmine\n");
+    host.write("a.txt", "one\nmine\ntheirs\n");
+    await host.tell({ kind: "tool_ended", tool, failed: false });
+    t.match(host.change("a.txt"), { added: 1 });
+    await host.undo("a.txt");
+    t.equal(String(host.read("a.txt")), "one\nmine\n");
 
-  await host.tell({ kind: "tool_starting", tool });
-  await host.tell({ kind: "turn_ended" });
-  t.equal(host.isFollowing(), false);
-});
+    await host.tell({ kind: "tool_starting", tool });
+    await host.tell({ kind: "turn_ended" });
+    t.equal(host.isFollowing(), false);
+  },
+);
 
-t.test("nothing is written where it does not belong", async (t) => {
+t.test("undo never writes outside the expected file", async (t) => {
   const host = new ChangesHost(t);
   mkdirSync(host.path("inside"));
   mkdirSync(host.path("outside"));
@@ -251,7 +254,7 @@ t.test("a change follows its file when the user renames it", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("bytes that are known come back, whatever has taken their place", async (t) => {
+t.test("undo restores known bytes, whatever has replaced the file", async (t) => {
   const host = new ChangesHost(t);
   host.write("small.txt", "one\n");
   await host.edit("small.txt", Buffer.alloc(9_000_000));
@@ -280,48 +283,51 @@ t.test("bytes that are known come back, whatever has taken their place", async (
   t.equal(host.read("small.txt").length, 9_000_002, "what the user has written stays");
 });
 
-t.test("the next host knows what this one knew, but nothing of files that are not shared", async (t) => {
-  const first = new ChangesHost(t, undefined, ["*.key"]);
-  first.write("a.txt", LATIN1);
-  first.write("b.txt", "one\n");
-  first.write("c.txt", "one\n");
-  first.write("secret.key", "the old secret\n");
-  await first.tell({ kind: "turn_started", prompt: "do it" });
-  await first.edit("a.txt", Buffer.concat([LATIN1, LATIN1]));
-  await first.edit("secret.key", "a secret\n");
-  await first.edit("new.txt", "new\n");
-  await first.edit("c.txt", undefined);
-  const tool = { kind: "edit", name: "write_file", filePath: first.path("b.txt") };
-  await first.tell({ kind: "tool_starting", tool });
-  const saved = () => first.kept();
-  await waitFor(() => first.kept().length === 6, "it to be saved");
-  t.equal(
-    saved().filter((text) => text.startsWith('{"awaited":[{"agent":{"cli":"gemini","session":"1"')).length,
-    1,
-  );
-  t.notMatch(saved().join(), /secret/);
-  for (const path of first.keptFiles()) {
-    t.equal(statSync(path).mode & 0o777, 0o600);
-    t.equal(statSync(dirname(path)).mode & 0o777, 0o700);
-  }
-  await first.changes.close();
+t.test(
+  "the next host continues with all changes, without the texts of files that are not shared",
+  async (t) => {
+    const first = new ChangesHost(t, undefined, ["*.key"]);
+    first.write("a.txt", LATIN1);
+    first.write("b.txt", "one\n");
+    first.write("c.txt", "one\n");
+    first.write("secret.key", "the old secret\n");
+    await first.tell({ kind: "turn_started", prompt: "do it" });
+    await first.edit("a.txt", Buffer.concat([LATIN1, LATIN1]));
+    await first.edit("secret.key", "a secret\n");
+    await first.edit("new.txt", "new\n");
+    await first.edit("c.txt", undefined);
+    const tool = { kind: "edit", name: "write_file", filePath: first.path("b.txt") };
+    await first.tell({ kind: "tool_starting", tool });
+    const saved = () => first.kept();
+    await waitFor(() => first.kept().length === 6, "it to be saved");
+    t.equal(
+      saved().filter((text) => text.startsWith('{"awaited":[{"agent":{"cli":"gemini","session":"1"')).length,
+      1,
+    );
+    t.notMatch(saved().join(), /secret/);
+    for (const path of first.keptFiles()) {
+      t.equal(statSync(path).mode & 0o777, 0o600);
+      t.equal(statSync(dirname(path)).mode & 0o777, 0o700);
+    }
+    await first.changes.close();
 
-  const next = new ChangesHost(t, first.directory, ["*.key"]);
-  next.write("b.txt", "one\ntwo\n");
-  await next.tell({ kind: "tool_ended", tool, failed: false });
-  for (const name of ["a.txt", "new.txt", "c.txt"]) t.same(next.change(name), first.change(name), name);
-  const { turn, prompt } = first.change("a.txt") ?? {};
-  t.match(next.change("b.txt"), { added: 1, turn, prompt }, "an edit in whose midst the host ended");
-  t.equal(prompt, "do it");
-  await first.history.list(); // when all is on disk
-  const entries = (await next.history.list()).map((entry) => [entry.turn, entry.prompt]);
-  t.strictSame(entries, Array(5).fill([turn, prompt]));
-  await next.tell({ kind: "turn_ended" });
-  t.match(next.told.findLast(([name]) => name === "turn_changes")?.[1], { files: 4 }, "the whole turn");
-  for (const name of ["a.txt", "b.txt", "c.txt", "new.txt"]) await next.undo(name);
-  t.ok(next.read("a.txt").equals(LATIN1));
-  t.equal(String(next.read("b.txt")), "one\n");
-  t.equal(String(next.read("c.txt")), "one\n");
-  t.notOk(existsSync(next.path("new.txt")));
-  await waitFor(() => next.kept().length === 0, "nothing to be left");
-});
+    const next = new ChangesHost(t, first.directory, ["*.key"]);
+    next.write("b.txt", "one\ntwo\n");
+    await next.tell({ kind: "tool_ended", tool, failed: false });
+    for (const name of ["a.txt", "new.txt", "c.txt"]) t.same(next.change(name), first.change(name), name);
+    const { turn, prompt } = first.change("a.txt") ?? {};
+    t.match(next.change("b.txt"), { added: 1, turn, prompt }, "an edit in whose midst the host ended");
+    t.equal(prompt, "do it");
+    await first.history.list(); // when all is on disk
+    const entries = (await next.history.list()).map((entry) => [entry.turn, entry.prompt]);
+    t.strictSame(entries, Array(5).fill([turn, prompt]));
+    await next.tell({ kind: "turn_ended" });
+    t.match(next.told.findLast(([name]) => name === "turn_changes")?.[1], { files: 4 }, "the whole turn");
+    for (const name of ["a.txt", "b.txt", "c.txt", "new.txt"]) await next.undo(name);
+    t.ok(next.read("a.txt").equals(LATIN1));
+    t.equal(String(next.read("b.txt")), "one\n");
+    t.equal(String(next.read("c.txt")), "one\n");
+    t.notOk(existsSync(next.path("new.txt")));
+    await waitFor(() => next.kept().length === 0, "nothing to be left");
+  },
+);

@@ -106,7 +106,7 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   await enabled;
 });
 
-t.test("a reader of a terminal waits for the next screen after another one was refused", async (t) => {
+t.test("after a refused key, the next screen is awaited", async (t) => {
   const closing = new AbortController();
   let refuse = () => {};
   const answer = new Promise((resolve) => {

@@ -22,7 +22,7 @@ t.test("the same bytes have the same hash, whatever the file's date", async (t) 
   t.not((await readDiskText(path)).hash, before.hash);
 });
 
-t.test("line breaks and the byte order mark are no difference in plain form, and nothing else", async (t) => {
+t.test("hashes of plain texts ignore only line breaks and the byte order mark", async (t) => {
   const plain = hashOfPlain("ä\nb\n");
   for (const alike of ["ä\r\nb\r\n", "\uFEFFä\nb\n", "\uFEFFä\r\nb\n"]) t.equal(hashOfPlain(alike), plain);
   t.equal(hashOfPlain(Buffer.from("\uFEFFä\r\nb\n")), plain);
@@ -30,7 +30,7 @@ t.test("line breaks and the byte order mark are no difference in plain form, and
     t.not(hashOfPlain(other), plain);
 });
 
-t.test("what is no file is not waited for, and what is long is not read", async (t) => {
+t.test("reading does not wait for a pipe or device, and skips long files", async (t) => {
   const special = join(folder, "special");
   execFileSync("mkfifo", [special]);
   t.same((await readDiskText(special)).hash, "no file");

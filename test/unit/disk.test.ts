@@ -24,7 +24,7 @@ function question() {
   return { asked, isAsked: () => settle !== undefined, answer: (value: string) => settle?.(value) };
 }
 
-t.test("which mounts are networks", async (t) => {
+t.test("network mounts are recognized", async (t) => {
   const table = parseMountInfo(
     [
       "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw",
@@ -45,7 +45,7 @@ t.test("which mounts are networks", async (t) => {
   t.equal(mountsNow(new Map([["/", true]])).networkOf("/any/file"), "/");
 });
 
-t.test("a path is followed to a network, and no further", async (t) => {
+t.test("links of a path are followed up to a network drive", async (t) => {
   const base = folder(t);
   mkdirSync(join(base, "net/inner"), { recursive: true });
   mkdirSync(join(base, "local"));
@@ -72,7 +72,7 @@ t.test("a path is followed to a network, and no further", async (t) => {
     t.equal(mounts.networkOf(`${base}/${path}`), place && join(base, place), path);
 });
 
-t.test("one that is silent is asked once, and others go on", async (t) => {
+t.test("a silent drive is asked once, and other drives continue", async (t) => {
   const queue = createQueue(100);
   const [dead, next, other] = [question(), question(), question()];
   let answers = 0;
@@ -97,7 +97,7 @@ t.test("one that is silent is asked once, and others go on", async (t) => {
   t.notOk(queue.isWaiting());
 });
 
-t.test("two that are silent leave threads for everything else", async (t) => {
+t.test("two silent drives leave threads for everything else", async (t) => {
   const queue = createQueue(100);
   const [one, two, three] = [question(), question(), question()];
   const all = [one, two, three].map(({ asked }, index) => queue.ask(`/dead${index}`, asked));
@@ -112,7 +112,7 @@ t.test("two that are silent leave threads for everything else", async (t) => {
   two.answer("late");
 });
 
-t.test("an error is an answer", async (t) => {
+t.test("a system error counts as an answer", async (t) => {
   const queue = createQueue(100);
   await t.rejects(
     queue.ask("/there", () => Promise.reject(new Error("no such thing"))),

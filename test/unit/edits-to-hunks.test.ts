@@ -43,7 +43,7 @@ t.test("a text that differs everywhere is one edit, without holding up the host"
   t.ok(performance.now() - start < 5_000);
 });
 
-t.test("what the user edits beside a hunk is theirs, what they edit in it is a conflict", async (t) => {
+t.test("the user's edits beside a hunk stay, and edits in it are a conflict", async (t) => {
   const text = editedByAgent(track("1", "2", "3", "4", "5"), ["1", "2", "A", "4", "5"]);
   t.match(text.hunks, [{ line: 2, count: 1, old: ["3"], conflict: false }]);
 
@@ -59,7 +59,7 @@ t.test("what the user edits beside a hunk is theirs, what they edit in it is a c
   t.strictSame(editedByUser(text, ["1", "2", "3", "4", "5"]).hunks, [], "undone by the user");
 });
 
-t.test("what the agent makes of lines that the user has edited is undone to those", async (t) => {
+t.test("undoing an agent's change of lines that the user has edited restores the user's lines", async (t) => {
   const text = editedByUser(editedByAgent(track("1", "2", "3"), ["1", "A", "B", "3"]), [
     "1",
     "A",
@@ -115,7 +115,7 @@ function isWithin(some: readonly string[], lines: readonly string[]): boolean {
   });
 }
 
-t.test("whatever agent and user do, no line of the user's is lost", async (t) => {
+t.test("no sequence of edits by agent and user loses a line of the user", async (t) => {
   let written = 0;
   const run = (steps: { kind: string; places: [number, number, number][] }[]) => {
     let text = trackText(["o1", "o2", "o3", "o4", "o5", "o6", "o7", "o8"]);

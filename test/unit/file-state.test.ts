@@ -5,7 +5,7 @@ import { readStableState } from "../../src/system/file-state.ts";
 import { temporary } from "../support/temporary.ts";
 import { waitFor } from "../support/wait.ts";
 
-t.test("what somebody writes is looked at when they have written it", async (t) => {
+t.test("a file that is being written is read when the write is complete", async (t) => {
   const path = join(temporary(t), "a.txt");
   for (const text of ["", "all of it\n"]) {
     writeFileSync(path, text);

@@ -24,7 +24,7 @@ async function takeBack(host: ChangesHost, name: string): Promise<void> {
   await host.changes.handlers.history_undo({ ids: [entry?.id ?? ""] });
 }
 
-t.test("what is proposed, accepted, edited, rejected and written, by turn", async (t) => {
+t.test("proposed, accepted, edited, rejected and written texts are listed by turn", async (t) => {
   const host = new ChangesHost(t, undefined, ["*.key"]);
   const tool = (name: string) => ({ kind: "edit", name: "write_file", filePath: host.path(name) });
   for (const name of ["a.txt", "b.txt", "c.txt", "d.txt"]) host.write(name, "\uFEFFone\r\ntwo\r\n");
@@ -86,7 +86,7 @@ t.test("what is proposed, accepted, edited, rejected and written, by turn", asyn
   t.match(next.messages().at(-1), /were edited since \(conflict\)/);
 });
 
-t.test("what was written is taken back while it is a change, and is none afterwards", async (t) => {
+t.test("undoing a written entry also removes its change", async (t) => {
   const host = new ChangesHost(t);
   await host.edit("new.txt", "new\n");
   await takeBack(host, "new.txt");
@@ -94,7 +94,7 @@ t.test("what was written is taken back while it is a change, and is none afterwa
   t.equal(host.change("new.txt"), undefined);
 });
 
-t.test("a review of a file whose bytes are not known is not taken back", async (t) => {
+t.test("a review of a file with unknown bytes cannot be undone", async (t) => {
   const host = new ChangesHost(t);
   const long = Buffer.alloc(9_000_000, "x");
   const tool = { kind: "edit", name: "write_file", filePath: host.path("long.txt") };
@@ -114,7 +114,7 @@ t.test("a review of a file whose bytes are not known is not taken back", async (
   await accept(2, true);
 });
 
-t.test("what is kept within a turn is not taken back with what comes after it", async (t) => {
+t.test("undoing a later entry does not undo kept changes of the same turn", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n");
   await host.edit("a.txt", "1\n2\n");
@@ -126,7 +126,7 @@ t.test("what is kept within a turn is not taken back with what comes after it", 
   t.equal(String(host.read("a.txt")), "1\n2\n");
 });
 
-t.test("each call of a tool is an entry, and of none is the text held", async (t) => {
+t.test("each tool call is an entry, and its text is not kept in memory", async (t) => {
   const host = new ChangesHost(t);
   const text = "a line of some length\n".repeat(15_000);
   const call = async (number: number) => {
@@ -167,7 +167,7 @@ t.test("other Neovims list an entry for a day", async (t) => {
   t.match(await other.history.list(), [{ path: host.path("b.txt") }]);
 });
 
-t.test("a proposal that waits is on disk by itself, and what became of it stays", async (t) => {
+t.test("a pending proposal is stored at once, and its outcome later", async (t) => {
   const host = new ChangesHost(t);
   const onDisk = async () => {
     const lines = await readLines(host.path("state/history/1.jsonl"));
@@ -183,7 +183,7 @@ t.test("a proposal that waits is on disk by itself, and what became of it stays"
   t.strictSame((await onDisk()).map(({ kind }) => kind).sort(), ["accepted", "proposed", "proposed"]);
 });
 
-t.test("of reviews that have ended no text is held", async (t) => {
+t.test("texts of ended reviews are not kept in memory", async (t) => {
   const host = new ChangesHost(t);
   const text = "a line of some length\n".repeat(50_000);
   const review = async (number: number) => {

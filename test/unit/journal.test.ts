@@ -27,7 +27,7 @@ async function save(journal: Journal, values: Record<string, unknown>): Promise<
   await journal.flush();
 }
 
-t.test("of several values for one key the last is stored, also if it comes during a pause", async (t) => {
+t.test("of several values for a key, the last one is stored, even if it comes during a write", async (t) => {
   const { file, journal } = start(t);
   const slow = {
     toJSON() {

@@ -13,7 +13,7 @@ function apply(before: readonly string[], after: readonly string[]): string[] {
   return [...parts, before.slice(at)].flat();
 }
 
-t.test("the edits make one text of the other, and between two of them stands a line", async (t) => {
+t.test("the edits convert one text to the other, with a line between two edits", async (t) => {
   const text = fc.array(fc.constantFrom("a", "b", "c", "d"), { maxLength: 12 });
   fc.assert(
     fc.property(text, text, (before, after) => {
@@ -29,7 +29,7 @@ t.test("the edits make one text of the other, and between two of them stands a l
 const lines = (count: number, text: (i: number) => string) =>
   Array.from({ length: count }, (_, i) => text(i));
 
-t.test("many differences are as many edits, and cost no more than their number", async (t) => {
+t.test("the cost of many differences is proportional to their number", async (t) => {
   const before = lines(6_000, (i) => (i % 7 === 0 ? "}" : `line ${i}`));
   const after = before.map((line, i) => (i % 2 === 0 ? `new ${line}` : line));
   t.equal(diffLines(before, after).length, 3_000);

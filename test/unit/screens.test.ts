@@ -134,7 +134,7 @@ const screens: [
   ],
 ];
 
-t.test("the screens of CLIs are read", async (t) => {
+t.test("states and texts are read from the screens of CLIs", async (t) => {
   for (const [program, what, screen, state, text = "", height] of screens) {
     const reading = read(screen.split("\n"), DRAWINGS[program]);
     t.same(reading, { state, text, ...(height && { height }) }, `${program}: ${what}`);

@@ -48,7 +48,7 @@ t.test("a checkout of another commit by the agent is listed", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("a commit, and its end", async (t) => {
+t.test("a commit by the agent, and undoing it, are listed", async (t) => {
   const host = await start(t);
   host.write("c.txt", "mine\n");
   await run(host, "echo two >> a.txt; echo new > new.txt; git add -A; git commit -qm wip");
@@ -79,7 +79,7 @@ t.test("the files of a first commit are listed", async (t) => {
   t.strictSame(listed(host), ["new.txt added +1 -0"]);
 });
 
-t.test("what git only sees with other eyes is not taken away", async (t) => {
+t.test("files that only became visible to Git are not deleted by undo", async (t) => {
   const host = await start(t);
   await run(host, "echo state > .gitignore; git rm -q --cached a.txt");
   t.strictSame(listed(host), [".gitignore modified +0 -1"]);
@@ -94,7 +94,7 @@ t.test("what git only sees with other eyes is not taken away", async (t) => {
   t.equal(String(host.read("a.txt")), "a.txt\none\r\n", "from the commit, though it is not tracked any more");
 });
 
-t.test("files and folders with another name", async (t) => {
+t.test("renamed files and folders are listed and undone", async (t) => {
   const host = await start(t);
   sh(
     host,
@@ -118,7 +118,7 @@ t.test("files and folders with another name", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
-t.test("links, folders and repositories are no files", async (t) => {
+t.test("links, folders and repositories are not listed as files", async (t) => {
   const host = await start(t);
   await run(
     host,

@@ -17,7 +17,7 @@ function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; is
   return { host, script, isTrapped: () => existsSync(join(outside, "trapped")) };
 }
 
-t.test("a filter runs under no name, whatever its bytes", async (t) => {
+t.test("no filter runs, whatever its name", async (t) => {
   for (const name of ["\xff", "evil", 'a"b', "x.clean"]) {
     const { host, script, isTrapped } = trapped(t);
     host.write(".gitattributes", Buffer.from(`* filter=${name}\n`, "latin1"));
@@ -53,28 +53,31 @@ t.test(
   },
 );
 
-t.test("a work tree elsewhere is none, and nothing outside of the open directories is touched", async (t) => {
-  const outside = makeDirectory(t);
-  writeFileSync(join(outside, "victim.txt"), "one\n");
-  const host = new ChangesHost(t);
-  sh(host, `git init -q -b main; git config core.worktree ${outside}; git add victim.txt`);
-  await delay(50);
-  await run(host, `echo two >> ${join(outside, "victim.txt")}; echo new > ${join(outside, "new.txt")}`);
-  t.equal(host.shown.size, 0, "of a repository that names another folder");
+t.test(
+  "a work tree elsewhere is ignored, and files outside the open directories are not changed",
+  async (t) => {
+    const outside = makeDirectory(t);
+    writeFileSync(join(outside, "victim.txt"), "one\n");
+    const host = new ChangesHost(t);
+    sh(host, `git init -q -b main; git config core.worktree ${outside}; git add victim.txt`);
+    await delay(50);
+    await run(host, `echo two >> ${join(outside, "victim.txt")}; echo new > ${join(outside, "new.txt")}`);
+    t.equal(host.shown.size, 0, "of a repository that names another folder");
 
-  const parent = new ChangesHost(t);
-  mkdirSync(parent.path("open"));
-  parent.directories = [parent.path("open")];
-  parent.write("open/a.txt", "one\n");
-  parent.write("beside.txt", "one\n");
-  sh(parent, `${SETUP}; git config core.worktree ${parent.directory}`);
-  await delay(50);
-  await run(
-    parent,
-    "echo two >> beside.txt; echo two >> open/a.txt; echo new > new.txt; echo new > open/new.txt",
-  );
-  t.strictSame([...parent.shown.keys()], [parent.path("open/a.txt"), parent.path("open/new.txt")]);
-});
+    const parent = new ChangesHost(t);
+    mkdirSync(parent.path("open"));
+    parent.directories = [parent.path("open")];
+    parent.write("open/a.txt", "one\n");
+    parent.write("beside.txt", "one\n");
+    sh(parent, `${SETUP}; git config core.worktree ${parent.directory}`);
+    await delay(50);
+    await run(
+      parent,
+      "echo two >> beside.txt; echo two >> open/a.txt; echo new > new.txt; echo new > open/new.txt",
+    );
+    t.strictSame([...parent.shown.keys()], [parent.path("open/a.txt"), parent.path("open/new.txt")]);
+  },
+);
 
 t.test("an object that is missing is not fetched", async (t) => {
   const { host, script, isTrapped } = trapped(t, "");
@@ -97,7 +100,7 @@ t.test("an index that is a pipe is not read", async (t) => {
   t.match(host.messages(), [/Not all changes of gemini may be listed: Git's index cannot be read/]);
 });
 
-t.test("a link in the place of a folder leads nowhere", async (t) => {
+t.test("a link in place of a folder is not followed", async (t) => {
   const outside = makeDirectory(t);
   writeFileSync(join(outside, "a.txt"), "a secret\n");
   const host = new ChangesHost(t);

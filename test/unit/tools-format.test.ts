@@ -5,7 +5,7 @@ import { hoverText, placesOf, symbolsOf } from "../../src/model/lsp-answers.ts";
 import { decode, encode, findSymbol } from "../../src/model/symbol-position.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
-t.test("lists read well", async (t) => {
+t.test("lists are formatted for a model", async (t) => {
   t.equal(count(1, "error"), "1 error");
   t.equal(tally([2, 0, 1, 0]), "2 errors, 1 info");
   t.equal(tally([0, 0, 0, 0]), "no diagnostics");
@@ -13,7 +13,7 @@ t.test("lists read well", async (t) => {
   t.same(cutOff(2, 5, "name a path"), ["(2 of 5 shown; name a path)"]);
 });
 
-t.test("no text is two entries, or longer than asked", async () => {
+t.test("an entry is one line, and not longer than requested", async () => {
   fc.assert(
     fc.property(anyString(), fc.integer({ min: 1, max: 50 }), (text, units) => {
       const line = oneLine(text, units);
@@ -43,7 +43,7 @@ t.test("a symbol is found as a word, or not at all", async (t) => {
   );
 });
 
-t.test("positions come back in every encoding", async (t) => {
+t.test("positions are converted in every encoding", async (t) => {
   t.equal(encode("é𝄞x", 3, "utf-8"), 6);
   t.equal(encode("é𝄞x", 3, "utf-32"), 2);
   fc.assert(
@@ -57,7 +57,7 @@ t.test("positions come back in every encoding", async (t) => {
   );
 });
 
-t.test("what is no answer of a language server is left out", async (t) => {
+t.test("invalid answers of a language server are dropped", async (t) => {
   const range = { start: { line: 1, character: 2 }, end: { line: 1, character: 3 } };
   t.same(
     placesOf([{ uri: "file:///a", range }, { uri: "http://a/b", range }, { uri: "file:///b" }, null, 1]),

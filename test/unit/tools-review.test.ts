@@ -19,7 +19,7 @@ function review(propose: () => Promise<"accepted">, patience?: number) {
   return reviewEdits(files, "utf-16", { ask, editing, waitsFor: () => {}, workspace }, patience);
 }
 
-t.test("a user who takes longer than the client waits", async (t) => {
+t.test("reviews stay open if the user takes longer than the client waits", async (t) => {
   // A host has connections that keep it alive meanwhile.
   const connection = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(connection));
@@ -28,7 +28,7 @@ t.test("a user who takes longer than the client waits", async (t) => {
   t.same(structured, { files: [{ path: "a.js", outcome: "open" }] });
 });
 
-t.test("what cannot be shown is said of its file", async (t) => {
+t.test("a review that cannot be shown is reported for its file", async (t) => {
   const { text } = await review(() => Promise.reject(new Refusal("a.js is a directory")));
   t.match(text, "a.js: not changed: a.js is a directory");
   await t.rejects(

@@ -7,7 +7,7 @@ import { createFiles } from "../../src/sharing/files.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { temporary } from "../support/temporary.ts";
 
-t.test("no name leads out of the open directories, nor to an excluded file", async (t) => {
+t.test("no name gives access to files outside the open directories or to excluded files", async (t) => {
   const base = temporary(t);
   const root = join(base, "work");
   const second = join(base, "second");

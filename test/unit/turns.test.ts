@@ -92,7 +92,7 @@ t.test("a turn whose start was missed is counted", async (t) => {
   t.equal(activity(), "waiting");
 });
 
-t.test("agents are apart, and none stays for ever", async (t) => {
+t.test("turns of agents are separate, and old agents are dropped", async (t) => {
   const { turns, changes } = start();
   turns.handle(event("turn_started", agent("1", "qwen")));
   turns.handle(event("turn_started"));
@@ -110,7 +110,7 @@ t.test("agents are apart, and none stays for ever", async (t) => {
   );
 });
 
-t.test("whatever hooks tell, in whatever order", async (t) => {
+t.test("any order of hooks gives a consistent activity", async (t) => {
   const kind = fc.constantFrom(
     "turn_started" as const,
     "tool_starting" as const,

@@ -68,7 +68,7 @@ t.test(
   },
 );
 
-t.test("a file is made, with the mode that it is to have, and goes", async (t) => {
+t.test("files are created with the wanted mode, and removed", async (t) => {
   const { path, files } = start(t);
   const { uid, gid } = statSync(path(""));
   const made = await files.replace(path("deep/er/a.txt"), ABSENT, {
@@ -86,7 +86,7 @@ t.test("a file is made, with the mode that it is to have, and goes", async (t) =
   t.strictSame(readdirSync(path("")), ["deep"]);
 });
 
-t.test("what is not as expected stays as it is", async (t) => {
+t.test("a file that is not as expected is not changed", async (t) => {
   const { path, files } = start(t);
   writeFileSync(path("a.txt"), "one\n");
   const seen = await readState(path("a.txt"));
@@ -105,7 +105,7 @@ t.test("what is not as expected stays as it is", async (t) => {
   t.equal(readFileSync(path("b.txt"), "utf8"), "one\n");
 });
 
-t.test("a disk that is full takes nothing away", async (t) => {
+t.test("a full disk loses no bytes", async (t) => {
   const { path } = start(t);
   const old = "old\n".repeat(500);
   writeFileSync(path("one-name.txt"), old);
@@ -137,7 +137,7 @@ t.test("a disk that is full takes nothing away", async (t) => {
   t.strictSame(readdirSync(path("")).sort(), ["a.txt", "one-name.txt", "two-names.txt"]);
 });
 
-t.test("what a crash has left beside a file is removed by a later host, and nothing else", async (t) => {
+t.test("a later host removes the temporary file of a crash, and nothing else", async (t) => {
   const { path, notes, temporaryFiles } = start(t);
   const gone = Number(execFileSync("sh", ["-c", "echo $$"], { encoding: "utf8" }));
   const [left, mine] = [temporaryPathFor(path("a.txt")), temporaryPathFor(path("b.txt"))];
