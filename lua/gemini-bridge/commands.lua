@@ -48,17 +48,19 @@ local function bridge()
 end
 
 --- Cleans up after a session that was saved with windows of the plugin: deletes its empty buffers, and fills
---- the buffers of saved texts again.
+--- the buffers of saved texts again. Not during the autocommand, which cannot close windows.
 function M.clean_session()
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    local name = vim.api.nvim_buf_get_name(buf)
-    local is_foreign = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
-    if is_foreign and vim.startswith(name, "gemini://kept/") then
-      require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
-    elseif is_foreign and name:find("^gemini[%w-]*://") then
-      require("gemini-bridge.editor.window").delete_buffer(buf)
+  require("gemini-bridge.editor.scheduler").next(function()
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      local name = vim.api.nvim_buf_get_name(buf)
+      local is_foreign = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+      if is_foreign and vim.startswith(name, "gemini://kept/") then
+        require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
+      elseif is_foreign and name:find("^gemini[%w-]*://") then
+        require("gemini-bridge.editor.window").delete_buffer(buf)
+      end
     end
-  end
+  end)
 end
 
 --- Calls `go` when the Node part is built. A running bridge needs no build, but may predate the latest one.

@@ -114,7 +114,7 @@ local function nothing_listed()
   return "Changes cannot be tracked yet: no CLI has sent a hook. " .. remedy
 end
 
---- Opens the review page. If there are no changes, tells the user why.
+--- Opens the review page, or goes to it. If there are no changes, tells the user why.
 ---@param name? string Path of a file to go to.
 function M.open(name)
   local is_empty = #changes.all() == 0 and #reviews.list() == 0
@@ -122,7 +122,7 @@ function M.open(name)
   vim.iter(incomplete):each(function(sentence)
     notify(sentence, "warn")
   end)
-  if not is_empty then
+  if not is_empty or require("gemini-bridge.changes.page.page").get() then
     require("gemini-bridge.notes.notes").load()
     require("gemini-bridge.changes.page.keys").open(name)
   elseif #incomplete == 0 then

@@ -117,12 +117,15 @@ function M.list(buf)
   if not placed[buf] then
     return {}
   end
+  -- After the last lines were deleted, a mark may be below them.
+  local count = vim.api.nvim_buf_line_count(buf)
   return vim
     .iter(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
     :map(function(mark)
       local id, row, _, details = unpack(mark)
-      local hunk = placed[buf][id]
-      return hunk and { first = row + 1, last = math.max(details.end_row, row) + 1, hunk = hunk }
+      local hunk, first = placed[buf][id], math.min(row + 1, count)
+      local last = math.min(math.max(details.end_row, row) + 1, count)
+      return hunk and { first = first, last = last, hunk = hunk }
     end)
     :totable()
 end

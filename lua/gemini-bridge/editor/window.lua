@@ -129,6 +129,19 @@ function M.delete_buffer(buf)
   end
 end
 
+--- Deletes a buffer that has this name. A session that was saved with windows of the plugin restores such a
+--- buffer.
+---@param name string
+function M.delete_restored(name)
+  if vim.fn.bufexists(name) == 1 then
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      if vim.api.nvim_buf_get_name(buf) == name then
+        M.delete_buffer(buf)
+      end
+    end
+  end
+end
+
 --- Calls a function that creates a window or buffer. If an autocommand fails, removes the window or buffer that was
 --- created nevertheless.
 ---@param list fun(): integer[] Returns all handles.
@@ -219,6 +232,8 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
+  -- The tab line may be new: shrinks the windows of the current tab page, which would cover the command line.
+  vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then
     error(problem, 0)

@@ -27,18 +27,6 @@ local function set_options(buf, options)
   end
 end
 
---- Deletes a buffer that has this name. A session that was saved during a review restores such a buffer.
----@param name string
-local function delete_restored(name)
-  if vim.fn.bufexists(name) == 1 then
-    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      if vim.api.nvim_buf_get_name(buf) == name then
-        window.delete_buffer(buf)
-      end
-    end
-  end
-end
-
 ---@param name string
 ---@param bytes string
 ---@param buftype "acwrite"|"nofile"
@@ -51,7 +39,7 @@ local function create(name, bytes, buftype)
   vim.bo[buf].undolevels = -1
   text.write(buf, bytes)
   vim.bo[buf].undolevels = levels
-  delete_restored(name)
+  window.delete_restored(name)
   window.set_name(buf, name)
   return buf
 end

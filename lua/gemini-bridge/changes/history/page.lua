@@ -34,10 +34,31 @@ local NAME = "gemini-history://page"
 local page ---@type gemini_bridge.HistoryPage?
 
 ---@param shown gemini_bridge.HistoryPage
+local function dispose(shown)
+  if page ~= shown then
+    return
+  end
+  page = nil
+  for _, stop in ipairs(shown.stops) do
+    scheduler.attempt(stop)
+  end
+  compare.close(shown.right)
+  draw_tree.forget(shown.buf)
+end
+
+---@return gemini_bridge.HistoryPage?
+local function get()
+  if page and not layout.tree(page) then
+    dispose(page)
+  end
+  return page
+end
+
+---@param shown gemini_bridge.HistoryPage
 local function draw(shown)
   tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
   bar.show(shown.tree, { bar.title("History"), bar.hints({ { "help", "keys" } }) })
-  if shown.current and shown.texts then
+  if shown.current and shown.texts and layout.shows_own(shown) then
     view.set_bar(shown.right, shown.current, shown.texts)
   end
 end
@@ -73,7 +94,9 @@ function M.show(params)
   shown.asked = nil
   -- Scheduled, because the host's call must end first.
   scheduler.next(function()
-    if page ~= shown then
+    if get() ~= shown then
+      return
+    elseif not shown.current then
       return
     elseif shown.current.id ~= params.id then
       return request(shown)
@@ -81,7 +104,9 @@ function M.show(params)
     local was_compared = compare.is_open(shown.right)
     compare.close(shown.right)
     shown.texts = params
-    view.show(layout.right(shown), shown.current, params)
+    layout.fill(shown, function(win)
+      return view.show(win, shown.current, params)
+    end)
     view.set_bar(shown.right, shown.current, params)
     if was_compared then
       M.toggle_compare(shown)
@@ -93,11 +118,12 @@ end
 ---@param params gemini_bridge.calls.history_undone
 function M.undone(params)
   scheduler.next(function()
-    for _, id in ipairs(page and params.ids or {}) do
-      page.undone[id] = true
+    local shown = get()
+    for _, id in ipairs(shown and params.ids or {}) do
+      shown.undone[id] = true
     end
-    if page then
-      draw(page)
+    if shown then
+      draw(shown)
     end
   end)
 end
@@ -107,10 +133,10 @@ function M.toggle_compare(shown)
   local texts = shown.texts
   if compare.is_open(shown.right) then
     compare.close(shown.right)
-  elseif texts and not texts.problem and vim.api.nvim_win_is_valid(shown.right) then
+  elseif texts and not texts.problem and layout.shows_own(shown) then
     compare.show(shown.right, shown.current.path, texts.before)
   end
-  if texts and vim.api.nvim_win_is_valid(shown.right) then
+  if texts and layout.shows_own(shown) then
     view.mark(shown.right, texts)
   end
 end
@@ -137,8 +163,8 @@ end
 ---@return fun(shown: gemini_bridge.HistoryPage)
 local function step(direction)
   return function(shown)
-    local is_ready = shown.texts and vim.api.nvim_win_is_valid(shown.right)
-    local placed = is_ready and signs.list(vim.api.nvim_win_get_buf(shown.right)) or {}
+    local is_ready = shown.texts and layout.shows_own(shown)
+    local placed = is_ready and signs.list(shown.right_buf) or {}
     local line = is_ready and vim.api.nvim_win_get_cursor(shown.right)[1] or 0
     local found = vim.iter(direction == 1 and placed or vim.iter(placed):rev():totable()):find(function(hunk)
       return (hunk.first - line) * direction > 0
@@ -204,19 +230,6 @@ local function undo(shown, lines)
   end)
 end
 
----@param shown gemini_bridge.HistoryPage
-local function dispose(shown)
-  if page ~= shown then
-    return
-  end
-  page = nil
-  for _, stop in ipairs(shown.stops) do
-    scheduler.attempt(stop)
-  end
-  compare.close(shown.right)
-  draw_tree.forget(shown.buf)
-end
-
 --- Closes the page, and moves the focus back to the previous window.
 ---@param shown gemini_bridge.HistoryPage
 local function close(shown)
@@ -245,9 +258,7 @@ local ACTIONS = {
   { "close", close, "Close the page" },
 }
 
-local keys = keymap.define("gemini-history", ACTIONS, groups.legend, function()
-  return page
-end)
+local keys = keymap.define("gemini-history", ACTIONS, groups.legend, get)
 
 ---@param shown gemini_bridge.HistoryPage
 local function listen(shown)
@@ -259,9 +270,14 @@ local function listen(shown)
   on("BufWipeout", { buffer = shown.buf }, function()
     dispose(shown)
   end)
-  on("WinResized", {}, function()
-    draw(shown)
-  end)
+  local function redraw()
+    if get() == shown then
+      draw(shown)
+    end
+  end
+  on("WinResized", {}, redraw)
+  -- |:edit!| empties the tree.
+  on("BufReadCmd", { buffer = shown.buf }, redraw)
   on("CursorMoved", { buffer = shown.buf }, function()
     local node = tree_view.has_focus(shown) and tree_view.nodes_at(shown)[1]
     if node and node.item then
@@ -272,6 +288,12 @@ local function listen(shown)
     function()
       vim.api.nvim_del_augroup_by_id(group)
     end,
+    layout.follow(shown, function()
+      return false
+    end, function()
+      compare.close(shown.right)
+      shown.current, shown.texts = nil, nil
+    end),
     changes.listen(function(name)
       -- A host that has ended does not answer.
       shown.asked = name and shown.asked
@@ -301,7 +323,7 @@ local function show(found, id)
   if #found == 0 then
     return notify("No CLI has proposed or written anything here since yesterday")
   end
-  local is_new = page == nil
+  local is_new = get() == nil
   local shown = page or create()
   shown.entries = found
   draw(shown)

@@ -2,6 +2,7 @@
 local bar = require("gemini-bridge.changes.page.bar")
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
+local layout = require("gemini-bridge.changes.page.layout")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local window = require("gemini-bridge.editor.window")
@@ -85,20 +86,17 @@ end
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
 ---@param texts gemini_bridge.HistoryTexts
+---@return integer buf
 function M.show(win, entry, texts)
   signs.place(vim.api.nvim_win_get_buf(win), nil)
   local buf = create_buffer(entry, texts)
-  window.set(win, { winfixbuf = false })
-  vim.api.nvim_win_set_buf(win, buf)
-  window.set(win, { cursorline = true })
-  if vim.wo[win].signcolumn == "no" then
-    window.set(win, { signcolumn = "yes" })
-  end
+  layout.set_buffer(win, buf)
   M.mark(win, texts)
   local first = signs.list(buf)[1]
   if first then
     vim.api.nvim_win_set_cursor(win, { first.first, 0 })
   end
+  return buf
 end
 
 --- Shows the file name, the kind of the entry and key hints above the window.

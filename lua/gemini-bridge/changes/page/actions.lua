@@ -2,6 +2,7 @@
 local compare = require("gemini-bridge.changes.page.compare")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local files = require("gemini-bridge.changes.page.files")
+local layout = require("gemini-bridge.changes.page.layout")
 local notes = require("gemini-bridge.notes.notes")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -48,7 +49,7 @@ end
 local function choose_hunk(shown, lines)
   local file = shown.current and files.get(shown.current)
   local change = file and file.change
-  if not file or not change then
+  if not file or not change or not layout.shows_own(shown) then
     return notify("No undecided change here.", "warn")
   elseif #change.hunks == 0 or change.status == "deleted" or view.is_notice(shown.right) then
     return { files = { { path = file.path } } }
@@ -240,20 +241,22 @@ function M.open_node(shown)
     page.draw()
   elseif file.state == "proposed" then
     reviews.review({ path = file.path })
-  elseif shown.current == file.path and view.is_notice(shown.right) then
+  elseif shown.current ~= file.path or not layout.shows_own(shown) then
+    page.show(shown, node)
+  elseif view.is_notice(shown.right) then
     view.want(file.path)
     page.show(shown, node)
-  elseif shown.current == file.path then
-    focus.go(shown.right)
   else
-    page.show(shown, node)
+    focus.go(shown.right)
   end
 end
 
 ---@param shown gemini_bridge.Page
 function M.toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
-  if compare.is_open(shown.right) then
+  if not layout.shows_own(shown) then
+    return notify("There is no earlier text to compare with here.", "warn")
+  elseif compare.is_open(shown.right) then
     compare.close(shown.right)
   elseif file and file.change and not view.is_notice(shown.right) and file.change.status ~= "deleted" then
     compare.ask(shown.right, file.path)

@@ -11,7 +11,19 @@ local M = {}
 --- Minimum width of the file's window for two columns. Below it, the earlier text is shown above the file.
 local MIN_COLUMNS = 100
 
----@type { path: string, right: integer, left?: integer }?
+--- Options of a compared window. |:diffthis| would also change the global option 'scrollopt'.
+local COMPARED = {
+  diff = true,
+  scrollbind = true,
+  cursorbind = true,
+  wrap = false,
+  foldmethod = "diff",
+  foldenable = true,
+  foldlevel = 0,
+  foldcolumn = "2",
+}
+
+---@type { path: string, right: integer, left?: integer, options?: table<string, any> }?
 local open
 
 ---@param right integer Window of the newer text.
@@ -32,7 +44,7 @@ function M.close(right)
     return
   end
   if vim.api.nvim_win_is_valid(shown.right) then
-    vim.api.nvim_win_call(shown.right, vim.cmd.diffoff)
+    window.set(shown.right, shown.options)
   end
   if vim.api.nvim_win_is_valid(shown.left) then
     window.close(shown.left)
@@ -76,14 +88,17 @@ function M.show(right, name, lines)
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
   local buf = create(name, lines)
   local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
-  open = { path = name, right = right, left = left }
+  local options = {}
+  for option in pairs(COMPARED) do
+    options[option] = vim.api.nvim_get_option_value(option, { win = right, scope = "local" })
+  end
+  open = { path = name, right = right, left = left, options = options }
   window.make_plain(left)
   signs.hide_old(vim.api.nvim_win_get_buf(right)) -- they may have arrived since the comparison was requested
   -- Without a winbar, the lines of the two windows would not be side by side.
   bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
-  for _, win in ipairs({ left, right }) do
-    vim.api.nvim_win_call(win, vim.cmd.diffthis)
-  end
+  window.set(left, COMPARED)
+  window.set(right, COMPARED)
   align(left, right, lines)
   vim.api.nvim_create_autocmd("BufWipeout", {
     buffer = buf,

@@ -2,6 +2,7 @@
 --- page, the others in the tree. In the window at the right, they are mapped while it has the focus.
 local config = require("gemini-bridge.config")
 local key_list = require("gemini-bridge.editor.key_list")
+local layout = require("gemini-bridge.changes.page.layout")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 
 local M = {}
@@ -132,7 +133,7 @@ local function follow_focus(keymap, shown)
   end
   local function enter()
     leave()
-    if vim.api.nvim_get_current_win() == shown.right and vim.bo.buftype ~= "terminal" then
+    if vim.api.nvim_get_current_win() == shown.right and layout.shows_own(shown) then
       unmap = map_all(keymap, vim.api.nvim_get_current_buf(), false)
     end
   end

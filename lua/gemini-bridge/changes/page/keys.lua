@@ -30,7 +30,13 @@ local ACTIONS = {
   { "close", page.close, "Close the page" },
 }
 
-local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, page.get)
+local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, function()
+  local shown = page.get()
+  if shown then
+    page.ensure_shown(shown)
+  end
+  return shown
+end)
 
 page.on_open(function(shown)
   local stop = keymap.attach(keys, shown, actions.choice(shown))

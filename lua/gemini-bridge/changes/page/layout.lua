@@ -1,5 +1,6 @@
 --- Lays out a page: a tab page with a tree at the left and a text at the right.
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -10,11 +11,16 @@ local SHARE, MIN_WIDTH, MAX_WIDTH = 0.3, 26, 56
 --- Minimum number of visible lines around a hunk.
 local MARGIN_LINES = 3
 
+--- Options of a window that is not part of a page.
+local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
+
 ---@class gemini_bridge.Layout
 ---@field buf integer Buffer of the tree.
 ---@field tab integer
 ---@field tree integer Window of the tree.
----@field right integer Window of the file.
+---@field right integer Window of the text.
+---@field right_buf integer Buffer that the page shows there. The user may show another one.
+---@field is_filling? boolean Whether the page is showing another buffer there.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before.
 
 --- Returns the width of the tree for this screen (columns).
@@ -23,38 +29,21 @@ local function tree_width()
   return math.max(MIN_WIDTH, math.min(MAX_WIDTH, math.floor(vim.o.columns * SHARE)))
 end
 
---- Returns the window at the right. Opens it again if the user has closed it.
----@param layout gemini_bridge.Layout
----@return integer win
-function M.right(layout)
-  if not vim.api.nvim_win_is_valid(layout.right) then
-    layout.right = window.open(layout.buf, { split = "right", win = layout.tree })
-    window.make_plain(layout.right)
-    vim.api.nvim_win_set_width(layout.tree, tree_width())
+--- Resets the options that a page has set in a window.
+---@param win integer
+local function make_ordinary(win)
+  if vim.api.nvim_win_is_valid(win) then
+    vim.w[win].gemini_page = nil
+    window.make_plain(win)
+    window.set(win, ORDINARY)
+    window.set(win, { wrap = vim.go.wrap, foldenable = vim.go.foldenable, foldmethod = vim.go.foldmethod })
   end
-  return layout.right
 end
 
---- Moves the cursor of the window at the right to a line. Scrolls only if the line is at the edge or not visible.
----@param layout gemini_bridge.Layout
----@param line integer
-function M.go_to_line(layout, line)
-  local buf = vim.api.nvim_win_get_buf(layout.right)
-  line = math.min(line, vim.api.nvim_buf_line_count(buf))
-  vim.api.nvim_win_call(layout.right, function()
-    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
-    local is_at_edge = top > 1 and line < top + MARGIN_LINES
-      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
-    vim.api.nvim_win_set_cursor(0, { line, 0 })
-    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
-  end)
-end
-
----@param layout gemini_bridge.Layout
-local function set_options(layout)
-  window.make_plain(layout.tree)
-  window.make_plain(layout.right)
-  window.set(layout.tree, {
+---@param win integer
+local function make_tree(win)
+  window.make_plain(win)
+  window.set(win, {
     number = false,
     relativenumber = false,
     signcolumn = "no",
@@ -68,32 +57,193 @@ local function set_options(layout)
   })
 end
 
+--- Returns the window of the tree. If the user has split it and closed the first window, another one takes its
+--- place.
+---@param layout gemini_bridge.Layout
+---@return integer? win nil if no window shows the tree: |:noautocmd| may have closed it unnoticed.
+function M.tree(layout)
+  local windows = vim.fn.win_findbuf(layout.buf)
+  if windows[1] and not vim.list_contains(windows, layout.tree) then
+    layout.tree = windows[1]
+    make_tree(layout.tree)
+  end
+  return windows[1] and layout.tree
+end
+
+---@param tree integer Window.
+---@return integer win, integer buf
+local function open_right(tree)
+  local buf = window.create_buffer(false, true)
+  vim.bo[buf].bufhidden = "wipe"
+  local win = window.open(buf, { split = "right", win = tree })
+  make_ordinary(win)
+  vim.w[win].gemini_page = true
+  vim.api.nvim_win_set_width(tree, tree_width())
+  return win, buf
+end
+
+--- Whether the window at the right shows the page's buffer, not another one that the user has opened there.
+---@param layout gemini_bridge.Layout
+---@return boolean
+function M.shows_own(layout)
+  return vim.api.nvim_win_is_valid(layout.right)
+    and vim.api.nvim_win_get_buf(layout.right) == layout.right_buf
+end
+
+--- Shows a buffer at the right. Opens the window again if the user has closed it.
+---@param layout gemini_bridge.Layout
+---@param show fun(win: integer): integer Shows the buffer and returns it.
+---@return integer buf
+function M.fill(layout, show)
+  if not vim.api.nvim_win_is_valid(layout.right) then
+    layout.right, layout.right_buf = open_right(M.tree(layout) --[[@as integer]])
+  end
+  layout.is_filling = true
+  local ok, result = pcall(show, layout.right)
+  layout.is_filling = false
+  if not ok then
+    error(result, 0)
+  end
+  layout.right_buf = result
+  return result
+end
+
+--- Shows a buffer in the window at the right. Neovim remembers the options of a window for its buffer: those of
+--- the page are reset for the earlier one, and set for the new one.
+---@param win integer
+---@param buf integer
+function M.set_buffer(win, buf)
+  if vim.api.nvim_win_get_buf(win) ~= buf then
+    make_ordinary(win)
+    -- Fires autocommands like |:buffer|, because this window shows the buffer for the first time.
+    vim.api.nvim_win_set_buf(win, buf)
+  end
+  vim.w[win].gemini_page = true
+  window.set(win, { cursorline = true })
+  if vim.wo[win].signcolumn == "no" then
+    window.set(win, { signcolumn = "yes" })
+  end
+end
+
+--- Whether a window has the options of the page's window.
+---@param win integer
+---@param right integer
+---@return boolean
+local function is_copy(win, right)
+  local options = vim.wo[win]
+  return vim.api.nvim_win_is_valid(right) and options.cursorline and options.winbar == vim.wo[right].winbar
+end
+
+--- Resets the remembered options of a buffer when a window shows it next.
+---@param buf integer
+local function reset_later(buf)
+  vim.api.nvim_create_autocmd("BufWinEnter", {
+    buffer = buf,
+    once = true,
+    callback = function()
+      make_ordinary(vim.api.nvim_get_current_win())
+    end,
+  })
+end
+
+--- Keeps the options of the page out of other windows while the user splits, refills and closes windows.
+---@param layout gemini_bridge.Layout
+---@param is_own fun(buf: integer): boolean Whether the page would show this buffer itself.
+---@param release fun(is_closed: boolean) Called when the window at the right shows a buffer of the user, or was
+--- closed.
+---@return fun() stop Also resets the options of both windows.
+function M.follow(layout, is_own, release)
+  local group = vim.api.nvim_create_augroup("gemini-bridge.page." .. layout.buf, {})
+  local function on(event, callback)
+    vim.api.nvim_create_autocmd(event, { group = group, callback = callback })
+  end
+  local function is_of_page(win)
+    return win == layout.tree or win == layout.right
+  end
+  on("WinNew", function()
+    local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+    if not is_of_page(win) and (buf == layout.buf or buf == layout.right_buf) then
+      make_ordinary(win)
+    end
+  end)
+  on("BufWinEnter", function(args)
+    local win, before = vim.api.nvim_get_current_win(), layout.right_buf
+    if win ~= layout.right then
+      -- Neovim copies the options from the last window of the buffer.
+      if args.buf == before and not is_of_page(win) and is_copy(win, layout.right) then
+        make_ordinary(win)
+      end
+    elseif not layout.is_filling and args.buf ~= before and is_own(args.buf) then
+      layout.right_buf = args.buf
+    elseif not layout.is_filling and args.buf ~= before and vim.w[win].gemini_page then
+      if vim.api.nvim_buf_is_valid(before) then
+        reset_later(before)
+      end
+      release(false)
+      make_ordinary(win)
+    end
+  end)
+  on("WinClosed", function(args)
+    local win = tonumber(args.match) --[[@as integer]]
+    if is_of_page(win) then
+      make_ordinary(win)
+    end
+    if win == layout.right then
+      scheduler.next(function()
+        release(true)
+      end)
+    end
+  end)
+  return function()
+    vim.api.nvim_del_augroup_by_id(group)
+    scheduler.attempt(make_ordinary, layout.tree)
+    scheduler.attempt(make_ordinary, layout.right)
+  end
+end
+
+--- Moves the cursor of the window at the right to a line. Scrolls only if the line is at the edge or not visible.
+---@param layout gemini_bridge.Layout
+---@param line integer
+function M.go_to_line(layout, line)
+  if not M.shows_own(layout) then
+    return
+  end
+  local buf = layout.right_buf
+  line = math.min(line, vim.api.nvim_buf_line_count(buf))
+  vim.api.nvim_win_call(layout.right, function()
+    local top, bottom = vim.fn.line("w0"), vim.fn.line("w$")
+    local is_at_edge = top > 1 and line < top + MARGIN_LINES
+      or bottom < vim.fn.line("$") and line > bottom - MARGIN_LINES
+    vim.api.nvim_win_set_cursor(0, { line, 0 })
+    vim.cmd("normal! " .. (is_at_edge and "zvzz" or "zv"))
+  end)
+end
+
 --- Opens a tab page. The focus does not move.
 ---@param name string Name of the tree's buffer.
 ---@return gemini_bridge.Layout
 function M.open(name)
   local buf = window.create_buffer(false, true)
+  window.delete_restored(name)
   window.set_name(buf, name)
   vim.bo[buf].bufhidden, vim.bo[buf].modeline = "wipe", false
   local from = { tab = vim.api.nvim_get_current_tabpage(), win = vim.api.nvim_get_current_win() }
   local tab, tree = window.open_tab(buf)
-  local empty = window.create_buffer(false, true)
-  vim.bo[empty].bufhidden = "wipe"
-  local right = window.open(empty, { split = "right", win = tree })
-  local layout = { buf = buf, tab = tab, tree = tree, right = right, origin = from }
-  set_options(layout)
-  vim.api.nvim_win_set_width(tree, tree_width())
+  make_tree(tree)
+  local right, right_buf = open_right(tree)
+  local layout = { buf = buf, tab = tab, tree = tree, right = right, right_buf = right_buf, origin = from }
   return layout
 end
 
---- Closes the tab page, and moves the focus back to the previous window.
+--- Closes the tab page, and moves the focus back to the previous window. If there is no other tab page, the window
+--- at the right stays.
 ---@param layout gemini_bridge.Layout
 function M.close(layout)
-  if #vim.api.nvim_list_tabpages() == 1 or not vim.api.nvim_tabpage_is_valid(layout.tab) then
-    return window.close(layout.tree) -- the window at the right stays, because it is the last one
-  end
   local end_move = focus.begin_move()
-  vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(layout.tab))
+  if #vim.api.nvim_list_tabpages() > 1 and vim.api.nvim_tabpage_is_valid(layout.tab) then
+    vim.cmd.tabclose(vim.api.nvim_tabpage_get_number(layout.tab))
+  end
+  window.delete_buffer(layout.buf) -- also closes windows that the user has split off
   if vim.api.nvim_tabpage_is_valid(layout.origin.tab) then
     vim.api.nvim_set_current_tabpage(layout.origin.tab)
   end

@@ -40,19 +40,43 @@ function M.on_open(act)
   on_open = act
 end
 
+---@param shown gemini_bridge.Page
+local function dispose(shown)
+  if page ~= shown then
+    return
+  end
+  page = nil
+  for _, stop in ipairs(shown.stops) do
+    scheduler.attempt(stop)
+  end
+  compare.close(shown.right)
+  draw_tree.forget(shown.buf)
+  next_hunk.settle()
+  scheduler.next(function()
+    if not page then
+      view.clear()
+    end
+  end)
+end
+
 ---@return gemini_bridge.Page?
 function M.get()
+  if page and not layout.tree(page) then
+    dispose(page)
+  end
   return page
 end
 
 ---@param shown gemini_bridge.Page
 local function update_bars(shown)
   local file = shown.current and files.get(shown.current)
-  bar.show(shown.right, {
-    file and path.part(file.path) or bar.title(""),
-    { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
-    bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
-  })
+  if layout.shows_own(shown) then
+    bar.show(shown.right, {
+      file and path.part(file.path) or bar.title(""),
+      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
+      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
+    })
+  end
   local decided, hunks = 0, 0
   for _, node in ipairs(shown.nodes) do
     decided, hunks = decided + node.decided, hunks + node.hunks
@@ -78,8 +102,9 @@ end
 
 --- Draws the tree at once, for example after the user has opened a folder.
 function M.draw()
-  if page then
-    draw(page)
+  local shown = M.get()
+  if shown then
+    draw(shown)
   end
 end
 
@@ -114,12 +139,13 @@ function M.refresh(name)
   scheduler.next(function()
     local names = changed
     is_refreshing, changed = false, {}
-    if not page then
+    local shown = M.get()
+    if not shown then
       return
     elseif names and vim.tbl_count(names) <= MAX_PATCHED_FILES then
-      patch(page, names)
+      patch(shown, names)
     else
-      draw(page)
+      draw(shown)
     end
   end)
 end
@@ -150,6 +176,15 @@ function M.current_node(shown)
   return shown.current and shown.by_path[shown.current]
 end
 
+--- Shows the current file again if the user has closed its window.
+---@param shown gemini_bridge.Page
+function M.ensure_shown(shown)
+  local node = M.current_node(shown)
+  if node and not layout.shows_own(shown) then
+    M.show(shown, node)
+  end
+end
+
 --- Shows a file at the right, at its first undecided hunk; backwards, at its last one.
 ---@param shown gemini_bridge.Page
 ---@param node gemini_bridge.Node
@@ -161,8 +196,9 @@ function M.show(shown, node, direction)
     compare.close(shown.right)
   end
   shown.current = file.path
-  local win = layout.right(shown)
-  local buf = view.show(win, file)
+  local buf = layout.fill(shown, function(win)
+    return view.show(win, file)
+  end)
   view.mark(buf, file.path, not compare.is_open(shown.right))
   local shown_node = reveal(shown, file.path)
   if shown_node and shown_node.row then
@@ -183,10 +219,9 @@ end
 function M.go(shown, direction)
   local file = shown.current and files.get(shown.current)
   local node = M.current_node(shown)
-  local win = layout.right(shown)
-  if file and node and file.change and vim.api.nvim_win_is_valid(win) then
-    local line = vim.api.nvim_win_get_cursor(win)[1]
-    local hunk = next_hunk.hunk(vim.api.nvim_win_get_buf(win), file, line, direction)
+  if file and node and file.change and layout.shows_own(shown) then
+    local line = vim.api.nvim_win_get_cursor(shown.right)[1]
+    local hunk = next_hunk.hunk(shown.right_buf, file, line, direction)
     if hunk then
       shown.goal = { path = file.path, hunk = hunk.hunk.id }
       layout.go_to_line(shown, hunk.first)
@@ -204,28 +239,9 @@ function M.go(shown, direction)
   return true
 end
 
----@param shown gemini_bridge.Page
-local function dispose(shown)
-  if page ~= shown then
-    return
-  end
-  page = nil
-  for _, stop in ipairs(shown.stops) do
-    scheduler.attempt(stop)
-  end
-  compare.close(shown.right)
-  draw_tree.forget(shown.buf)
-  next_hunk.settle()
-  scheduler.next(function()
-    if not page then
-      view.clear()
-    end
-  end)
-end
-
 --- Closes the page, and moves the focus back to the previous window.
 function M.close()
-  local shown = page
+  local shown = M.get()
   if shown then
     dispose(shown)
     layout.close(shown)
@@ -247,6 +263,8 @@ local function listen(shown)
   end
   on("WinResized", {}, refresh)
   on("User", { pattern = "GeminiDiff*" }, refresh)
+  -- |:edit!| empties the tree.
+  on("BufReadCmd", { buffer = shown.buf }, M.draw)
   on("BufModifiedSet", {}, function(args)
     view.keep(args.buf)
   end)
@@ -254,6 +272,12 @@ local function listen(shown)
     function()
       vim.api.nvim_del_augroup_by_id(group)
     end,
+    layout.follow(shown, function(buf)
+      return shown.current ~= nil and path.buffer(shown.current) == buf
+    end, function(is_closed)
+      compare.close(shown.right)
+      shown.current = is_closed and shown.current or nil
+    end),
     changes.listen(function(name, change, decision)
       if not name then
         files.drop_undecided()
@@ -272,11 +296,8 @@ end
 ---@param name string
 ---@param change? gemini_bridge.Change
 function M.follow(shown, name, change)
-  if name ~= shown.current or not vim.api.nvim_win_is_valid(shown.right) then
-    return
-  end
-  local buf = vim.api.nvim_win_get_buf(shown.right)
-  if path.buffer(name) ~= buf then
+  local buf = shown.right_buf
+  if name ~= shown.current or not layout.shows_own(shown) or path.buffer(name) ~= buf then
     return
   end
   view.mark(buf, name, not compare.is_open(shown.right))
@@ -303,10 +324,11 @@ end
 ---@param name? string Path of a file to go to.
 function M.open(name)
   focus.end_visual()
-  if page then
-    focus.go(page.tree)
-    if name and page.by_path[name] then
-      show_with_focus(page, page.by_path[name])
+  local opened = M.get()
+  if opened then
+    focus.go(opened.tree)
+    if name and opened.by_path[name] then
+      show_with_focus(opened, opened.by_path[name])
     end
     return
   end

@@ -15,7 +15,7 @@ local M = {}
 ---@param groups gemini_bridge.TreeGroup[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 function M.draw(view, groups, face)
-  local row = vim.api.nvim_win_get_cursor(view.tree)[1]
+  local row, column = unpack(vim.api.nvim_win_get_cursor(view.tree))
   local here = view.rows[row]
   view.nodes = tree.build(groups, view.is_open)
   view.rows = tree.rows(view.nodes)
@@ -24,7 +24,7 @@ function M.draw(view, groups, face)
     return node.key == here.key
   end)
   row = math.max(math.min(same and same.row or row, #view.rows), 1)
-  vim.api.nvim_win_set_cursor(view.tree, { row, 0 })
+  vim.api.nvim_win_set_cursor(view.tree, { row, column })
 end
 
 --- Redraws single nodes.
@@ -38,7 +38,7 @@ end
 ---@param view gemini_bridge.TreeView
 ---@return boolean
 function M.has_focus(view)
-  return vim.api.nvim_get_current_win() == view.tree
+  return vim.api.nvim_get_current_buf() == view.buf -- the user may have split its window
 end
 
 --- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
@@ -57,7 +57,7 @@ end
 ---@param lines? [integer, integer]
 ---@return gemini_bridge.Node[]
 function M.nodes_at(view, lines)
-  local line = vim.api.nvim_win_get_cursor(view.tree)[1]
+  local line = vim.api.nvim_win_get_cursor(M.has_focus(view) and 0 or view.tree)[1]
   local first, last = unpack(lines or { line, line })
   local taken, found = {}, {}
   for row = first, last do

@@ -2,6 +2,7 @@
 --- notice.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
+local layout = require("gemini-bridge.changes.page.layout")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local swapfile = require("gemini-bridge.disk.swapfile")
@@ -121,14 +122,8 @@ function M.show(win, file)
   local buf = buffer_of(file)
   if vim.api.nvim_win_get_buf(win) ~= buf then
     unmark()
-    window.set(win, { winfixbuf = false })
-    -- Fires autocommands like |:buffer|, because this window shows the buffer for the first time.
-    vim.api.nvim_win_set_buf(win, buf)
   end
-  window.set(win, { cursorline = true })
-  if vim.wo[win].signcolumn == "no" then
-    window.set(win, { signcolumn = "yes" })
-  end
+  layout.set_buffer(win, buf)
   return buf
 end
 

@@ -28,6 +28,7 @@ local function is_ordinary(win)
   return vim.bo[buf].buftype == ""
     and vim.fn.isdirectory(vim.api.nvim_buf_get_name(buf)) == 0
     and vim.bo[buf].filetype ~= "netrw"
+    and not vim.w[win].gemini_page -- shows what the user chooses on the review page
     and not (options.winfixbuf or options.winfixwidth or options.winfixheight or options.previewwindow)
 end
 

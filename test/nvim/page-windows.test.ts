@@ -1,0 +1,124 @@
+/** The windows of the review page: what the user does with them, and what remains of the page afterwards. */
+import t, { type Test } from "tap";
+import { startPage } from "../support/page.ts";
+
+const files = { "a.txt": "a\n", "b.txt": "b\n", "notes.txt": "notes\n" };
+
+/** Returns the options, mappings and buffers that a closed page has left behind. */
+const LEFT = `local left = {}
+  for _, win in ipairs(vim.api.nvim_list_wins()) do
+    for _, name in ipairs({ 'winbar', 'cursorline', 'signcolumn', 'diff', 'scrollbind', 'winfixwidth' }) do
+      if vim.wo[win][name] ~= vim.go[name] then left[#left + 1] = name end
+    end
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    local name = vim.api.nvim_buf_get_name(buf)
+    if name:find('^gemini%-changes:') then left[#left + 1] = name end
+    for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, 'n')) do
+      if (map.rhs or ''):find('gemini%-changes') then left[#left + 1] = map.lhs .. ' in ' .. name end
+    end
+  end
+  return #left`;
+
+/** A page with two changed files, and a window with another file. The focus is in the tree. */
+async function open(t: Test) {
+  const page = await startPage(t, { files, args: ["notes.txt"] });
+  await page.agent.prompt("task");
+  for (const name of ["a.txt", "b.txt"]) await page.agent.write(name, `agent\n${page.read(name)}`);
+  await page.changed(2);
+  await page.nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:2", "a.txt:1");
+  return page;
+}
+
+for (const [what, ...keys] of [
+  ["closing the tree", ":q<CR>"],
+  ["closing the tree without an event", ":noautocmd close<CR>"],
+  ["closing all other tab pages, then the page", ":tabonly<CR>", "q"],
+  ["closing the file, all other tab pages, then the page", "<C-w>o", ":tabonly<CR>", "q"],
+  [
+    "splitting the tree and the file",
+    ":split<CR>",
+    "\\t",
+    ":split<CR>",
+    ":tab split<CR>",
+    ":GeminiChanges<CR>",
+    "q",
+  ],
+  ["moving the tree to another tab page", "<C-w>T", "q"],
+  ["another file beside the tree", "\\t", ":edit b.txt<CR>", ":GeminiChanges<CR>", "q", ":edit a.txt<CR>"],
+  ["another file in place of the tree", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
+  ["the reviewed file in another window", ":1tabnext<CR>", ":edit a.txt<CR>", ":GeminiChanges<CR>", "q"],
+  ["a comparison whose file was replaced", "d", "\\t", ":edit b.txt<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
+  ["a comparison whose file was closed", "d", "\\t", ":q<CR>", ":tabclose<CR>", ":edit a.txt<CR>"],
+] as const)
+  t.test(`nothing of the page remains after ${what}`, async (t) => {
+    const { nvim } = await open(t);
+    const scrollopt = await nvim.lua("return vim.go.scrollopt");
+    for (const key of keys) {
+      await nvim.input(key);
+      if (key === "d") await nvim.waitFor("vim.wo[vim.fn.bufwinid('a.txt')].diff", "the comparison");
+    }
+    const isClean = async () => (await nvim.lua(LEFT)) === 0;
+    await nvim.waitFor(isClean, "the page to be gone").catch(() => {});
+    t.equal(await nvim.lua(LEFT), 0);
+    t.equal(await nvim.lua("return vim.go.scrollopt"), scrollopt);
+    t.notMatch(await nvim.messages(), /E\d+|error/i);
+  });
+
+t.test("the page goes on after the user closed, split, emptied and refilled its windows", async (t) => {
+  const page = await open(t);
+  const { nvim } = page;
+  await nvim.input("\\t:q<CR>");
+  await page.is(t, "*page:2");
+  await nvim.input("s");
+  await page.is(t, "*page:3", "b.txt:1");
+  await page.changed(1);
+  await nvim.input(":edit!<CR>");
+  await page.shows(t, "▾ task +2 -0 1/2", " ✓ a.txt +1 -0 1/1", " ● b.txt +1 -0 0/1");
+  await nvim.input("u");
+  await page.changed(2);
+  await nvim.input(":split<CR>:q<CR>");
+  await nvim.input("\\t:edit notes.txt<CR>");
+  await nvim.input("\\k");
+  t.notMatch(await nvim.messages(), /E\d+|error/i, "the keys are not mapped in another file");
+  await nvim.input(":GeminiChanges<CR>");
+  await nvim.input("gS");
+  await page.changed(0);
+  await nvim.input("<C-w>l:1tabnext<CR>:GeminiChanges<CR>");
+  t.match(await page.windows(), [/^\*page:/], "the command goes to an open page without changes");
+});
+
+t.test("a review on the tab page of the page does not take the file's window", async (t) => {
+  const page = await open(t);
+  const client = await page.bridge.client();
+  await client.openDiff(page.nvim.path("a.txt"), "proposed\n");
+  await page.nvim.input(":tabonly<CR>:q<CR>");
+  await page.nvim.command("GeminiReject a.txt");
+  const isClean = async () => (await page.nvim.lua(LEFT)) === 0;
+  await page.nvim.waitFor(isClean, "the options to be reset").catch(() => {});
+  t.equal(await page.nvim.lua(LEFT), 0);
+});
+
+t.test(
+  "a session that was saved with the page restores no part of it, and the page opens again",
+  async (t) => {
+    const page = await open(t);
+    const { nvim } = page;
+    await nvim.command("mksession session.vim");
+    await nvim.input("q");
+    await nvim.command("silent source session.vim");
+    await nvim.waitFor(async () => (await nvim.lua(LEFT)) === 0, "the buffers of the session to be gone");
+    await nvim.input(":GeminiChanges<CR>");
+    await nvim.waitFor(async () => /^\*page/.test((await page.windows())[0] ?? ""), "the page");
+    t.notMatch(await nvim.messages(), /E\d+|error/i);
+  },
+);
+
+t.test("the command line keeps its height beside a tab page of the plugin", async (t) => {
+  const { nvim } = await open(t);
+  await nvim.input(":1tabnext<CR>");
+  await nvim.input(":split<CR>q:");
+  await nvim.input("<C-c><C-c>");
+  t.equal(await nvim.lua("return vim.o.cmdheight"), 1);
+});
