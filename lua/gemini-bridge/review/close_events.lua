@@ -121,7 +121,8 @@ local function allow_quit(review, on)
     end
     local spare = close_windows.add_window(review.view)
     scheduler.next(function()
-      if records.is_pending(review) and vim.api.nvim_win_is_valid(spare) then
+      local is_shown = #vim.fn.win_findbuf(buf) > 0
+      if records.is_pending(review) and is_shown and vim.api.nvim_win_is_valid(spare) then
         window.close(spare)
       end
     end)
