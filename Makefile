@@ -104,7 +104,7 @@ audit: deps ## ask the registry about vulnerabilities in the packages that users
 notices: build ## write the licences of the bundled packages to THIRD_PARTY_NOTICES
 	cp dist/THIRD_PARTY_NOTICES THIRD_PARTY_NOTICES
 
-fuzz: build ## run all fuzz tests with at least 10,000 cases; FUZZ=160 runs ten times as many
+fuzz: build ## run all fuzz tests with at least 10,000 cases; FUZZ=160 runs ten times as many, FUZZ_SEED=1 repeats a run
 	TAP_TIMEOUT=3600 FUZZ=$${FUZZ:-16} node scripts/test.mjs $$(grep -l support/fuzz.ts test/*/*.test.ts)
 
 soak: build ## run two clients, a moving cursor and a diff every second for MINUTES=3; fails if memory grows

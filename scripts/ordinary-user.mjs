@@ -24,7 +24,7 @@ const LEFT_OUT = [".git", ".tap", "package"];
 
 /** Environment variables that are kept: those for tests, terminals and CLIs. */
 const KEPT =
-  /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|CLAUDE_CODE|OPENCODE|(GEMINI|GOOGLE)_\w+)$/;
+  /^(PATH|TERM|COLORTERM|LANG|LC_\w+|TZ|CI|FUZZ(_SEED)?|TAP_TIMEOUT|NVIM_(BIN|VERSION)|LAZY_NVIM|MINI_DEPS|LLXPRT_CODE|CLAUDE_CODE|OPENCODE|(GEMINI|GOOGLE)_\w+)$/;
 
 /** Commands for tests, with their Debian packages. Only root can install them. */
 const COMMANDS = [

@@ -8,8 +8,8 @@ import { createInterface } from "node:readline";
 /** Stack frames of tap itself, which are left out. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Timeout for a process that does not end after the timeout of its tests. */
-const TIMEOUT_MS = 600_000;
+/** Time for a process to end after the timeout of its tests (ms). */
+const GRACE_MS = 420_000;
 
 /**
  * Runs a file and collects its failures. Uses tap's counts. Any other problem (an exit code, missing counts, a skipped
@@ -21,7 +21,7 @@ const TIMEOUT_MS = 600_000;
 export async function runFile({ node, path, cwd, env, ids }) {
   const start = performance.now();
   const child = spawn(node, [path], { cwd, env, stdio: ["ignore", "pipe", "pipe"], ...ids });
-  const late = setTimeout(() => child.kill("SIGKILL"), TIMEOUT_MS);
+  const late = setTimeout(() => child.kill("SIGKILL"), Number(env.TAP_TIMEOUT) * 1000 + GRACE_MS);
   const exit = new Promise((resolve) => child.once("close", (code, signal) => resolve(code ?? signal)));
   const counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 };
   const failures = [];

@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
-import { days, WorkingDay } from "../support/working-day.ts";
+import { WorkingDay } from "../support/working-day.ts";
+import { days } from "../support/working-day-steps.ts";
 
 t.test(
   "after a working day no typed word is lost and the editor is as the user left it",

@@ -5,7 +5,6 @@
 import { appendFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import fc from "fast-check";
 import type { Test } from "tap";
 import { z } from "zod";
 import { type RunningBridge, startBridge } from "./bridge.ts";
@@ -13,129 +12,13 @@ import type { CompanionClient } from "./client.ts";
 import { HookedAgent } from "./hooked-agent.ts";
 import type { Nvim } from "./nvim.ts";
 import { LAYOUT } from "./review.ts";
+import type { Step } from "./working-day-steps.ts";
 
 const FILES = {
   "a.txt": "one\ntwo\nthree\n",
   "b.txt": "b\nbb\n",
   "notes.txt": Array.from({ length: 60 }, (_, line) => `note ${line}\n`).join(""),
 };
-
-/** Actions of the user that delete no text. Each begins in Normal mode. */
-const KEYS = [
-  ":edit a.txt<CR>",
-  ":edit #<CR>",
-  ":split<CR>",
-  ":vsplit b.txt<CR>",
-  ":new<CR>",
-  ":tab split<CR>",
-  ":tabnew b.txt<CR>",
-  ":tabnext<CR>",
-  ":tabclose<CR>",
-  ":tabonly<CR>",
-  "<C-w>w",
-  "<C-w>p",
-  "<C-w>c",
-  "<C-w>o",
-  "<C-w>T",
-  "<C-w>_",
-  "<C-w>=",
-  "<C-w>x",
-  ":bnext<CR>",
-  ":bdelete<CR>",
-  ":bufdo normal! gg<CR>",
-  ":wall<CR>",
-  ":w<CR>",
-  ":wq<CR>",
-  "ZZ",
-  ":q<CR>",
-  ":noautocmd close<CR>",
-  ":mksession! session.vim<CR>",
-  ":source session.vim<CR>",
-  ":vimgrep /o/ *.txt|copen<CR>",
-  ":cnext<CR>",
-  ":cc<CR>",
-  ":cclose<CR>",
-  ":setlocal foldmethod=manual|2,3fold<CR>",
-  "Vj",
-  "<C-v>l",
-  "gh",
-  "ggyyP",
-  "qqA.<Esc>q",
-  "@q",
-  "d",
-  "2",
-  '"a',
-  ":",
-  "/tw",
-  "q:",
-  "<F2>",
-  ":s/o/o/gc<CR>",
-  ":terminal cat<CR>i",
-  ":Gemini<CR>",
-  ":GeminiPrompt<CR>",
-  ":GeminiStatus<CR>",
-  ":GeminiChanges<CR>",
-  ":GeminiUndo!<CR>",
-  ":GeminiUndo all<CR>",
-  ":GeminiKeep!<CR>",
-  ":GeminiReview<CR>",
-  ":GeminiAccept!<CR>",
-  ":GeminiAccept<CR>",
-  ":GeminiReject<CR>",
-  "]h",
-  "\\d",
-];
-
-/** Keys that delete text on purpose: in the current buffer, or in all files. */
-const DELETING = [
-  { keys: "u", where: "buffer" },
-  { keys: "<C-r>", where: "buffer" },
-  { keys: "Vjd", where: "buffer" },
-  { keys: "ccreplaced<Esc>", where: "buffer" },
-  { keys: "do", where: "buffer" },
-  { keys: ":edit!<CR>", where: "buffer" },
-  { keys: ":q!<CR>", where: "buffer" },
-  { keys: ":bdelete!<CR>", where: "buffer" },
-  { keys: ":%bdelete!|edit notes.txt<CR>", where: "files" },
-  { keys: ":%bwipeout!<CR>", where: "files" },
-] as const;
-
-/**
- * A picker that opens for a moment, a timer that closes a window of the current tab page, and auto-save.
- * Neovim 0.10.4 crashes when the last ordinary window of another tab page closes under a float.
- */
-const PLUGINS = [
-  `local buf = vim.api.nvim_create_buf(false, true)
-   local place = { relative = 'editor', row = 1, col = 1, width = 9, height = 3 }
-   local ok, win = pcall(vim.api.nvim_open_win, buf, true, place)
-   vim.defer_fn(function() pcall(vim.api.nvim_win_close, win, true) end, 5)`,
-  `vim.defer_fn(function() pcall(vim.api.nvim_win_close, vim.api.nvim_tabpage_list_wins(0)[1], false) end, 1)`,
-  "vim.schedule(function() pcall(vim.cmd, 'silent! wall') end)",
-];
-
-const client = fc.nat({ max: 1 });
-const file = fc.constantFrom("a.txt", "b.txt");
-const proposed = fc.constantFrom("a.txt", "b.txt", "new.txt");
-const step = fc.oneof(
-  { weight: 20, arbitrary: fc.record({ kind: fc.constant("keys"), keys: fc.constantFrom(...KEYS) }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("delete"), how: fc.constantFrom(...DELETING) }) },
-  {
-    weight: 6,
-    arbitrary: fc.record({ kind: fc.constant("type"), into: fc.constantFrom("A ", "o", "o<Esc>R") }),
-  },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("plugin"), code: fc.constantFrom(...PLUGINS) }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("glance"), client }) },
-  { weight: 6, arbitrary: fc.record({ kind: fc.constant("open"), client, file: proposed }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("close"), client, writes: fc.boolean() }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("disconnect"), client }) },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant("restart") }) },
-  { weight: 2, arbitrary: fc.record({ kind: fc.constant("write"), file }) },
-  { weight: 3, arbitrary: fc.record({ kind: fc.constant("agent"), file }) },
-);
-export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
-
-/** Days of sixty steps each. */
-export const days = fc.array(step, { minLength: 60, maxLength: 60, size: "max" });
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
 
@@ -152,14 +35,21 @@ const LEFT = `
   local left = {}
   for _, win in ipairs(vim.api.nvim_list_wins()) do
     local o, buf = vim.wo[win], vim.api.nvim_win_get_buf(win)
-    if o.diff or o.scrollbind or o.cursorbind or o.winbar ~= '' then
-      left[#left + 1] = 'options of a comparison in a window of ' .. vim.api.nvim_buf_get_name(buf)
+    for _, option in ipairs({ 'diff', 'scrollbind', 'cursorbind', 'winbar', 'cursorline' }) do
+      local is_left = o[option] ~= vim.go[option] and vim.bo[buf].buftype ~= 'quickfix'
+      left[#left + 1] = is_left and option .. ' in a window of ' .. vim.api.nvim_buf_get_name(buf) or nil
     end
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     local name = vim.api.nvim_buf_get_name(buf)
-    if vim.api.nvim_buf_is_loaded(buf) and (vim.b[buf].gemini_diff or name:find('^gemini%-original:')) then
+    local is_ours = vim.b[buf].gemini_diff or name:find('^gemini%-original:') or name:find('^gemini%-changes:')
+    if vim.api.nvim_buf_is_loaded(buf) and is_ours then
       left[#left + 1] = 'the buffer ' .. name
+    end
+    for _, map in ipairs(vim.api.nvim_buf_get_keymap(buf, 'n')) do
+      if (map.rhs or ''):find('gemini%-changes') then
+        left[#left + 1] = 'the mapping ' .. map.lhs .. ' in ' .. name
+      end
     end
   end
   local mode = vim.api.nvim_get_mode().mode
@@ -179,6 +69,11 @@ const Where = z.object({
   proposed: z.boolean().optional(),
 });
 const Place = z.preprocess((place) => (Array.isArray(place) ? {} : place), Where);
+
+/** Returns "tree" or "file" if the keys of the review page are mapped, else "". */
+const PAGE_WINDOW = `
+  if vim.fn.getcmdwintype() ~= '' or not vim.fn.maparg('q', 'n'):find('gemini%-changes') then return '' end
+  return vim.api.nvim_buf_get_name(0) == 'gemini-changes://page' and 'tree' or 'file'`;
 
 interface Word {
   file: string;
@@ -231,7 +126,7 @@ export class WorkingDay {
 
   /** A prompt that an earlier key has opened stays open until the user's next step. */
   async #step(one: Step): Promise<void> {
-    const blocked = (await this.#nvim.nvim.mode).blocking;
+    const blocked = await this.#isAsking();
     if (blocked && ["keys", "delete", "type"].includes(one.kind)) await this.#answer();
     const going = this.#act(one);
     going.catch(() => {}); // until it is awaited
@@ -239,10 +134,15 @@ export class WorkingDay {
     await going;
   }
 
+  /** Whether a prompt is open. At a question with y and n, Neovim still answers requests. */
+  async #isAsking(): Promise<boolean> {
+    const { mode, blocking } = await this.#nvim.nvim.mode;
+    return blocking || mode.startsWith("r");
+  }
+
   /** Closes an open prompt. */
   async #answer(): Promise<void> {
-    for (let tries = 0; tries < 5 && (await this.#nvim.nvim.mode).blocking; tries++)
-      await this.#nvim.input("<C-c>");
+    for (let tries = 0; tries < 5 && (await this.#isAsking()); tries++) await this.#nvim.input("<C-c>");
   }
 
   async #act(one: Step): Promise<void> {
@@ -267,10 +167,12 @@ export class WorkingDay {
         return this.#restart();
       case "write":
         return appendFileSync(this.#nvim.path(one.file), "from outside\n");
-      case "agent": {
-        const now = readFileSync(this.#nvim.path(one.file), "utf8");
-        return new HookedAgent(this.bridge).write(one.file, `agent ${this.#count}\n${now}`);
-      }
+      case "page":
+        return this.#usePage(one.window, one.keys);
+      case "agent":
+        return this.#writeAsAgent(one.file, one.prompts);
+      case "agentDeletes":
+        return this.#deleteAsAgent("made.txt");
     }
   }
 
@@ -293,7 +195,36 @@ export class WorkingDay {
     if (file !== undefined) this.#words.set(word, { file, proposed });
   }
 
-  async #delete({ keys, where }: (typeof DELETING)[number]): Promise<void> {
+  /** Presses keys in a window of the review page. */
+  async #usePage(window: "tree" | "file", keys: string): Promise<void> {
+    await this.#press(":GeminiChanges<CR>");
+    const current = await this.#nvim.lua(PAGE_WINDOW);
+    if (current === "") return;
+    if (current !== window) await this.#nvim.input("\\t");
+    if ((await this.#nvim.lua(PAGE_WINDOW)) !== window) return;
+    // In the file after an edit, it undoes the edit.
+    if (keys === "u") await this.#delete({ keys, where: "buffer" });
+    else await this.#press(keys);
+  }
+
+  #diskText(name: string): string {
+    return existsSync(this.#nvim.path(name)) ? readFileSync(this.#nvim.path(name), "utf8") : "";
+  }
+
+  async #writeAsAgent(name: string, prompts: boolean): Promise<void> {
+    const agent = new HookedAgent(this.bridge);
+    if (prompts) await agent.prompt(`task ${this.#count}`);
+    await agent.write(name, `agent ${this.#count}\n${this.#diskText(name)}agent ${this.#count}\n`);
+  }
+
+  /** Deletes a file that has no typed word. */
+  async #deleteAsAgent(name: string): Promise<void> {
+    const text = this.#diskText(name);
+    if (text !== "" && !text.includes("word")) await new HookedAgent(this.bridge).write(name, undefined);
+  }
+
+  async #delete({ keys, where }: { keys: string; where: "buffer" | "files" }): Promise<void> {
+    await this.#press(""); // leaves the command-line window
     const buf = z.int().parse(await this.#nvim.lua("return vim.api.nvim_get_current_buf()"));
     const isProposal = z.boolean().parse(await this.#nvim.lua("return vim.b.gemini_diff ~= nil"));
     const read = async () =>
@@ -324,11 +255,13 @@ export class WorkingDay {
     const isFree =
       "#require('gemini-bridge').diffs() == 0 and vim.fn.getcmdwintype() == '' and vim.fn.bufwinid('gemini-bridge://status') < 0";
     if (!(await this.#nvim.lua(`return ${isFree}`))) return;
-    const before = await this.#layout();
+    const [before, text] = [await this.#layout(), await this.#texts()];
     await this.#open(index, "a.txt");
     await this.#nvim.lua("require('gemini-bridge').reject()");
     await this.#settle();
     const after = await this.#layout();
+    // A late change of a file also changes cursors, folds and the review page.
+    if (!isDeepStrictEqual(await this.#texts(), text)) return;
     for (const [name, value] of Object.entries(before))
       if (!isDeepStrictEqual(after[name], value))
         throw new Error(`a review has changed ${name}: ${JSON.stringify([value, after[name]])}`);
@@ -420,7 +353,7 @@ export class WorkingDay {
   }
 
   async #checkMessages(): Promise<void> {
-    if ((await this.#nvim.nvim.mode).blocking) return;
+    if (await this.#isAsking()) return;
     // A session is affected by modified buffers (E37), and by the name of a proposal that still exists (E95).
     const inSession =
       /Error (in|detected while processing) \S+session\.vim:\n(line +\d+:\n|E(37|95):.*\n?)+/g;
@@ -431,6 +364,8 @@ export class WorkingDay {
 
   async #check(): Promise<void> {
     await this.#press("");
+    const page = "vim.fn.bufnr('^gemini-changes://page$')";
+    if (await this.#nvim.lua(`return #vim.fn.win_findbuf(${page}) > 0`)) await this.#usePage("tree", "q");
     await this.#settle();
     for (const cli of this.#clis) await this.#goes(cli);
     await this.#press("");
@@ -447,11 +382,14 @@ export class WorkingDay {
         throw new Error(`${word} was typed into ${proposed ? "a proposal for " : ""}${file} and is lost`);
   }
 
+  /** Returns the texts of all buffers. */
+  async #texts(): Promise<string[]> {
+    return Texts.parse(await this.#nvim.lua("return vim.tbl_map(_G.text, vim.api.nvim_list_bufs())"));
+  }
+
   /** Returns all texts in buffers and files, and those that the plugin has saved. */
   async #reachable(): Promise<string> {
-    const buffers = Texts.parse(
-      await this.#nvim.lua("return vim.tbl_map(_G.text, vim.api.nvim_list_bufs())"),
-    );
+    const buffers = await this.#texts();
     const files = readdirSync(this.#nvim.dirs.workspace)
       .filter((name) => name.endsWith(".txt"))
       .map((name) => readFileSync(this.#nvim.path(name), "utf8"));
