@@ -83,7 +83,10 @@ t.test("the page goes on after the user closed, split, emptied and refilled its 
   await nvim.input("\\k");
   t.notMatch(await nvim.messages(), /E\d+|error/i, "the keys are not mapped in another file");
   await nvim.input(":GeminiChanges<CR>");
-  await nvim.input("gS");
+  await nvim.input("]f\\t]f");
+  const mapped = "vim.fn.maparg('q', 'n') ~= '' and vim.fn.bufname():find('txt') ~= nil";
+  t.equal(await nvim.lua(`return ${mapped}`), true, "the keys are mapped in the next file");
+  await nvim.input("\\tgS");
   await page.changed(0);
   await nvim.input("<C-w>l:1tabnext<CR>:GeminiChanges<CR>");
   t.match(await page.windows(), [/^\*page:/], "the command goes to an open page without changes");

@@ -87,7 +87,8 @@ end
 ---@return boolean
 function M.shows_own(layout)
   return vim.api.nvim_win_is_valid(layout.right)
-    and vim.api.nvim_win_get_buf(layout.right) == layout.right_buf
+    -- Autocommands run while the page fills the window.
+    and (layout.is_filling or vim.api.nvim_win_get_buf(layout.right) == layout.right_buf)
 end
 
 --- Shows a buffer at the right. Opens the window again if the user has closed it.
