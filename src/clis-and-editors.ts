@@ -1,4 +1,4 @@
-/** Finds CLIs that will not connect by themselves, and other editors on this machine. */
+/** Finds CLIs that will not connect automatically, and other editors on this machine. */
 import { basename } from "node:path";
 import * as z from "zod";
 import type { Editors, Status } from "./contract/neovim.ts";
@@ -10,7 +10,7 @@ import { platform } from "./system/platform.ts";
 import type { Variables } from "./system/system.ts";
 
 export interface CliAndEditorSearchOptions {
-  /** Called for a CLI in a terminal of Neovim that will not connect by itself. */
+  /** Called for a CLI in a terminal of Neovim that will not connect automatically. */
   unconnected: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
   report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];

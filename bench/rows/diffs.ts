@@ -31,7 +31,7 @@ const SIZES: Readonly<Record<string, Size>> = {
   },
 };
 
-/** A user looks at a proposal before deciding. Processes that have slept take longer. */
+/** Pause before a decision, as a user needs it. Processes that have been idle take longer to answer. */
 const PAUSE_MS = 100;
 
 interface Size {

@@ -72,7 +72,7 @@ export async function hookRows(subject: Subject): Promise<Row[]> {
       edit(hooks, gone, 1_000),
       edit([":", ":"], here, 1_000),
     ]);
-    // Not in turn with the others, because the host is busy with a large edit after its answer.
+    // Measured separately, because the host is still busy after its answer to a large edit.
     const [large] = await takeTurns(20, [edit(hooks, here, 2_000_000)]);
     const floor = summarize(least);
     return [

@@ -9,7 +9,7 @@ export type LogLevel = (typeof LEVELS)[number];
 /** A larger file is renamed to `<name>.old`. */
 const MAX_SIZE_BYTES = 1_000_000;
 
-/** Lines that are buffered until Neovim has told the host the path of the log. */
+/** Maximum number of lines that are buffered until the host knows the path of the log. */
 const MAX_BUFFERED_LINES = 100;
 
 /** Writes one line per message. Details are formatted with `inspect`. Never pass tokens or the content of files. */

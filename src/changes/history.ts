@@ -83,7 +83,7 @@ export interface History {
   agreed(path: string, texts: Texts | undefined): void;
   /** Newest first. */
   list(): Promise<Entry[]>;
-  /** Entries by id, without those that are gone or have no texts. */
+  /** Returns entries by id. Leaves out deleted entries, and entries without texts. */
   read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
 }
 

@@ -140,7 +140,7 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   async function write(afterReading: Promise<unknown>, isIdle: boolean): Promise<void> {
-    await setImmediate(); // an agent may wait for the caller
+    await setImmediate(); // lets an event of an agent be handled before this work
     await afterReading;
     try {
       do {

@@ -24,7 +24,7 @@ export function mentionOf(
   const isReadable = ({ path }: FileReference) => READABLE.test(relative(cwd, path));
   if (!last || references.length > MAX_REFERENCES || !references.every(isReadable)) return undefined;
   return {
-    // The CLI may know its directory by another name, so that only the end of its text is certain.
+    // The CLI may use another path of its directory, so that only the end of the reference is predictable.
     shows: basename(last.path) + suffixOf(last),
     insert() {
       for (const { path, lines } of references) {

@@ -225,7 +225,7 @@ export const calls = {
   }),
   /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
   prompt_open: z.object({ id: Id }),
-  /** The prompt waits until `reason`. `say`: the user is told. */
+  /** The prompt waits; `reason` completes "waits until". `say`: whether to tell the user. */
   prompt_waits: z.object({ id: Id, reason: z.string(), say: z.boolean() }),
   /** The prompt is delivered. If it is not `typed`, Lua keeps its text for the user. */
   prompt_done: z.object({ id: Id, typed: z.boolean(), problem: z.string().optional() }),

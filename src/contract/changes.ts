@@ -34,7 +34,7 @@ export const changeEvents = {
   changes_undo: ChosenChanges,
   /** Reverts the last decision, with all its files. */
   changes_revert: z.unknown(),
-  /** The user looks at the changes, or has returned to Neovim: the files may have changed, or been staged. */
+  /** The user opens the changes, or has returned to Neovim. Meanwhile, files may have been changed or staged. */
   changes_refresh: z.unknown(),
   /** The user wants to see the old lines. Answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),

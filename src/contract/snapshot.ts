@@ -14,7 +14,7 @@ const Sharing = z.object({
 
 const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
 
-/** Where a selected text begins, and where the text behind it begins: 1-based, characters in UTF-16 units. */
+/** The start of a selected text, and the start of the text after it: 1-based, characters in UTF-16 units. */
 const SelectedRange = z.object({ start: Position, end: Position });
 export type SelectedRange = z.infer<typeof SelectedRange>;
 

@@ -24,7 +24,7 @@ import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
-  /** Whether the path holds the file that was written, no file, or a file of another program. */
+  /** Whether the file at the path is the written one ("ours"), missing, or from another program. */
   state(): "ours" | "gone" | "foreign";
   /**
    * Replaces the file with one that lists these roots, atomically.

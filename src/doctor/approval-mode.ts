@@ -1,6 +1,6 @@
 /**
- * Checks the approval mode of a CLI by its screen, command line and settings. A diff opens only in mode "default". Policy
- * files and lists of allowed tools are not read.
+ * Checks the approval mode of a CLI by its screen, command line and settings. A diff opens only in mode "default".
+ * Policy files and lists of allowed tools are not read.
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -9,10 +9,10 @@ import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Gate } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 
-/** The line above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
+/** The rule above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** The start of the line below it, by mode. */
+/** Start of the line below the rule, by mode. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],

@@ -83,6 +83,6 @@ export interface ClientEvents {
   connected: [client: Client];
   /** The connection is lost; it may come back. */
   disconnected: [client: Client];
-  /** The session is gone for good. */
+  /** The session has ended, and its client cannot return. */
   ended: [client: Client];
 }

@@ -28,7 +28,7 @@ const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
 const EVENT_ID = /^([\w-]+)\.(\d+)$/;
 
 /**
- * A bounded store for one session. The random first part of an event id tells the ids of an earlier host apart.
+ * A bounded store for one session. Event ids start with a random part, to recognize ids of an earlier host.
  */
 export class BoundedEventStore {
   readonly #origin = randomBytes(6).toString("base64url");

@@ -29,7 +29,7 @@ export interface EventStreamOptions {
   store: BoundedEventStore;
   /** Interval of keep-alive comments (milliseconds). */
   keepAlive: number;
-  /** Called when the response has ended without a successor. */
+  /** Called when the response has ended and no new one has replaced it. */
   disconnected(): void;
 }
 
@@ -138,7 +138,7 @@ export function createEventStream({ store, keepAlive, disconnected }: EventStrea
   };
 }
 
-/** Whether the reader has not yet taken all that was sent. After corking, only the socket knows. */
+/** Whether the client has not read everything yet. Checks the socket, because the response was corked. */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }

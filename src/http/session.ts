@@ -117,7 +117,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Ends the response of a cancelled request, which the SDK neither answers nor ends. */
   function endCancelled(id: RequestId): void {
     if (posted.get(id)?.length === 1) transport.closeSSEStream(id);
-    // Makes the SDK forget the request. Sends something only in a batch, whose other answers may be due.
+    // Removes the request from the SDK. Only in a batch, this also sends the error, with the other answers.
     const error = { code: REQUEST_CANCELLED, message: "Request cancelled" };
     transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});
   }

@@ -28,7 +28,7 @@ export interface SessionEvents {
   connected: [session: Session];
   /** The event stream closed; it may come back. */
   disconnected: [session: Session];
-  /** The session is gone for good. */
+  /** The session has ended, and its client cannot return. */
   ended: [session: Session];
   /** The result of `all` has changed. */
   changed: [];

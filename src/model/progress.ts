@@ -24,7 +24,7 @@ export function startProgress({ _meta, sendNotification }: Caller): Progress {
   const tell = (token: string | number) => {
     progress += 1;
     const params = { progressToken: token, progress, message };
-    // Fails if the client has gone. Then the call is cancelled, too.
+    // Fails if the client has disconnected. In this case the call is cancelled, too.
     sendNotification({ method: "notifications/progress", params }).catch(() => {});
   };
   const timer =

@@ -23,7 +23,7 @@ export interface CallContext {
   workspace: Workspace;
   limits: Limits;
   editing: Editing;
-  /** Aborted when the client cancels the call or is gone. */
+  /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
   /** Sets the reason in progress notifications. */
   waitsFor(what: string): void;

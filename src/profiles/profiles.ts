@@ -69,7 +69,7 @@ const Profile = z.object({
   /** The CLI connects by WebSocket. */
   socket: z
     .object({
-      /** The name that the CLI gives itself. CLIs with the same lock file are told apart by it. */
+      /** The name that the CLI reports, which distinguishes CLIs with the same lock file. */
       client: z.string(),
       /** Variable with the port. */
       variable: z.string().optional(),

@@ -35,7 +35,7 @@ export interface Destinations {
   running(terminal: string): Cli | undefined;
   /** Waits until the CLI in a terminal runs. @returns undefined if it has ended or was not found */
   started(terminal: string): Promise<Cli | undefined>;
-  /** Looks for a CLI that runs in no terminal of `:Gemini`. */
+  /** Searches for a CLI that does not run in a terminal of `:Gemini`. */
   outside(): Promise<Cli | undefined>;
 }
 

@@ -64,7 +64,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
     };
   }
 
-  /** Lets the CLI insert the references by itself if it can, and types the rest. */
+  /** Asks the CLI to insert the references, if it supports that, and types the rest. */
   async function enter(
     cli: Cli,
     prompt: Prompt,

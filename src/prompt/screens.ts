@@ -34,8 +34,8 @@ export interface Reading {
 
 /**
  * By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
- * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 shows its question in the
- * place of the prompt, and the active file or the selection before the prompt's text.
+ * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 shows its question in
+ * the place of the prompt, and the active file or the selection before the prompt's text.
  */
 export const DRAWINGS = {
   gemini: {
@@ -98,8 +98,8 @@ export function read(lines: readonly string[], drawing: Drawing): Reading {
 }
 
 /**
- * Reads the text in the prompt. Its further lines are indented by the width of the sign. A line without indent is
- * output below a sent message, so that there is no prompt.
+ * Reads the text in the prompt. All lines after the first are indented by the width of the prompt sign. A line without
+ * indentation is output below a sent message, which means that there is no prompt.
  */
 function typed(first: string, below: readonly string[]): Reading {
   const text = [first];

@@ -33,7 +33,7 @@ export interface Input {
   readonly text: string;
   /** Whether to press Enter. */
   readonly enter: boolean;
-  /** Lets the CLI insert the text by itself, instead of a paste. */
+  /** Asks the CLI to insert the text, instead of pasting it. */
   readonly insert?: () => void;
 }
 

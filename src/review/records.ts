@@ -28,7 +28,7 @@ export interface FollowedFile {
   edited: boolean;
   /** The file when it was read last. */
   seen?: Pick<DiskText, "hash" | "version">;
-  /** Last value that Neovim was told. */
+  /** Last value that was sent to Neovim. */
   stale: boolean;
   /** Paths whose folders are watched. */
   places: string[];

@@ -18,7 +18,7 @@ export interface ReviewedFiles {
 interface Followed {
   /** Paths whose folders are watched. */
   places: string[];
-  /** The last version of which Neovim was notified. */
+  /** The last version that was reported to Neovim. */
   version: string;
   isLooking: boolean;
 }

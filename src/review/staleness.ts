@@ -86,7 +86,8 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     if (!file) return;
     if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
-    // A link or a folder of the path may have changed. Watch before reading, so that no change is missed.
+    // Updates the watched paths, because a link or a folder of the path may have changed. Must precede the reading, so
+    // that no change is missed.
     await place(one, file);
     const found = await readDiskText(filePath);
     const isCurrent = () => followed.has(one) && one.file === file;

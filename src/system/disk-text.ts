@@ -13,7 +13,7 @@ const MAX_READ_BYTES = 64 * 1024 * 1024;
 const CHUNK_BYTES = 1024 * 1024;
 
 export interface DiskText {
-  /** Equal for equal bytes. For anything but a regular file, the reason why it was not read. */
+  /** Hash of the bytes. If the path is not that of a regular file, the reason why it was not read. */
   readonly hash: string;
   /** Equal as long as the file does not change, see {@link versionOf}. */
   readonly version: string;

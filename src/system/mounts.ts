@@ -75,7 +75,7 @@ function readLink(path: string): string | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(path) : undefined;
   } catch {
-    return undefined; // such a path leads nowhere
+    return undefined; // too many links: the path does not exist
   }
 }
 

@@ -50,7 +50,7 @@ export interface System {
   processes(): Promise<ProcessTable>;
   /** Returns the process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
   editorProcess(table: ProcessTable, cli: number): number;
-  /** Returns the same for a CLI in a shell that was started by `pid`. */
+  /** Returns the process that a CLI takes for its editor, if `pid` has started the CLI's shell. */
   editorAboveShell(table: ProcessTable, pid: number): number;
   /**
    * Returns the start of a process, because process ids are reused.

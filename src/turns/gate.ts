@@ -2,7 +2,7 @@
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 
-/** How a CLI understands that it must ask the user, whatever its approval mode. */
+/** Answers to a hook that make a CLI ask the user in every approval mode. */
 export const ASK = {
   decision: { decision: "ask" },
   permission: {
@@ -15,8 +15,8 @@ export const ASK = {
 } as const;
 
 /**
- * Whether a CLI must ask before a tool. Only for edits of a CLI with an open event stream: any other CLI would wait for
- * an answer that nobody can give.
+ * Whether a CLI must ask before a tool. Only for edits of connected CLIs, because the user could not answer in Neovim
+ * for any other CLI.
  */
 export async function asksBefore(
   event: AgentEvent,

@@ -10,7 +10,9 @@ import { ASK } from "./gate.ts";
 /** Maximum time for which a CLI and its agent wait for listeners before a tool. */
 const MAX_WAIT_MS = 500;
 
-/** Number of remembered events. A CLI with hooks from two places sends each event twice. */
+/**
+ * Maximum number of stored events, to drop duplicates: a CLI with hooks from two settings files sends each event twice.
+ */
 const MAX_RECENT = 64;
 
 /**
@@ -23,7 +25,7 @@ export interface HooksRouteOptions {
   listeners: readonly AgentListener[];
   /** Whether the CLI must ask before a tool. */
   asks(event: AgentEvent): Promise<boolean>;
-  /** Returns what an agent that starts a turn is told, if anything. */
+  /** Returns a text for an agent that starts a turn, if there is one. */
   tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
   /** Returns the kind of answer that makes a CLI ask; undefined for a CLI without one. */
   gateOf(cli: string): keyof typeof ASK | undefined;

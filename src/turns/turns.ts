@@ -73,7 +73,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
-          // After the end of a turn, this is the last event of a cancelled tool.
+          // Does nothing after the end of a turn, when this is the last event of a cancelled tool.
           return work(agent);
         case "turn_ended":
         case "session_ended":

@@ -22,7 +22,7 @@ local forced = {}
 --- For each buffer, the version of its file when the buffer was last reloaded or written.
 ---@type table<integer, string>
 local versions = {}
---- Buffers that differ from their file, after the user was told.
+--- Buffers that differ from their file, for which a message was shown.
 ---@type table<integer, true>
 local told = {}
 

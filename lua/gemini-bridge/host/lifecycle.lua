@@ -258,7 +258,7 @@ end
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then
-    -- A requested stop is known here before the host knows it.
+    -- Lua requests a stop before the host can report it.
     new.state = host and host.stopping and "stopping" or new.state
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)

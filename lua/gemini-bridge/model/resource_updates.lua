@@ -1,4 +1,4 @@
---- Tells the host which resources of the model have changed, while a client wants to know.
+--- Reports changed resources of the model to the host, while a client has subscribed to them.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}

@@ -4,7 +4,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Number of lines that hold a prompt, its surroundings, and empty lines below in a tall window.
+--- Number of lines that contain a prompt, the lines around it, and empty lines below it in a tall window.
 local MAX_LINES = 300
 --- Delay after a change, and interval while the screen keeps changing.
 local DEBOUNCE_MS = 30

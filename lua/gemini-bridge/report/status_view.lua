@@ -32,7 +32,7 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- Returns which Neovim a CLI in another terminal connects to, if several are open in this directory.
+--- Returns to which Neovim a CLI in another terminal connects, if several are open in this directory.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)

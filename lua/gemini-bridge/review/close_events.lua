@@ -67,7 +67,7 @@ local function reject_on_close(review, on)
       return
     end
     local content = records.content(review)
-    -- A review that has ended stays until the user leaves Insert mode.
+    -- Also runs for a review that has ended, which stays in the window until the user leaves Insert mode.
     review.unloaded = content ~= review.proposed and content or nil
     scheduler.next(function()
       -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.

@@ -8,7 +8,7 @@ local M = {}
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
---- Set after the last pending review was decided: the CLI may propose its next change a moment later.
+--- Set after the last pending review was decided, because the CLI may propose its next change soon.
 ---@type { client: string, win: integer }?
 local expected
 

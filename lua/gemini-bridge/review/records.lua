@@ -155,7 +155,7 @@ function M.content(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
 
---- Returns texts edited by the user that only the review holds.
+--- Returns texts edited by the user that are stored only in the review.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)

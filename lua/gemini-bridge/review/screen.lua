@@ -1,4 +1,4 @@
---- Shows and hides reviews: one per tab page, the others wait.
+--- Shows and hides reviews. Each tab page shows one; the other reviews wait.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")

@@ -4,7 +4,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Shown by a refused login, without blanks and borders. src/doctor/account.ts looks for the same.
+--- Text of a refused login, without blanks and borders. Also in src/doctor/account.ts.
 local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
 --- Number of lines that contain the sentence even in a narrow terminal, and debounce delay for changes of the
 --- screen.

@@ -1,4 +1,4 @@
-/** Connects to the editor on demand, and again after the editor has gone. */
+/** Connects to the editor on demand, and reconnects to the same or another editor after a disconnect. */
 
 import { type Address, exchange, messagesOf } from "./http.ts";
 import { type Message, property, type Request } from "./without-editor.ts";

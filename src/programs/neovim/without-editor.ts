@@ -22,7 +22,7 @@ export type Offer = Record<string, object | undefined>;
 /** Supported versions of MCP. For other versions, the server answers with the first. */
 const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
 
-/** Tells the model what its user can do. */
+/** Returns advice for the user, in a message to the model. */
 export function whatToDo(cwd: string): string {
   return (
     `No Neovim with gemini-bridge.nvim is open for ${cwd}. Ask the user to open Neovim in this directory and to run ` +
