@@ -95,10 +95,9 @@ t.test("the status line, status() and lualine count changes as they are decided"
   const { nvim, agent } = page;
   const shows = async (line: string, files: number, hunks: number) => {
     const drawn = () => nvim.lua("return vim.trim(vim.api.nvim_eval_statusline(vim.o.statusline, {}).str)");
-    await nvim
-      .waitFor(async () => (await drawn()) === line, line)
-      .catch(async () => t.equal(await drawn(), line));
-    t.same(await nvim.lua("return require('gemini-bridge').status().changes"), { files, hunks });
+    const counts = `{ files = ${files}, hunks = ${hunks} }`;
+    await nvim.waitFor(`vim.deep_equal(require('gemini-bridge').status().changes, ${counts})`, counts);
+    t.equal(await drawn(), line);
     t.equal(await nvim.lua("return require('lualine.components.gemini'):update_status()"), line);
   };
   await shows("Gemini: waiting", 0, 0);
@@ -300,6 +299,27 @@ t.test("a key shows the earlier text beside the file, and hides it", async (t) =
   await nvim.input("\\sq");
   await page.is(t, "*a.txt:1");
   t.equal(await nvim.lua("return vim.wo.diff"), false);
+});
+
+t.test("nothing is left of the old lines above the first line when its hunk is decided", async (t) => {
+  const page = await startPage(t, {
+    files: { "a.txt": "1\n2\n", "b.txt": "b\n" },
+    args: ["b.txt"],
+    tui: true,
+  });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", "one\n2\n");
+  await agent.write("b.txt", "B\n");
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  const right = async () => (await nvim.screen()).slice(2, 5).map((line) => line.split("│").at(-1)?.trim());
+  const shows = async (...wanted: string[]) => {
+    const isShown = async () => JSON.stringify(await right()) === JSON.stringify(wanted);
+    await nvim.waitFor(isShown, wanted.join()).catch(async () => t.same(await right(), wanted));
+  };
+  await shows("1", "┃ one", "2");
+  await nvim.input("gS");
+  await shows("one", "2", "~");
 });
 
 t.test("the earlier text is scrolled to the lines of the file, side by side and above", async (t) => {

@@ -74,12 +74,25 @@ local function lines_of_disk(buf)
   return M.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 
+--- Removes the old lines of a buffer. Neovim would keep empty lines above the first line.
+---@param buf integer
+local function clear_old(buf)
+  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  for _, win in ipairs(vim.fn.win_findbuf(buf)) do
+    local view = window.view(win)
+    if view.topline == 1 and view.topfill > 0 and not vim.wo[win].diff then
+      view.topfill = 0
+      window.set_view(win, view)
+    end
+  end
+end
+
 --- Replaces the marks of a buffer.
 ---@param buf integer Reloaded after each write of an agent, unless it has unsaved changes.
 ---@param change? gemini_bridge.Change
 function M.place(buf, change)
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  clear_old(buf)
   placed[buf] = nil
   if not change or #change.hunks == 0 then
     return
@@ -147,7 +160,7 @@ end
 ---@param buf integer
 ---@param lines table<integer, string[]> By id of the hunk.
 function M.show_old(buf, lines)
-  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  clear_old(buf)
   for _, placed_hunk in ipairs(M.list(buf)) do
     local hunk = placed_hunk.hunk
     local shown = vim.tbl_map(function(line)
@@ -173,7 +186,7 @@ end
 ---@return boolean were_shown
 function M.hide_old(buf)
   local marks = vim.api.nvim_buf_get_extmarks(buf, old_namespace, 0, -1, { limit = 1 })
-  vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
+  clear_old(buf)
   return #marks > 0
 end
 
