@@ -135,18 +135,73 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     : [rect(row, column, texts.length, `fill="${hex(paper)}"`), ...written];
 }
 
-/** @param title describes the picture to readers who cannot see it */
-export function toSvg(screen: Screen, title: string): string {
-  const { columns, rows, background, foreground, cursor } = screen;
+/** Draws each row of a screen, and the cursor. */
+function drawParts(screen: Screen): string[] {
+  const { rows, cursor, foreground } = screen;
+  const drawn = rows.map((runs, row) => runs.flatMap((run) => draw(run, row, screen)).join("\n"));
+  return [...drawn, rect(...cursor, 1, `fill="${hex(foreground)}" fill-opacity="0.6"`)].filter(Boolean);
+}
+
+function wrap({ columns, rows, background }: Screen, title: string, content: readonly string[]): string {
   const [width, height] = [left(columns) + MARGIN, top(rows.length) + MARGIN];
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}"`,
     `  font-family="ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace" font-size="${FONT_SIZE}">`,
     `<title>${escaped(title)}</title>`,
     `<rect width="100%" height="100%" rx="8" fill="${hex(background)}"/>`,
-    ...rows.flatMap((runs, row) => runs.flatMap((run) => draw(run, row, screen))),
-    rect(...cursor, 1, `fill="${hex(foreground)}" fill-opacity="0.6"`),
+    ...content,
     "</svg>",
     "",
   ].join("\n");
+}
+
+/** @param title describes the picture to readers who cannot see it */
+export function toSvg(screen: Screen, title: string): string {
+  return wrap(screen, title, drawParts(screen));
+}
+
+export interface Frame {
+  screen: Screen;
+  seconds: number;
+  /** The keys that led here, shown in the lower right corner. */
+  keys: string;
+}
+
+function drawKeys({ screen: { columns, rows, foreground, background }, keys }: Frame): string[] {
+  if (!keys) return [];
+  const width = keys.length + 4;
+  const [column, row] = [columns - width - 1, rows.length - 3];
+  const text = `<text x="${left(column + 2)}" y="${top(row) + BASELINE}" fill="${hex(background)}" font-weight="bold">`;
+  return [`${rect(row, column, width, `rx="4" fill="${hex(foreground)}"`)}${text}${escaped(keys)}</text>`];
+}
+
+/**
+ * Draws frames as an animation that repeats. A row that several frames share is drawn once. Renderers without
+ * animations, and readers who prefer no motion, see the first frame.
+ */
+export function toAnimation(frames: readonly [Frame, ...Frame[]], title: string): string {
+  const total = frames.reduce((sum, { seconds }) => sum + seconds, 0);
+  const framesOf = new Map<string, number[]>();
+  for (const [index, frame] of frames.entries())
+    for (const part of [...drawParts(frame.screen), ...drawKeys(frame)])
+      framesOf.set(part, [...(framesOf.get(part) ?? []), index]);
+  const groups = new Map<string, string[]>();
+  for (const [part, shown] of framesOf) groups.set(`${shown}`, [...(groups.get(`${shown}`) ?? []), part]);
+  const styles: string[] = [];
+  const drawn = [...groups].map(([key, parts], group) => {
+    const shown = new Set(key.split(",").map(Number));
+    let seconds = 0;
+    const steps = frames.map((frame, index) => {
+      const step = `${((100 * seconds) / total).toFixed(2)}%{visibility:${shown.has(index) ? "visible" : "hidden"}}`;
+      seconds += frame.seconds;
+      return step;
+    });
+    styles.push(`@keyframes f${group}{${steps.join("")}} .f${group}{animation-name:f${group}}`);
+    return [`<g class="f${group}"${shown.has(0) ? "" : ' visibility="hidden"'}>`, ...parts, "</g>"].join(
+      "\n",
+    );
+  });
+  styles.push(`g{animation:${total}s step-end infinite}`);
+  styles.push("@media (prefers-reduced-motion:reduce){g{animation-play-state:paused}}");
+  return wrap(frames[0].screen, title, [`<style>${styles.join("\n")}</style>`, ...drawn]);
 }

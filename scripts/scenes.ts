@@ -9,12 +9,17 @@ export interface Stage {
   start(command: string): Promise<void>;
   /** Waits until the CLI's terminal shows a text, or no longer shows it. */
   shows(text: string, wanted?: boolean): Promise<void>;
+  /** Adds the screen to the recording. Without a call, the scene is a still picture. */
+  frame(seconds: number, keys?: string): Promise<void>;
 }
 
 export interface Scene {
   name: string;
   /** Describes the picture to readers who cannot see it. */
   title: string;
+  files: Readonly<Record<string, string>>;
+  /** Columns of the screen. */
+  columns: number;
   play(stage: Stage): Promise<void>;
 }
 
@@ -41,15 +46,51 @@ const AFTER = BEFORE.replace(
 
 const PATH = "lua/slug.lua";
 
-export const FILES = { [PATH]: BEFORE, "README.md": "# Slugs\n" };
+const FILES = { [PATH]: BEFORE, "README.md": "# Slugs\n" };
 
-const PROMPT =
-  "return require('gemini-bridge').send({ source = 'nothing', text = 'Punctuation must not get into a slug.', submit = true })";
+const prompt = (text: string) =>
+  `return require('gemini-bridge').send({ source = 'nothing', text = '${text}', submit = true })`;
+const PROMPT = prompt("Punctuation must not get into a slug.");
+
+/** Files with the calls of a function that the agent renames. */
+const page = (name: string) => `import { slug } from "../slug";
+
+// The address of ${name}.
+export function ${name}Address(title: string) {
+  return "/${name}/" + slug(title);
+}
+
+export function ${name}Link(title: string) {
+  return \`<a href="/${name}/\${slug(title)}">\${title}</a>\`;
+}
+`;
+const PAGES = ["blog", "news", "shop", "wiki"];
+const PROJECT: Record<string, string> = {
+  "src/slug.ts":
+    'export function slug(title: string) {\n  return title.toLowerCase().replace(/\\W+/g, "-");\n}\n',
+  "dist/site.min.js": "let link=(t)=>slug (t)\\n",
+};
+for (const name of PAGES) PROJECT[`src/pages/${name}.ts`] = page(name);
+
+/** Keys on the page, their effect, seconds in the recording, and the number of hunks that are undecided afterwards. */
+const DECISIONS: [keys: string, effect: string, seconds: number, left: number][] = [
+  ["s", "keep the hunk", 1.5, 13],
+  ["s", "keep the hunk", 1, 12],
+  ["s", "keep the hunk", 1.5, 11],
+  ["x", "undo the hunk", 2, 10],
+  ["u", "revert the last decision", 2, 11],
+  ["S", "keep the file", 1.5, 8],
+  ["d", "side by side", 2, 8],
+  ["X", "undo the file", 2, 5],
+  ["gS", "keep all", 2, 0],
+];
 
 export const SCENES: Scene[] = [
   {
     name: "review",
     title: "A review in Neovim: the file, the proposal, and Gemini CLI's own question",
+    files: FILES,
+    columns: 206,
     async play({ nvim, model, start, shows }) {
       await start("Gemini");
       const args = { file_path: nvim.path(PATH), content: AFTER };
@@ -65,6 +106,8 @@ export const SCENES: Scene[] = [
   {
     name: "changes",
     title: "What Gemini CLI changed without asking: marked in the file, with the old lines, and listed",
+    files: FILES,
+    columns: 206,
     async play({ nvim, model, start, shows }) {
       await start("Gemini --yolo");
       const replace = (name: string, old_string: string, new_string: string) => {
@@ -87,6 +130,36 @@ export const SCENES: Scene[] = [
       await nvim.waitFor(OLD_LINES, "the old lines");
       await nvim.command("GeminiChanges!");
       await nvim.command("resize 3 | wincmd p");
+    },
+  },
+  {
+    name: "page",
+    title: "A turn of six files, decided on a page: hunks are kept and undone by single keys",
+    files: PROJECT,
+    columns: 132,
+    async play({ nvim, model, start, shows, frame }) {
+      await start("Gemini --yolo");
+      const write = (name: string, content: string) => [
+        { functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } } },
+      ];
+      const renamed = (text: string) => text.replaceAll(/\bslug\b(?=[ (])/g, "toSlug");
+      model.say(...Object.entries(PROJECT).map(([name, text]) => write(name, renamed(text))), [
+        { text: "slug is now toSlug everywhere." },
+      ]);
+      await nvim.lua(prompt("Rename slug to toSlug."));
+      await shows("toSlug everywhere");
+      await nvim.waitFor("#require('gemini-bridge').changes() == 6", "the changes", 20_000);
+      await shows("Executing Hook", false);
+      await nvim.input("<C-\\><C-n>");
+      await frame(2);
+      await nvim.input(":GeminiChanges<CR>");
+      await nvim.waitFor("vim.fn.winbufnr(2) == vim.fn.bufnr('blog.ts')", "the first file");
+      await frame(2.5, ":GeminiChanges");
+      for (const [keys, effect, seconds, left] of DECISIONS) {
+        await nvim.input(keys);
+        await nvim.waitFor(`require('gemini-bridge').status().changes.hunks == ${left}`, `${left} hunks`);
+        await frame(seconds, `${keys}: ${effect}`);
+      }
     },
   },
 ];

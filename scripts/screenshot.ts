@@ -1,4 +1,7 @@
-/** `make screenshot`: draws the README's pictures from real runs of the real CLI with a scripted model. */
+/**
+ * `make screenshot`: draws the README's pictures from real runs of the real CLI with a scripted model.
+ * usage: screenshot.ts [scene ...]
+ */
 import { writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { z } from "zod";
@@ -7,10 +10,9 @@ import { SETTINGS } from "../test/support/cli.ts";
 import { startModel } from "../test/support/model.ts";
 import { root, startNvim } from "../test/support/nvim.ts";
 import { writeFiles } from "../test/support/sandbox.ts";
-import { attachScreen, toSvg } from "./picture.ts";
-import { FILES, SCENES, type Scene } from "./scenes.ts";
+import { attachScreen, type Frame, toAnimation, toSvg } from "./picture.ts";
+import { SCENES, type Scene } from "./scenes.ts";
 
-const COLUMNS = 206;
 const LINES = 29;
 const TERMINAL_COLUMNS = 62;
 
@@ -21,10 +23,10 @@ const SCHEMES = [
 ];
 
 /** Sets options whose defaults differ between releases of Neovim, so that the pictures stay the same. */
-const init = (background: string) => `
+const init = (background: string, file = "") => `
 vim.o.background, vim.o.diffopt = "${background}", "internal,filler,closeoff,linematch:40"
 vim.o.termguicolors, vim.o.number, vim.o.signcolumn, vim.o.showmode, vim.o.fillchars = true, true, "no", false, "eob: "
-vim.o.laststatus, vim.o.statusline = 3, " lua/slug.lua %= %{v:lua.require'gemini-bridge'.statusline()} "
+vim.o.laststatus, vim.o.statusline = 3, " ${file} %= %{v:lua.require'gemini-bridge'.statusline()} "
 vim.o.ruler, vim.o.cmdheight = false, 1
 vim.api.nvim_set_hl(0, "StatusLine", { link = "Visual" })
 require("gemini-bridge").setup({ terminal = { size = ${TERMINAL_COLUMNS} }, extension = false })
@@ -42,12 +44,15 @@ return ""`;
 const disposals: (() => unknown)[] = [];
 const scope = { teardown: (dispose: () => unknown) => void disposals.push(dispose) };
 
-async function takePicture({ name, title, play }: Scene, scheme: (typeof SCHEMES)[number]): Promise<void> {
+async function takePicture(
+  { name, title, files, columns, play }: Scene,
+  scheme: (typeof SCHEMES)[number],
+): Promise<void> {
   const model = await startModel(scope);
   const nvim = await startNvim(scope, {
-    files: FILES,
-    args: Object.keys(FILES).slice(0, 1),
-    init: init(scheme.background),
+    files,
+    args: Object.keys(files).slice(0, 1),
+    init: init(scheme.background, Object.keys(files)[0]),
     env: {
       PATH: [join(root, "node_modules/.bin"), process.env["PATH"]].join(delimiter),
       COLORTERM: "truecolor",
@@ -59,7 +64,7 @@ async function takePicture({ name, title, play }: Scene, scheme: (typeof SCHEMES
   const hooks = geminiHooks(`"${root}/extension/hooks/hook.sh"`);
   const ui = { hideTips: true, hideBanner: true, theme: scheme.theme };
   writeFiles(nvim.dirs.home, { ".gemini/settings.json": JSON.stringify({ ...SETTINGS, ...hooks, ui }) });
-  const readScreen = await attachScreen(nvim, COLUMNS, LINES);
+  const readScreen = await attachScreen(nvim, columns, LINES);
   async function shows(text: string, wanted = true): Promise<void> {
     const screen = async () => z.string().parse(await nvim.lua(TERMINAL));
     await nvim.waitFor(async () => (await screen()).includes(text) === wanted, text, 30_000);
@@ -69,13 +74,25 @@ async function takePicture({ name, title, play }: Scene, scheme: (typeof SCHEMES
     await shows("Type your message");
     await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 20_000);
   }
-  await play({ nvim, model, start, shows });
+  const frames: Frame[] = [];
+  async function frame(seconds: number, keys = ""): Promise<void> {
+    let screen = await readScreen();
+    await nvim.waitFor(async () => {
+      const last = JSON.stringify(screen);
+      screen = await readScreen();
+      return JSON.stringify(screen) === last;
+    }, "a screen that stays the same");
+    frames.push({ screen, seconds, keys });
+  }
+  await play({ nvim, model, start, shows, frame });
+  const [first, ...others] = frames;
   const path = join(root, `doc/${name}${scheme.suffix}.svg`);
-  writeFileSync(path, toSvg(await readScreen(), title));
+  writeFileSync(path, first ? toAnimation([first, ...others], title) : toSvg(await readScreen(), title));
   console.log(path);
 }
 
-for (const scene of SCENES)
+const wanted = process.argv.slice(2);
+for (const scene of SCENES.filter(({ name }) => wanted.length === 0 || wanted.includes(name)))
   for (const scheme of SCHEMES) {
     try {
       await takePicture(scene, scheme);

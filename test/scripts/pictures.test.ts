@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { type Screen, toSvg } from "../../scripts/picture.ts";
+import { type Screen, toAnimation, toSvg } from "../../scripts/picture.ts";
 
 const doc = join(import.meta.dirname, "../../doc");
 
@@ -44,4 +44,35 @@ t.test("each text stands at its column, without blanks that renderers make one",
     );
     t.ok(statSync(join(doc, name)).size < MOST, `${name} is small`);
   }
+});
+
+t.test("an animation draws shared rows once, and shows the first frame without motion", async (t) => {
+  const screen = (...lines: string[]): Screen => ({
+    columns: 9,
+    rows: lines.map((line) => [{ column: 0, texts: [...line], style: {} }]),
+    cursor: [0, 0],
+    foreground: 0xffffff,
+    background: 0,
+  });
+  const svg = toAnimation(
+    [
+      { screen: screen("same", "old"), seconds: 1, keys: "" },
+      { screen: screen("same", "new"), seconds: 3, keys: "x: undo" },
+    ],
+    "x",
+  );
+  const groups = [...svg.matchAll(/<g class="(f\d)"( visibility="hidden")?>([\s\S]*?)<\/g>/g)];
+  const shown = groups.map(([, name, hidden = "", content = ""]) => [
+    [...content.matchAll(/>([^<]+)<\/text>/g)].map(([, text]) => text).join(),
+    hidden !== "",
+    new RegExp(`@keyframes ${name}\\{(.*?)\\} `).exec(svg)?.[1],
+  ]);
+  const steps = (first: string, second: string) => `0.00%{visibility:${first}}25.00%{visibility:${second}}`;
+  t.same(shown, [
+    ["same", false, steps("visible", "visible")],
+    ["old", false, steps("visible", "hidden")],
+    ["new,x: undo", true, steps("hidden", "visible")],
+  ]);
+  t.match(svg, "animation:4s step-end infinite");
+  t.match(svg, "prefers-reduced-motion");
 });
