@@ -1,7 +1,7 @@
 // Runs the tests. Those in test/nvim and test/e2e run on every Neovim of scripts/nvim.sh, those in test/outside and
 // test/root on one of these in turn, and all others once. Without arguments, the tests of the host run again on the
 // Nodes in .nodes in turn. All tests run as an ordinary user. Only test/root runs as root, if root starts this script.
-// test/outside/claude needs CLAUDE_CODE and test/outside/opencode OPENCODE, the paths of programs that npm ci does not
+// test/outside/claude* needs CLAUDE_CODE and test/outside/opencode OPENCODE, the paths of programs that npm ci does not
 // install.
 // The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
@@ -22,6 +22,7 @@ const wanted = named.length > 0 ? named : allTests();
 /** Tests that run only if an environment variable has the path of a program, with the name of the variable. */
 const PROGRAMS = {
   "test/outside/claude.test.ts": "CLAUDE_CODE",
+  "test/outside/claude-beside.test.ts": "CLAUDE_CODE",
   "test/outside/opencode.test.ts": "OPENCODE",
 };
 const isPossible = (file) => (isRoot || !ofRoot(file)) && (!PROGRAMS[file] || process.env[PROGRAMS[file]]);

@@ -79,6 +79,7 @@ export function createServices(options: ServicesOptions): Services {
     },
     reviewsOf: (client) => checkedTools(reviews.tools(client)),
     diagnose: (path) => editor.diagnose(path),
+    answered: ({ id }) => activity.answered(id),
     unchanged(client, filePath) {
       activity.decided(client.id, false);
       const text = `${clients.labelOf(client.info.credential)} takes the accepted text of ${basename(filePath)} for a rejection, because it is that of the file.`;
@@ -100,6 +101,10 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
+    rejected(agent) {
+      // The CLI reports neither the end of the edit nor that of the turn.
+      if (profileOf(agent.cli)?.socket) void changes.listener({ kind: "turn_ended", agent, at: Date.now() });
+    },
   });
   const { terminals, agents, activity } = clients;
   const rest = createIdleMemory();

@@ -21,6 +21,8 @@ export interface SocketServerOptions {
    * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(client: Client, filePath: string): void;
+  /** Called when the user has answered the CLI's own question instead of a review. */
+  answered(client: Client): void;
   times?: Times;
 }
 
@@ -44,7 +46,7 @@ const SUBPROTOCOL = "mcp";
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {
-  const { version, log, maxMessage, identify, reviewsOf, diagnose, unchanged, times } = options;
+  const { version, log, maxMessage, identify, reviewsOf, diagnose, unchanged, answered, times } = options;
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -72,6 +74,7 @@ export function createSocketServer(options: SocketServerOptions): SocketServer {
               log,
               sent,
               unchanged: (filePath) => unchanged(client, filePath),
+              answered: () => answered(client),
             }),
           ...listeners,
           ...(times && { times }),

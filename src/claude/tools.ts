@@ -31,6 +31,8 @@ export interface ToolsOptions {
    * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(filePath: string): void;
+  /** Called when the user has answered the CLI's own question instead of the review. */
+  answered(): void;
 }
 
 export interface Tools {
@@ -65,7 +67,7 @@ const result = (...texts: string[]): CallToolResult => ({
 const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
-  const { reviews, diagnose, log, sent, unchanged } = options;
+  const { reviews, diagnose, log, sent, unchanged, answered } = options;
   /** Calls that wait for a decision, by name of the review. */
   const waiting = new Map<string, Waiting>();
 
@@ -111,7 +113,7 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     { description: "Closes a diff.", inputSchema: { tab_name: Tab } },
     async ({ tab_name: name }) => {
       await reviews.dismiss(name);
-      settle(name, rejected(name));
+      if (settle(name, rejected(name))) answered();
       return result("TAB_CLOSED");
     },
   );

@@ -1,4 +1,6 @@
 /** Tracks the activity of connected clients, and reports their turns to Lua. */
+
+import type { Agent } from "../contract/hooks.ts";
 import type { Calls } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
 import type { Client } from "../http/client.ts";
@@ -16,6 +18,8 @@ export interface ClientActivity {
   of(sessionId: string): Activity;
   /** Called when the user has decided on a proposal of a session. */
   decided(sessionId: string, accepted: boolean): void;
+  /** Called when the user has answered the CLI's own question about a proposal of a session. */
+  answered(sessionId: string): void;
   /**
    * Called when the client in a terminal waits for a prompt. Its turn has ended, also by Esc, which no hook reports.
    */
@@ -31,10 +35,19 @@ export interface ActivityOptions {
   /** Called when the result of `of` may have changed. */
   changed(): void;
   tell(turn: Calls["turn"]): void;
+  /** Called when a turn has ended because the user has rejected a proposal. */
+  rejected(agent: Agent): void;
 }
 
-export function createActivity({ clients, terminalOf, changed, tell }: ActivityOptions): ClientActivity {
+export function createActivity({
+  clients,
+  terminalOf,
+  changed,
+  tell,
+  rejected,
+}: ActivityOptions): ClientActivity {
   const turns = createTurns((change) => {
+    if (change.kind === "ended" && change.isRejected) rejected(change.agent);
     const known = clients.known(change.agent);
     // Reports run in sequence, so that a slow search cannot report an end before its start.
     last = last.then(() => report(change, known)).catch(() => {});
@@ -61,7 +74,10 @@ export function createActivity({ clients, terminalOf, changed, tell }: ActivityO
       return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
     },
     decided(id, accepted) {
-      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.over(agent);
+      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.rejected(agent);
+    },
+    answered(id) {
+      for (const { agent } of ofSession(id)) turns.answered(agent);
     },
     ready(terminal) {
       for (const { agent } of turns.active()) {

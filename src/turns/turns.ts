@@ -9,18 +9,26 @@ export type TurnChange = { agent: Agent } & (
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
-  | { kind: "ended" }
+  /** `isRejected`: the user has rejected a proposal, which a CLI may not report. */
+  | { kind: "ended"; isRejected: boolean }
 );
 
 /** Maximum number of agents. Beyond it, the oldest are dropped, because their end may not have been reported. */
 const MAX_AGENTS = 256;
+
+/** Time for an agent to report its next step after the user has answered it in its terminal (milliseconds). */
+const NEXT_STEP_TIMEOUT_MS = 2_000;
 
 export interface Turns {
   /** Handles a hook event. */
   handle(event: AgentEvent): void;
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
-  /** Ends a turn whose end no hook reports: the user has rejected a proposal, or the CLI has ended. */
+  /** Called when the user has answered the agent in its terminal. Without a next step, that was a rejection. */
+  answered(agent: Agent): void;
+  /** Ends a turn because the user has rejected a proposal. */
+  rejected(agent: Agent): void;
+  /** Ends a turn whose end no hook reports, as of a CLI that has ended. */
   over(agent: Agent): void;
   /** Agents with a running turn. */
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
@@ -28,19 +36,19 @@ export interface Turns {
 
 /** @param changed called synchronously for each change, in order */
 export function createTurns(changed: (change: TurnChange) => void): Turns {
-  const turns = new Map<string, { agent: Agent; activity: "working" | "waiting" }>();
+  const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
 
   function begin(agent: Agent, prompt?: string): void {
     // A CLI has one turn at a time. An earlier one has ended without a hook, for example by Esc.
     over(agent);
     const [oldest] = turns.values();
     if (oldest && turns.size >= MAX_AGENTS) over(oldest.agent);
-    turns.set(keyOf(agent), { agent, activity: "working" });
+    turns.set(keyOf(agent), { agent, activity: "working", events: 0 });
     changed({ kind: "started", agent, prompt });
   }
 
-  function over(agent: Agent): void {
-    if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent });
+  function over(agent: Agent, isRejected = false): void {
+    if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isRejected });
   }
 
   /** Returns the agent's turn. Starts one if the host has missed the start. */
@@ -59,6 +67,8 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   return {
     handle(event) {
       const { agent } = event;
+      const running = turns.get(keyOf(agent));
+      if (running) running.events += 1;
       switch (event.kind) {
         case "session_started":
           return;
@@ -81,7 +91,16 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
       }
     },
     allowed: work,
-    over,
+    answered(agent) {
+      const turn = turns.get(keyOf(agent));
+      const events = turn?.events;
+      const end = () => {
+        if (turn && turns.get(keyOf(agent)) === turn && turn.events === events) over(agent, true);
+      };
+      if (turn) setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
+    },
+    rejected: (agent) => over(agent, true),
+    over: (agent) => over(agent),
     active: () => [...turns.values()],
   };
 }

@@ -41,6 +41,7 @@ async function start(
     reviewsOf: () => ({ openDiff: async () => {}, dismiss: async () => {}, dismissAll: async () => 0 }),
     diagnose: async () => [],
     unchanged: () => {},
+    answered: () => {},
     ...(times && { times }),
   });
   await serve([], 100_000, endpoint);

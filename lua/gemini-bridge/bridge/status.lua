@@ -45,7 +45,11 @@ end
 ---@param label string Name of the CLI for the user.
 ---@return string
 function M.plain(client, label)
-  return client == contract.CLI_NAME and label or client
+  local is_common = client == contract.CLI_NAME
+    or vim.iter(require("gemini-bridge.config.clis").known_clients()):any(function(name)
+      return name == client
+    end)
+  return is_common and label or client
 end
 
 --- Returns the name of a connected CLI for the user: its terminal, if known.

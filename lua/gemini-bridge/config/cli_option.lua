@@ -12,6 +12,7 @@ local M = {}
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } Settings files, and the name of their folder.
 ---@field gate? string How a hook makes the CLI ask before an edit. Without this, the CLI cannot be gated.
+---@field socket? { client: string } The name that the CLI gives itself, if it connects by WebSocket.
 ---@field byProcess? table<string, string> Variables that the CLI needs if it has no shell as parent.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"

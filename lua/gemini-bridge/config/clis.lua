@@ -71,6 +71,17 @@ end
 --- Returns the profile of a known CLI, without the user's changes.
 M.known = option.find
 
+--- Returns the names that CLIs with WebSockets give themselves.
+---@return string[]
+function M.known_clients()
+  return vim
+    .iter(option.known())
+    :map(function(profile)
+      return profile.socket and profile.socket.client
+    end)
+    :totable()
+end
+
 --- Returns the CLI of a program.
 ---@param program string
 ---@return gemini_bridge.Cli?
