@@ -1,4 +1,4 @@
-/** Other CLIs of the protocol, each by its own client code: Qwen Code, a descendant of it, LLxprt Code. */
+/** Tests other CLIs of the protocol with their own client code: Qwen Code, a derived CLI, and LLxprt Code. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
@@ -14,7 +14,7 @@ const versionOf = (folder: string) =>
 
 const qwen = join(root, ".qwen/node_modules/@qwen-code/qwen-code");
 
-/** Its client is in one of the files that it is bundled into, whose names tell nothing. */
+/** Finds the bundled file with Qwen Code's client, because the names of its files are hashes. */
 function qwenClient(): string {
   const chunks = join(qwen, "chunks");
   const name = readdirSync(chunks).find((chunk) => {
@@ -25,10 +25,10 @@ function qwenClient(): string {
   return join(chunks, name);
 }
 
-/** LLxprt Code is not on npm: its client is tried where this names a folder with its source. */
+/** Folder with the source of LLxprt Code, which is not on npm. Without it, its client is not tested. */
 const llxprt = process.env["LLXPRT_CODE"];
 
-/** Bundles what of its source is the client. Its logger is a package of its own, and of no interest here. */
+/** Bundles the client from the source of LLxprt Code, without its logger. */
 async function llxprtClient(t: Test, source: string): Promise<Pick<ClientCode, "modules">> {
   const folder = join(source, "packages/ide-integration/src/ide");
   const outdir = t.testdir();
@@ -57,7 +57,7 @@ async function llxprtClient(t: Test, source: string): Promise<Pick<ClientCode, "
   return { modules: [join(outdir, "ide-client.mjs"), join(outdir, "ideContext.mjs")] };
 }
 
-/** The newest Node of those that the tests have: LLxprt Code needs 24. */
+/** Returns the newest available Node, because LLxprt Code needs 24. */
 function newestNode(): string {
   const path = join(root, ".nodes/node_modules", `node-24-${process.platform}-${process.arch}`, "bin/node");
   return existsSync(path) ? path : process.execPath;
@@ -71,7 +71,7 @@ t.test("other CLIs connect", async (t) => {
     init: `require('gemini-bridge').setup({ clis = { ${OLA} } })`,
   });
   const rows: string[] = [];
-  /** Plays a session, in which the client is known by its token. */
+  /** Plays a session. The bridge recognizes the client by its token. */
   async function play(t: Test, what: string, code: ClientCode): Promise<void> {
     await nvim.lua(`_G.known = nil
       vim.api.nvim_create_autocmd('User', { pattern = 'GeminiConnected', once = true, callback = function()

@@ -14,7 +14,7 @@ const newest = z
   .object({ version: z.string() })
   .parse(JSON.parse(readFileSync(join(root, "node_modules/@google/gemini-cli-core/package.json"), "utf8")));
 
-/** Each release with the folder of its package. */
+/** Tested releases, with the folders of their packages. */
 const releases = [
   ...Object.keys(dependencies).map((name) => ({
     version: name.replace("core-", ""),
@@ -23,7 +23,7 @@ const releases = [
   { version: newest.version, folder: join(root, "node_modules/@google/gemini-cli-core") },
 ];
 
-/** These look for VS Code in their environment and for nothing else, and those before 0.6 send no token. */
+/** Releases that only connect to VS Code. Those before 0.6 also send no token. */
 const VSCODE_ONLY = ["0.5.5", "0.6.1"];
 
 t.setTimeout(180_000);

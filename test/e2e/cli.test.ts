@@ -40,7 +40,7 @@ t.test("Gemini CLI in a terminal is told the context and shows proposals", async
       .array(z.string())
       .parse(await nvim.lua(LINES, path))
       .join("\n")}\n`;
-  /** Where the user is, and the windows around. */
+  /** Returns the focus, the mode and the windows. */
   const whereabouts = () =>
     nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode, vim.fn.winlayout() }");
 

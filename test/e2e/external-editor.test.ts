@@ -27,7 +27,7 @@ const windows = async (nvim: Nvim) => Windows.parse(await nvim.lua(WINDOWS));
 const isEditing = "vim.fn.expand('%:t') == 'buffer.txt' and vim.api.nvim_get_mode().mode == 'n'";
 const isTyping = "vim.b.gemini_terminal == 'gemini' and vim.api.nvim_get_mode().mode == 't'";
 
-/** Neovim with the focus in the CLI, which listens. */
+/** Starts Neovim with the focus in a CLI that accepts input. */
 async function start(t: Test, options: NvimOptions = {}): Promise<{ nvim: Nvim; cli: Cli }> {
   const { nvim } = await startWithGemini(t, { ...options, files: { ...FILES, ...options.files } });
   await nvim.command("edit greet.js");
@@ -68,14 +68,14 @@ t.test("the CLI's external editor opens in this Neovim", async (t) => {
   await t.test(":q! changes nothing", async (t) => {
     await nvim.input(EDIT);
     await nvim.waitFor(isEditing, "the text", 20_000);
-    // The CLI's own, which may be the text of before its last drawing when the key comes with that.
+    // The text may be older than the screen, if the key arrives while the CLI draws.
     const lines = () => nvim.lua("return vim.fn.getline(1, '$')");
     const given = await lines();
     t.match(given, ["hello there, friend"]);
     await nvim.input("ggdGigone<Esc>:q!<CR>");
     await nvim.waitFor(isTyping, "the focus in the CLI");
     t.same(await windows(nvim), before);
-    // Until the CLI reads its keyboard again, what is typed is lost.
+    // The CLI drops keys until it reads its keyboard again.
     const again = async () => (await nvim.lua(`return ${isEditing}`)) || (await nvim.input(EDIT));
     await nvim.waitFor(again, "the text, again", 20_000);
     t.same(await lines(), given);

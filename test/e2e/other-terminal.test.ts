@@ -1,4 +1,4 @@
-/** The real CLI in a pane of tmux that Neovim knows nothing of: the extension's hooks find Neovim by themselves. */
+/** Tests the real CLI in a pane of tmux that Neovim has not opened. The extension's hooks must find Neovim. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import t, { type Test } from "tap";
@@ -10,7 +10,7 @@ import type { Nvim } from "../support/nvim.ts";
 import { startTmux, type Tmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** The CLI in the only pane of a tmux of its own. */
+/** The CLI in a tmux server with only this pane. */
 class PaneCli {
   constructor(
     readonly tmux: Tmux,
@@ -33,7 +33,7 @@ class PaneCli {
     this.tmux("send-keys", "End", "Enter");
   }
 
-  /** Has the model write a file, and then say this. */
+  /** Makes the model write a file, and then answer with these texts. */
   async write(name: string, content: string, ...says: string[]): Promise<void> {
     const args = { file_path: this.nvim.path(name), content: `${content}\n` };
     this.model.say([{ functionCall: { name: "write_file", args } }], ...says.map((text) => [{ text }]));
@@ -67,7 +67,7 @@ async function start(t: Test) {
   await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "a hook", 40_000);
   const read = (name: string) => readFileSync(nvim.path(name), "utf8");
 
-  /** An edit is listed with the CLI's name, and undone. */
+  /** Checks that an edit is listed with the CLI's name and can be undone. */
   async function isTracked(name: string, content: string): Promise<void> {
     await cli.write(name, content, `Done with ${content}.`);
     await cli.shows(new RegExp(`Done with ${content}`));
@@ -79,7 +79,7 @@ async function start(t: Test) {
     await nvim.waitFor(() => read(name) === "one\n", "the undo");
   }
 
-  /** An edit in YOLO mode is a review while the gate is on. */
+  /** Checks that an edit in YOLO mode opens a review while the gate is on. */
   async function isGated(name: string, content: string): Promise<void> {
     await nvim.command("GeminiGate on");
     await cli.write(name, content);
@@ -127,7 +127,7 @@ t.test("edits are tracked and undone when the port has changed, and gated when c
   t.not(bridge.file().port, port);
   await isTracked("a.txt", "first");
 
-  // The CLI takes the failure of its last try, after 2.5 s, for one of its next connection.
+  // The CLI attributes the failure of its last attempt, after 2.5 s, to its next connection.
   await waitFor(() => last - stopped > 2_200, "the CLI to give up", 20_000);
   await cli.enable();
   await nvim.waitFor("(require('gemini-bridge').status().clients[1] or {}).hooks", "the CLI", 20_000);

@@ -12,7 +12,9 @@ require('gemini-bridge').setup({ terminal = { provider = 'tmux', env = env } })`
 const clients = async (nvim: Nvim) =>
   Number(await nvim.lua("return #require('gemini-bridge').status().clients"));
 
-/** A Neovim in the directory of another one, in a terminal, and so with a larger process id: a CLI elsewhere takes it. */
+/**
+ * Starts a second Neovim in the same directory. Its process id is larger, so that a CLI in another terminal chooses it.
+ */
 async function startBeside(t: Test, nvim: Nvim, init = ""): Promise<Nvim> {
   const beside = await startNvim(t, {
     cwd: nvim.dirs.workspace,

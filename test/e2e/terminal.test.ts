@@ -5,7 +5,7 @@ import { waitFor } from "../support/wait.ts";
 
 const start = (t: Test) =>
   startWithGemini(t, {
-    env: { GEMINI_CLI_NO_RELAUNCH: "" }, // as users have it: a process that starts another one
+    env: { GEMINI_CLI_NO_RELAUNCH: "" }, // as for users: the CLI starts itself in a second process
     files: {
       "greet.js": "const greeting = 'Hello';\nconsole.log(greeting);\n",
       "a b,c/odd (name).txt": "odd content\n",
@@ -98,7 +98,7 @@ t.test("a prompt starts the CLI and waits until it accepts input", async (t) => 
 t.test("if the CLI treats Enter as a line break, Enter is pressed again", async (t) => {
   const { nvim, model } = await start(t);
   model.say([{ text: "Good morning." }]);
-  // The first one comes while the CLI has not yet forgotten a paste, as it does when it has much to do.
+  // The first Enter arrives while the CLI still expects the rest of a paste, as on a busy machine.
   await nvim.lua(`
     local send, first = vim.fn.chansend, true
     vim.fn.chansend = function(channel, keys)

@@ -1,4 +1,6 @@
-/** Whatever is sent, the server answers in form, or closes the connection, and serves the next one. */
+/**
+ * Tests that the server answers any input in a valid form, or closes the connection, and then serves the next request.
+ */
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import { anyString, fuzz } from "../support/fuzz.ts";
@@ -14,10 +16,10 @@ import {
   startServer,
 } from "../support/server.ts";
 
-/** What must not be in any answer. */
+/** Text that no answer may contain. */
 const LEAKS = /node_modules|\/src\/|\.ts:\d|\.js:\d|\n\s+at |the-token/;
 
-/** Fails unless the answer has the form that its status asks for. */
+/** Fails unless the answer has the form that its status requires. */
 function checkForm({ status, headers, body }: Answer): void {
   if (LEAKS.test(body)) throw new Error(`leaks: ${body}`);
   if (status >= 500 && status !== 503) throw new Error(`status ${status}: ${body}`);
@@ -53,7 +55,7 @@ const name = fc.constantFrom(
   ..."Mcp-Session-Id Mcp-Protocol-Version Last-Event-ID Upgrade Cookie X".split(" "),
 );
 
-/** Bytes that look like a request here and there. */
+/** Generates bytes that partly look like a request. */
 const rawRequest = (port: number) => {
   const value = fc.oneof(
     fc.constantFrom(
@@ -123,7 +125,7 @@ const methods = [
   ),
 ];
 
-/** JSON that is a message in some of its parts. */
+/** Generates JSON that partly looks like a message. */
 const message = fc.oneof(
   { weight: 6, arbitrary: rpcMessage() },
   { weight: 1, arbitrary: fc.jsonValue() },
@@ -162,7 +164,7 @@ t.test("answers any JSON-RPC message in the form of MCP", { timeout: 3_600_000 }
       ask(port, { body: JSON.stringify(body), headers }),
       new Promise<"silent">((resolve) => setTimeout(resolve, 1_000, "silent")),
     ]);
-    // A request that its client has cancelled in the same batch is not answered, as JSON-RPC has it.
+    // A request that was cancelled in the same batch is not answered, as JSON-RPC requires.
     if (answer === "silent") {
       if (!JSON.stringify(body).includes("cancelled")) throw new Error("no answer");
     } else checkForm(answer);

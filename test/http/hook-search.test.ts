@@ -1,4 +1,4 @@
-/** How a hook finds Neovim without the variables of its terminals, or when they lead nowhere. */
+/** Tests how a hook finds Neovim if the variables of its terminals are missing or outdated. */
 import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +15,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 import { startServer, TOKEN } from "../support/server.ts";
 import { announcement, temporary } from "../support/temporary.ts";
 
-/** More than Linux gives to a process. */
+/** A process id above the maximum of Linux. */
 const DEAD = 4_194_400;
 
 let moment = 0;
@@ -29,7 +29,7 @@ const input = (size = 1) =>
     tool_input: { file_path: "/a.ts", content: "x".repeat(size) },
   });
 
-/** An editor that has a discovery file, and what hooks have told it. */
+/** Starts an editor with a discovery file, which records the events of hooks. */
 async function startEditor(t: Test, pid: number, roots: readonly string[], options: EditorOptions = {}) {
   const { profile = GEMINI, token = TOKEN } = options;
   const heard: AgentEvent[] = [];
@@ -52,11 +52,11 @@ async function startEditor(t: Test, pid: number, roots: readonly string[], optio
 }
 interface EditorOptions {
   profile?: Profile;
-  /** What the file says. */
+  /** Token in the discovery file. */
   token?: string;
 }
 
-/** A process that is not above the hook. */
+/** Starts a process that is not an ancestor of the hook. */
 function startProcess(t: Test): number {
   const { pid, ...sleep } = spawn("sleep", ["600"], { stdio: "ignore" });
   if (pid === undefined) throw new Error("no process");
@@ -65,7 +65,7 @@ function startProcess(t: Test): number {
   return pid;
 }
 
-/** Directories for discovery files and for the CLI; no variable leads anywhere. */
+/** Creates directories for discovery files and for the CLI, and an environment without the variables. */
 function prepare(t: Test) {
   const TMPDIR = temporary(t);
   const workspace = makeDirectory(t);

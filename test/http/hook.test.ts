@@ -20,7 +20,7 @@ const WRITE = tool("write_file", { file_path: "/a.ts", content: "ü\\ '\"\n" });
 const PROMPT = "grüße $(exit 1) `exit 1` \"$HOME\" '%s' \\n\n";
 
 let moment = 0;
-/** What a CLI gives its hook; no two are of one moment. */
+/** Returns the input of a hook. Each input has another time. */
 const input = (hook_event_name: string, fields: object = {}) =>
   JSON.stringify({
     session_id: "s",
@@ -47,7 +47,7 @@ async function start(t: Test, behaviour: Behaviour = {}) {
   return { port, events };
 }
 
-/** A directory with these commands, and no others on the path. */
+/** Creates a directory for PATH that contains only these commands. */
 function commands(t: Test, ...names: string[]) {
   const directory = temporary(t);
   for (const name of names)
@@ -163,7 +163,7 @@ t.test("the token never appears in the list of processes", async (t) => {
   const seen: string[] = [];
   const { port } = await start(t, {
     listener: async ({ agent }) => {
-      // Every process of this test's, while the hook waits for its answer.
+      // Checks all processes of the test while the hook waits for its answer.
       const { spawnSync } = await import("node:child_process");
       seen.push(spawnSync("ps", ["-A", "-ww", "-o", "command="], { encoding: "utf8" }).stdout);
       t.equal(agent.pid, process.pid);

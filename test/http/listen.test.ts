@@ -8,13 +8,13 @@ import { ask, headers, INITIALIZE, sendRaw, TOKEN } from "../support/server.ts";
 
 const BODY_LIMIT = 1_000_000;
 
-/** An endpoint that nobody serves yet, and what is to be served. */
+/** Returns an endpoint that does not answer yet, and its routes. */
 async function listening(t: Test) {
   const log = createLog();
   const endpoint = await listen({ names: ["test"], before: { tokens: { test: TOKEN } }, log });
   t.teardown(endpoint.close);
   const sessions = createSessions({ version: "0", log, maxSessions: 8, grace: 30_000 });
-  /** Resolves when so many requests wait. */
+  /** Resolves when this number of requests wait. */
   const asked = (count: number) =>
     new Promise<void>((resolve) => {
       let seen = 0;
@@ -26,7 +26,7 @@ async function listening(t: Test) {
   return { endpoint, asked, routes: [sessions.route("/mcp")] };
 }
 
-/** A GET that is refused without a session, as it goes over the wire. */
+/** Returns the bytes of a GET request, which is refused without a session. */
 const get = (port: number, token: string) =>
   `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAuthorization: Bearer ${token}\r\n\r\n`;
 

@@ -57,7 +57,7 @@ t.test("a decision written to a broken stream is replayed", async (t) => {
   session.notify(encode("ide/contextUpdate", context("/a")));
   await first.next("ide/contextUpdate");
   const lastId = first.events.at(-1)?.id ?? "";
-  first.break(); // the server hears of it later
+  first.break(); // the server notices this later
   void accept(session, "crossing");
   for (let i = 0; i < 100; i++) session.notify(encode("ide/contextUpdate", context(`/${i}`)));
   const second = await open({ "last-event-id": lastId });
@@ -152,7 +152,7 @@ t.test("a decision is reported as lost if the server closes before it is sent", 
   t.equal(await delivered, false);
 });
 
-// 80 MB of contexts, in messages beyond and below what a response takes before it says that it is full.
+// 80 MB of contexts, in messages that are larger and smaller than the buffer of a response.
 for (const [size, rounds] of [
   [16_384, 5_000],
   [1_000, 80_000],

@@ -30,7 +30,7 @@ t.test("a session without its stream ends after the grace time, not earlier", as
   await waitFor(() => calls.includes(`disconnected ${id}`), "the break to be seen");
   t.same(sessions.connected(), [], "it is not listed any more");
   const again = await openStream(port, id);
-  // Longer than the grace time: an open stream needs nothing else to live.
+  // Longer than the grace time, because an open stream keeps the session alive.
   const seen = performance.now();
   await waitFor(() => performance.now() - seen > 2 * grace, "the grace time to pass");
   t.equal((await ask(port, { body: PING, headers: { "mcp-session-id": id } })).status, 200);
@@ -54,7 +54,7 @@ t.test("a session that never had a stream stays alive while it sends requests", 
 
 t.test("a client beyond the limit is refused until another one has left", async (t) => {
   const { port, sessions } = await startServer(t, { maxSessions: 3 });
-  // All at once: those that are about to begin count.
+  // All at the same time, because sessions that are being initialized count, too.
   const answers = await Promise.all(Array.from({ length: 10 }, () => ask(port, { body: INITIALIZE })));
   t.same(answers.map(({ status }) => status).sort(), [200, 200, 200, ...Array(7).fill(503)]);
   const refused = answers.find(({ status }) => status === 503);
@@ -197,7 +197,7 @@ t.test("two hundred clients leave nothing behind", async (t) => {
     await waitFor(() => sessions.all().length === 0, "all sessions to be freed");
     calls.length = 0;
   };
-  await come(60); // what is compiled, cached and pooled once is there after these
+  await come(60); // fills caches and pools before the measurement
   const before = measure();
   await come(200);
   await waitFor(() => measure().handles <= before.handles + 2, "connections and timers to be gone");

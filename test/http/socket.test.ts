@@ -1,4 +1,4 @@
-/** Strangers, web pages and broken messages on the WebSocket, without an editor behind it. */
+/** Tests the WebSocket without an editor: requests without a token, requests of web pages, and invalid messages. */
 import { EventEmitter, once } from "node:events";
 import { connect } from "node:net";
 import { text } from "node:stream/consumers";

@@ -1,4 +1,6 @@
-/** Port and tokens stay for the lifetime of Neovim, so that what was started before a restart still finds the bridge. */
+/**
+ * Tests that port and tokens stay the same for the lifetime of Neovim, so that CLIs find the bridge after a restart.
+ */
 import { writeFileSync } from "node:fs";
 import t from "tap";
 import { type RunningBridge, startBridge } from "../support/bridge.ts";
@@ -99,7 +101,7 @@ t.test("a client counts as interrupted if it noticed the restart, and only then"
     return nvim.lua("return require('gemini-bridge').status().clients[1].interrupted");
   };
   await restart(bridge);
-  // On a busy machine the next host may come too late for its first try.
+  // On a busy machine, the next host may start after the client's first attempt.
   t.equal(await isInterrupted(), client.errors.length > 0);
   t.same(await client.openDiff(nvim.path("new.txt"), "new\n"), { content: [] });
 

@@ -1,4 +1,4 @@
-/** What hooks tell of agents, as a user and their scripts see it. The test is the CLI: it connects, and its hooks too. */
+/** Tests events and activity of agents. The test plays the CLI: it connects, and sends hook events. */
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -6,7 +6,7 @@ import { type RunningBridge, startBridge } from "../support/bridge.ts";
 import { connectRpc } from "../support/rpc.ts";
 import { type Answer, ask } from "../support/server.ts";
 
-/** Every event of an agent's, the oldest first. */
+/** All events of agents, oldest first. */
 const EVENTS = `
 _G.told = {}
 vim.api.nvim_create_autocmd('User', {
@@ -30,7 +30,7 @@ const ASKS = { notification_type: "ToolPermission", details: { type: "edit", fil
 
 let moment = 0;
 
-/** A hook of a CLI that is this process, unless another is named. */
+/** Sends a hook event of a CLI, by default of this process. */
 async function hook(bridge: RunningBridge, name: string, fields: object = {}, pid = process.pid) {
   const { port, content } = bridge.file();
   const base = { session_id: "s", cwd: bridge.nvim.dirs.workspace, timestamp: new Date(++moment) };
@@ -160,7 +160,7 @@ t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   t.equal(asks(await hook(bridge, "BeforeTool", shell)), false);
 
   await t.test("the gate outlives a crash of the host", async () => {
-    // Its session would return, and count as a second client.
+    // Otherwise its session would return and count as a second client.
     await first.close();
     const before = await bridge.host();
     process.kill(before, "SIGKILL");
@@ -211,7 +211,7 @@ t.test("a desktop notification is sent while Neovim is not focused", async (t) =
   await nvim.command("doautocmd FocusLost");
   await turn("/a/pro\u009dj\u001b]0;x\u0007ect");
   await nvim.waitFor(async () => /gemini has finished/.test((await requests()).join()), "the notification");
-  // A Neovim that has progress messages shows them as the terminal's own, too.
+  // A Neovim with progress messages also sends them to its terminal.
   const isProgress = (request: string) => request.startsWith("\u001b]9;4;");
   t.same(
     (await requests()).filter((request) => !isProgress(request)),

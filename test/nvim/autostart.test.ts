@@ -20,7 +20,7 @@ t.test("autostart takes effect when setup() runs late", async (t) => {
 });
 
 t.test("autostart does not start a bridge that the user has stopped", async (t) => {
-  // Timers that are due in one moment are called in the order in which they were set.
+  // Timers that are due at the same time fire in the order of their creation.
   const later = "vim.defer_fn(function() vim.g.past = true end, 1001)";
   const nvim = await startNvim(t, { init: setup("false") });
   await nvim.lua(`${setup("'idle'")} vim.cmd.GeminiStart() vim.cmd.GeminiStop() ${later}`);

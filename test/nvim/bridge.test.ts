@@ -10,7 +10,7 @@ interface Running {
   client: CompanionClient;
 }
 
-/** A Neovim whose bridge runs and has one client. */
+/** Starts a Neovim whose bridge has one client. */
 async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running> {
   const nvim = await startNvim(t, options);
   await nvim.command("GeminiStart");
@@ -21,7 +21,7 @@ async function startBridge(t: Test, options: NvimOptions = {}): Promise<Running>
   return { nvim, discovery, client };
 }
 
-/** Waits until the plugin has said this and nothing else, its name left out. */
+/** Waits until the messages of the plugin, without its name, are exactly these. */
 async function says(t: Test, nvim: Nvim, wanted: string[]): Promise<void> {
   const said = async () => (await nvim.messages()).trim().replaceAll(/^gemini-bridge: /gm, "");
   await nvim.waitFor(async () => (await said()) === wanted.join("\n"), wanted.join("\n")).catch(() => {});

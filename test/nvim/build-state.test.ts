@@ -1,4 +1,4 @@
-/** Whether the bundle belongs to the sources: asked at each start, so that it is worked out only when it may be new. */
+/** Tests how the state of the bundle is determined: each start needs it, and hashes the sources only if necessary. */
 import { spawnSync } from "node:child_process";
 import { appendFileSync, cpSync, mkdtempSync, realpathSync, rmSync, statSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,7 +9,7 @@ import { copyPlugin, useCopy } from "../support/plugin.ts";
 
 const mount = (...words: string[]) => spawnSync("mount", words).status === 0;
 
-/** A copy of the plugin, built, and then copied again: all sources are newer than the bundle, and the same. */
+/** Starts a copy of the built plugin, whose sources are newer than the bundle but unchanged. */
 async function startCopy(t: Test) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-build-")));
   const copy = copyPlugin(join(base, "gemini-bridge.nvim"));
@@ -42,7 +42,7 @@ t.test("newer but unchanged sources are hashed once", async (t) => {
   t.equal(await state(), "current");
   const remembered = statSync(stamp).mtimeMs;
   t.ok(remembered >= statSync(source).mtimeMs, "and that is remembered");
-  // Only who hashes it sees the change: its date says that it is none.
+  // Only hashing can detect this change, because the modification time stays the same.
   appendFileSync(source, "\n");
   utimesSync(source, new Date(remembered - 1_000), new Date(remembered - 1_000));
   t.equal(await state(), "current", "nothing is hashed again");

@@ -15,7 +15,7 @@ const Changes = z.preprocess(
   z.array(z.object({ path: z.string(), status: z.string() })),
 );
 
-/** A Neovim in a Git work tree with uncommitted text, and an agent whose hooks are the real ones. */
+/** Starts a Neovim in a Git work tree with uncommitted text, and an agent that uses the real hook script. */
 async function start(t: Test, isGit = true) {
   const bridge = await startBridge(t, { files: FILES, args: ["mine.txt"] });
   const { nvim } = bridge;
@@ -90,7 +90,7 @@ for (const isGit of [true, false])
       const { bridge, nvim, agent, sh } = started;
       const host = await bridge.crash("call setline(1, 'mine') | silent write");
       sh(WORK);
-      await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // perhaps unheard
+      await agent.script("AfterTool", { ...COMMAND, tool_response: { llmContent: "ok" } }); // the host may not be running
       await bridge.nextHost(host);
       await agent.script("AfterAgent");
       await isListedAndUndone(t, started);

@@ -1,4 +1,4 @@
-/** What concerns one CLI of several: its ways, its name in hints, the option that changes it. */
+/** Tests properties of single CLIs: discovery, names in messages, and the option `clis`. */
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -55,7 +55,7 @@ t.test("messages about reviews name the CLI", async (t) => {
 
   await nvim.command("Gemini");
   t.match(await nvim.messages(), /unknown CLI 'none'; known: gemini, qwen, llxprt, claude, opencode/);
-  rmSync(join(nvim.dirs.home, "bin/gemini")); // it would be asked for its release
+  rmSync(join(nvim.dirs.home, "bin/gemini")); // the doctor would run it to get its version
   await nvim.command("checkhealth gemini-bridge");
   t.match(
     String(await nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')")),

@@ -1,4 +1,4 @@
-/** One editor for every CLI of the protocol: what each finds, by what it is known, and how it is run. */
+/** Tests one editor with several CLIs: their discovery files, their tokens, and `:Gemini cli=…`. */
 import {
   chmodSync,
   readdirSync,

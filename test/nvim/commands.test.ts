@@ -3,7 +3,7 @@ import { z } from "zod";
 import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** The last thing that was said, as soon as it is this. */
+/** Waits until the last message matches. */
 const says = (nvim: Nvim, sentence: RegExp) =>
   nvim.waitFor(async () => sentence.test((await nvim.messages()).split("\n").at(-1) ?? ""), `${sentence}`);
 

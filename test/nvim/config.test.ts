@@ -3,7 +3,7 @@ import { startNvim } from "../support/nvim.ts";
 
 t.test("options are checked", async (t) => {
   const nvim = await startNvim(t);
-  /** What is said of options, given as Lua. */
+  /** Returns the problems of options, which are given as Lua. */
   const problems = (options: string) => nvim.lua(`return require("gemini-bridge.config").set(${options})`);
   const get = (name: string) => nvim.lua(`return require("gemini-bridge.config").get().${name}`);
 

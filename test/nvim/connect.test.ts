@@ -1,4 +1,6 @@
-/** Without settings from Neovim, as an ordinary user's CLI takes none. Those of root are in test/root/connect.test.ts. */
+/**
+ * Tests the environment of CLIs of an ordinary user, which ignore settings of Neovim. See test/root/connect.test.ts.
+ */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

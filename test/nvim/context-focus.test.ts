@@ -6,20 +6,20 @@ const names = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
 const files = Object.fromEntries(names.map((name) => [name, "x\n"]));
 const newest = [...names].reverse();
 
-/** Kilobytes that Lua holds. */
+/** Returns the memory of Lua (KB). */
 async function memory(host: ContextHost): Promise<number> {
   return z
     .number()
     .parse(await host.nvim.lua("collectgarbage() collectgarbage() return collectgarbage('count')"));
 }
 
-/** More than any table of a record that is bounded takes; less than one that is not takes after the rounds below. */
+/** Limit of the growth: above the size of a bounded table, below that of an unbounded one after the rounds below. */
 const MUCH = 400;
 
 t.test("the focus history stays small during days without a CLI", async (t) => {
   const host = await startContext(t, { files, connected: false });
   const { nvim } = host;
-  // Windows that go without an autocommand: nobody takes back what they have left.
+  // Closes windows without autocommands, which would remove their entries.
   const rounds = `
     for _ = 1, ... do
       vim.cmd.split('f1.txt')

@@ -6,7 +6,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const files = { "a.txt": "one two\nthree\nfour\nfive\n", "b.txt": "abcdef\nab\n\nabcdef\n日本語\nx\ty\n" };
 
-/** What is highlighted as pinned, as text with a bar at each line break, and the lines with a sign. */
+/** Returns the highlighted text, with a bar for each line break, and the lines with a sign. */
 const SHOWN = `
 local pinned, signs = {}, {}
 for name, id in pairs(vim.api.nvim_get_namespaces()) do

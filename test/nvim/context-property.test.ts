@@ -8,8 +8,8 @@ import { fuzz } from "../support/fuzz.ts";
 const names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
 
 /**
- * Commands that change which buffers there are, what they are called, and which has the focus at their end. Those that
- * only pass through files (:bufdo, :pedit) are not among them: the user has looked at none of these.
+ * Commands that create, delete, rename or focus buffers. Excludes commands that only visit files (:bufdo, :pedit),
+ * because the user does not see these files.
  */
 const commands = [
   ...[
@@ -55,7 +55,7 @@ const others = [
   ],
 ].concat(names.map((name) => `!rm ${name}`));
 
-/** All that the reference needs to know: the buffers, who has the focus, and in which order they had it last. */
+/** Returns the data for the reference: the buffers, the focus, and the order of their last focus. */
 const STATE = `
 local buffers = {}
 for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -76,7 +76,7 @@ _G.order = {}
 vim.api.nvim_create_autocmd('BufEnter', { callback = function(args) table.insert(_G.order, args.buf) end })
 vim.o.hidden, vim.o.swapfile = true, false`;
 
-/** The straightforward way: everything anew, from what Neovim says. */
+/** Computes the expected list from scratch. */
 async function reference(host: ContextHost, before: { active: number | undefined; entered: number }) {
   const { buffers, current, order } = State.parse(await host.nvim.lua(STATE));
   const files = buffers.filter(

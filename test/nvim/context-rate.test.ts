@@ -3,7 +3,7 @@ import { type ContextHost, startContext } from "../support/context.ts";
 
 const files = { "a.txt": "one\ntwo\nthree\n".repeat(100) };
 
-/** Fires events for a time, from within Neovim, and waits until they have been. */
+/** Fires events in Neovim for some time, and waits until all have fired. */
 async function move(
   host: ContextHost,
   every: number,

@@ -3,8 +3,8 @@ import { z } from "zod";
 import { startContext } from "../support/context.ts";
 
 /**
- * What is typed over which text, and what is highlighted then: read off the text by hand. `yank` is what `y` takes when
- * that differs: in a block it takes a character that is only half in it for blanks.
+ * Keys, the text in which they are typed, and the expected highlighted text. `yank` is the text of `y` if it differs:
+ * in a block, `y` replaces a character that is partly outside with blanks.
  */
 interface Row {
   lines: string[];
@@ -69,11 +69,11 @@ const rows: Row[] = [
   { lines: wide, keys: "$v0", selected: "日本", options: exclusive },
   { lines: marks, keys: "vl", selected: "e\u0301", options: exclusive },
   { lines: plain, keys: "Vj", selected: "one two\n", options: exclusive },
-  // With an old one.
+  // With 'selection' set to "old".
   { lines: plain, keys: "vj", selected: "one two\n", options: old },
   { lines: plain, keys: "v$", selected: "one two", options: old },
   { lines: plain, keys: "Vjj", selected: "one two\n\nthree four", options: old },
-  // Behind the text, where 'virtualedit' lets the cursor go: what is highlighted there is blank, and `y` takes it so.
+  // After the end of the line, with 'virtualedit'. The highlighted cells are blanks, also for `y`.
   { lines: plain, keys: "$vll", selected: "o  ", options: virtual },
   { lines: plain, keys: "$llvl", selected: "  ", options: virtual },
   { lines: plain, keys: "$vj", selected: "o\n       ", options: virtual },
@@ -126,7 +126,7 @@ const rows: Row[] = [
   { lines: plain, keys: "$gh<Left>", selected: "wo" },
   { lines: plain, keys: "gh<Right>", selected: "o", options: exclusive },
   { lines: wide, keys: "gh<Right>", selected: "日本" },
-  // Closed folds are highlighted whole.
+  // Closed folds are highlighted completely.
   { lines: folded, keys: ":2,3fold<CR>ggVj", selected: "1\n22\n333" },
   { lines: folded, keys: ":2,3fold<CR>ggjV", selected: "22\n333" },
   { lines: folded, keys: ":2,3fold<CR>GVkk", selected: "22\n333\n4444\n5" },
@@ -134,7 +134,7 @@ const rows: Row[] = [
   { lines: folded, keys: ":2,3fold<CR>ggjv", selected: "22\n333" },
   { lines: folded, keys: ":2,3fold<CR>ggvjj", selected: "1\n22\n333\n4" },
   { lines: folded, keys: ":2,3fold<CR>jzoggVj", selected: "1\n22" },
-  // Inserting for one command, and from within a pattern.
+  // From Insert mode with CTRL-O, and in a search pattern.
   { lines: plain, keys: "i<C-o>ve", selected: "one" },
   { lines: plain, keys: "v/fo<CR>", selected: "one two\n\nthree f" },
   { lines: plain, keys: "v/fou", selected: "o" },
@@ -149,7 +149,7 @@ const rows: Row[] = [
   { lines: plain, keys: "jv", selected: undefined },
 ];
 
-/** Without line breaks at the end, and without the blanks that `y` adds to short lines or takes from long ones in a block. */
+/** Removes line breaks at the end, and the blanks that `y` adds to lines of a block. */
 const trim = (text: string) => text.replace(/\n+$/, "").replace(/ +$/gm, "");
 
 t.test("the selection is exactly the highlighted text", async (t) => {

@@ -6,7 +6,7 @@ import type { Scope } from "../support/scope.ts";
 
 const files = { "a.txt": "one two\nthree\nfour\n", "b.txt": "bee\n" };
 
-/** A file on the left with the focus, and a terminal on its right. */
+/** Opens a file with the focus at the left, and a terminal at the right. */
 async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> {
   const host = await startContext(t, { files, args: ["a.txt"], connected });
   await host.nvim.command("rightbelow vertical new | terminal sh");

@@ -7,7 +7,7 @@ import { startContext } from "../support/context.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 import { startNvim } from "../support/nvim.ts";
 
-/** U+00FE as UTF-8, and the byte that a decoder which knows no better takes for it. */
+/** U+00FE as UTF-8, and the byte that a Latin-1 decoder would convert to it. */
 const THORN = "þ";
 const BYTE = Buffer.of(0xfe);
 
@@ -68,7 +68,7 @@ t.test("a directory whose path is not UTF-8 is never announced under another nam
   await nvim.lua("vim.cmd.split() vim.cmd.lcd(vim.fn.fnameescape(...))", directory);
   const said = async () => (await nvim.messages()).split("\n").filter((line) => /not UTF-8/.test(line));
   await nvim.waitFor(async () => (await said()).length > 0, "the message");
-  // Neovim takes the one for the other, too, when it compares them: not straight from there.
+  // Neovim also confuses the two when it compares directories, so that the test changes to another one in between.
   await nvim.command(`split | lcd ${workspace} | lcd ${nvim.path(THORN)}`);
   await nvim.waitFor(() => listed().includes(THORN), "the directory that can be told");
   t.equal(listed(), `${workspace}:${nvim.path(THORN)}`);

@@ -6,7 +6,7 @@ import { isAlive } from "../support/processes.ts";
 import { ask, initialize } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** What Neovim says when a channel is gone, in any of its words. */
+/** Error messages of Neovim about a closed channel. */
 const CHANNEL_ERRORS = /channel|E475|E5108|stack traceback|Error /i;
 
 t.test("a killed host is restarted with the same port and tokens, and everything continues", async (t) => {
@@ -119,7 +119,7 @@ t.test("a decision in a crashing host is not lost", async (t) => {
   await callOpenDiff(port, session, token, nvim.path("a.txt"));
   stream.break();
   await nvim.waitFor(async () => (await bridge.status()).clients.length === 0, "the break to be seen");
-  await nvim.command("GeminiAccept"); // goes to the host, which has no stream to send it on
+  await nvim.command("GeminiAccept"); // the host has no event stream for this decision
   const host = await bridge.host();
   process.kill(host, "SIGKILL");
   await bridge.nextHost(host);
@@ -175,7 +175,7 @@ t.test("uncaught errors and exhausted memory are handled like other crashes", as
     ["memory", "const all = []; for (;;) all.push({ n: all.length })", /FATAL ERROR|signal/],
   ] as const) {
     await t.test(name, async (t) => {
-      // The first host loads the flaw, the ones after it find it gone.
+      // Only the first host loads the fault; it is removed for later hosts.
       const node = `
         local dir = vim.fn.stdpath('data')
         vim.fn.mkdir(dir, 'p')
@@ -213,7 +213,7 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   const bridge = await startBridge(t);
   const { nvim } = bridge;
   const path = bridge.file().path;
-  // From now on the program is one that ends at once.
+  // Replaces the program by one that ends at once.
   await nvim.lua("require('gemini-bridge').setup({ node = 'false' })");
   process.kill(await bridge.host(), "SIGKILL");
   await bridge.is("stopped", 15_000);
@@ -228,7 +228,7 @@ t.test("a host that keeps crashing is given up after five restarts, and can be s
   t.ok(isAlive(await bridge.host()));
 });
 
-/** Calls the tool as a client would that has no SDK. */
+/** Calls the tool like a client without the SDK. */
 async function callOpenDiff(
   port: number,
   session: string,

@@ -8,13 +8,13 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { descendants, isAlive } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** How many deaths at random moments: by their numbers forty have each of the five kinds at each of eight stages. */
+/** Number of tested deaths. Forty cover each of the five kinds at each of eight stages. */
 const DEATHS = Number(process.env["DEATHS"] ?? 40);
 
-/** So many Neovims live at once. */
+/** Number of Neovims that run at the same time. */
 const AT_ONCE = 4;
 
-/** Milliseconds in which nothing may be left of a dead editor. */
+/** Time after which nothing may be left of a dead editor (milliseconds). */
 const LIMIT = 2000;
 
 type Death = "qa!" | "cq" | NodeJS.Signals;
@@ -36,29 +36,29 @@ async function leavesNothing(t: Test, nvim: Nvim, below: readonly number[], name
   t.same(left(), { processes: [], files: [] }, name);
 }
 
-/** Has Qwen Code's folder there, so that CLIs of all kinds are told of the editor. */
+/** Creates the folder of Qwen Code, so that discovery files of all kinds are written. */
 const FILES = { "../home/.qwen/keep": "" };
 
-/** Temporary files are files too. */
+/** Returns all files of a Neovim, including temporary ones. */
 function filesOf({ dirs }: Nvim): string[] {
   const directories = [
     join(dirs.tmp, "gemini/ide"),
     join(dirs.tmp, "llxprt/ide"),
     join(dirs.home, ".qwen/ide"),
   ];
-  // Not made yet, some of them.
+  // Some directories may not exist yet.
   return directories
     .filter((directory) => existsSync(directory))
     .flatMap((directory) => readdirSync(directory));
 }
 
-/** Lives a short life and dies, at a stage that depends on the number. @returns the stage. */
+/** Starts a Neovim and kills it at a stage that depends on the number. @returns the stage */
 async function liveAndDie(t: Test, number: number): Promise<string> {
   const death = DEATHS_OF_ALL_KINDS[number % DEATHS_OF_ALL_KINDS.length] ?? "SIGKILL";
   const nvim = await startNvim(t, { files: { ...FILES, "a.txt": "" } });
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
-  // Every other one while it starts, which takes about 300 ms.
+  // Half of them are killed during the start, which takes about 300 ms.
   if (number % 2 === 0) await delay(Math.random() * 400);
   else {
     await bridge.is("running");
@@ -146,7 +146,7 @@ t.test("a suspended Neovim continues", async (t) => {
   await client.waitForNotification("ide/diffAccepted");
   t.equal(await bridge.host(), host);
 
-  // Death while it is suspended.
+  // Kills the suspended Neovim.
   const below = [...descendants(nvim.pid), nvim.pid];
   process.kill(nvim.pid, "SIGSTOP");
   process.kill(nvim.pid, "SIGKILL");

@@ -1,4 +1,4 @@
-/** The discovery file of a running Neovim, whatever happens to it. */
+/** Tests that the discovery file of a running Neovim is restored. */
 import { existsSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -14,7 +14,7 @@ t.test("a removed discovery file is restored, at once with :GeminiStart", async 
   await waitFor(() => existsSync(path), "the file to be back");
   t.same(bridge.file().content, content);
 
-  // No event tells of this one: only its parent has changed.
+  // Fires no event, because only the parent directory has changed.
   renameSync(join(nvim.dirs.tmp, "gemini"), join(nvim.dirs.tmp, "elsewhere"));
   await nvim.command("GeminiStart");
   await waitFor(() => existsSync(path), "the file to be back");

@@ -1,4 +1,4 @@
-/** Messages of any shape between Lua and Node, in both directions: refused or dropped, and nothing else happens. */
+/** Tests that messages of any shape between Lua and Node are refused or dropped without other effects. */
 import fc from "fast-check";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -24,7 +24,7 @@ const key = fc.oneof(
   fc.string({ maxLength: 5 }),
 );
 
-/** What msgpack can carry, both ways. */
+/** Generates values that msgpack can encode in both directions. */
 const value = fc.letrec((tie) => ({
   any: fc.oneof(
     { maxDepth: 3 },
@@ -36,7 +36,7 @@ const value = fc.letrec((tie) => ({
   ),
 })).any;
 
-/** Events that the host would rightly obey. */
+/** Valid events, which the host would execute. */
 const isStop = (name: unknown) => name === "stop";
 
 t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (t) => {
@@ -64,7 +64,7 @@ t.test("the host drops invalid events from Lua", { timeout: 3_600_000 }, async (
       channel,
       events,
     );
-    // An answer over the same channel comes after all that was sent before.
+    // The answer arrives after all earlier messages on the same channel.
     await client.mcp.ping();
     if ((await bridge.host()) !== host) throw new Error("the host has ended");
   });

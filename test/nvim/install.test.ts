@@ -1,4 +1,4 @@
-/** A release, installed as the README says, where there is no npm. */
+/** Tests the installation of a release by the instructions of the README, without npm. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,10 +8,10 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { plantRelease } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** A clone of a repository on disk, also on a busy machine (milliseconds). */
+/** Timeout for cloning a repository on disk, even on a busy machine (milliseconds). */
 const PATIENCE = 30_000;
 
-/** A PATH on which there is Node, git and what a system has, and no npm. */
+/** Returns a PATH with Node, git and the system's programs, but without npm. */
 function withoutNpm(t: Test): string {
   const bin = makeDirectory(t);
   symlinkSync(process.execPath, join(bin, "node"));
@@ -24,7 +24,7 @@ function withoutNpm(t: Test): string {
   return bin;
 }
 
-/** The plugin's folder, and what came to be in it that a release does not have. */
+/** Returns the files in the plugin's folder that are not part of the release. */
 async function additions(nvim: Nvim): Promise<string> {
   const [file] = (await nvim.lua(
     "return vim.api.nvim_get_runtime_file('lua/gemini-bridge/init.lua', true)",
@@ -39,7 +39,7 @@ t.test("a release is installed without npm", async (t) => {
   const probe = await startNvim(t, { env });
   t.equal(await probe.lua("return vim.fn.executable('npm')"), 0);
 
-  // One way for each Neovim: what is special about one of them, else what serves both.
+  // Each Neovim tests one method: a method that only this version has, else a common one.
   if ((await probe.lua("return vim.pack ~= nil")) === true) {
     const confirmed = way("vim.pack", url).replace(/\n\}\)\s*$/, "\n}, { confirm = false })\n");
     const nvim = await startNvim(t, { init: `${FORGET}vim.schedule(function()\n${confirmed}end)`, env });
@@ -59,7 +59,7 @@ t.test("a release is installed without npm", async (t) => {
   t.equal(await additions(nvim), "");
 });
 
-/** Plugin managers that are tried where a variable names the folder of their source. */
+/** Plugin managers that are tested if a variable has the folder of their source. */
 const managers: [string, string, (source: string, block: string, url: string) => string][] = [
   [
     "lazy.nvim",

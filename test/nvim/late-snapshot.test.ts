@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 
-/** How many folders a process watches. */
+/** Returns the number of folders that a process watches. */
 function watches(pid: number): number {
   const files = readdirSync(`/proc/${pid}/fdinfo`).map((name) => {
     try {
@@ -14,7 +14,7 @@ function watches(pid: number): number {
   return files.join("").match(/^inotify /gm)?.length ?? 0;
 }
 
-// Elsewhere nothing tells what a process watches.
+// Other systems do not report the watches of a process.
 if (process.platform === "linux") {
   t.test("a snapshot that arrives after the last client left starts no file watches", async (t) => {
     const bridge = await startBridge(t, { files: { "a.txt": "", "other/b.txt": "" }, args: ["a.txt"] });
@@ -26,7 +26,7 @@ if (process.platform === "linux") {
     t.ok(watches(host) > before, "with a client files are watched");
     await client.close();
     await nvim.waitFor(() => watches(host) === before, "the watch to end");
-    // One that was on its way, and then something that shows that it has arrived.
+    // Sends a late snapshot, and then an event that shows when the snapshot has arrived.
     await nvim.lua(
       `local channel = require('gemini-bridge.bridge.channel')
       channel.notify('context', {
@@ -40,7 +40,7 @@ if (process.platform === "linux") {
       () => bridge.file().content.workspacePath.endsWith("/other"),
       "the next event to be seen",
     );
-    // The new discovery file is there a moment before its folder is watched again.
+    // The new discovery file exists shortly before its folder is watched again.
     await nvim.waitFor(() => watches(host) === before, "no other watch than before");
   });
 }

@@ -1,4 +1,4 @@
-/** A state machine: any order of what users, clients and crashes do, held against a model after every step. */
+/** Tests random sequences of actions of users and clients, and of crashes, against a model after every step. */
 import fc from "fast-check";
 import t from "tap";
 import { RunningBridge } from "../support/bridge.ts";
@@ -6,7 +6,7 @@ import { fuzz } from "../support/fuzz.ts";
 import { agree, type Model, type ModelClient, Real } from "../support/machine.ts";
 import { startNvim } from "../support/nvim.ts";
 
-/** As many as Lua tries to bring back in a row. */
+/** Maximum number of consecutive restarts by Lua. */
 const MAX_CRASHES = 5;
 const MAX_CLIENTS = 3;
 const FILES = ["0.txt", "1.txt"];
@@ -40,7 +40,7 @@ const ofUser = (name: string, code: string, running: boolean): Step => ({
   },
 });
 
-/** Does something to one of the clients, or of the diffs, which `pick` names among those that there are. */
+/** Acts on one of the clients or diffs, which `pick` selects. */
 const withClient = (
   name: string,
   pick: number,
@@ -142,10 +142,10 @@ const steps: fc.Arbitrary<Step>[] = [
   ),
 ];
 
-/** How often each step was taken. */
+/** Number of executions of each step. */
 const taken: Record<string, number> = {};
 
-/** A step as fast-check wants it: it is checked before and after. */
+/** Converts a step to a command of fast-check, which checks the model before and after. */
 function toCommand(step: Step): fc.AsyncCommand<Model, Real> {
   return {
     check: (model) => step.can(model),
@@ -163,7 +163,7 @@ t.test("any order of events ends in the state that a model predicts", { timeout:
     "require('gemini-bridge').setup({ server = { grace = 600000 }, diff = { layout = 'vertical' } })";
   const nvim = await startNvim(t, { init });
   const bridge = new RunningBridge(t, nvim);
-  // What users do to the bridge ends all sessions: the rest comes more often, so that it gets somewhere.
+  // Actions on the bridge end all sessions. The other steps are more frequent, so that sequences get longer.
   const [ofUsers, ...others] = steps.map((step) => step.map(toCommand));
   const all = [...(ofUsers ? [ofUsers] : []), ...others, ...others];
   const commands = fc.commands(all, { maxCommands: 40, size: "max" });

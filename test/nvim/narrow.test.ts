@@ -1,4 +1,4 @@
-/** What the plugin says in a narrow terminal never ends in a prompt, which would keep the host from being answered. */
+/** Tests that messages in a narrow terminal never cause a prompt, which would block the host. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -7,7 +7,7 @@ import { startNvim } from "../support/nvim.ts";
 
 const LONG = "漢字漢字/a-directory-with-a-name-that-goes-on/and-on";
 
-/** Typed one after the other and in one burst; each is a mistake, or has nothing to do. */
+/** Commands that fail or have no effect, typed one by one and in a burst. */
 const MISTAKES = [
   "GeminiStop",
   "GeminiLog",
@@ -46,11 +46,11 @@ for (const { columns, set } of screens) {
     const bridge = new RunningBridge(t, nvim);
     let before = "";
 
-    /** Waits until something more has been said, and until Neovim waits for keys again. */
+    /** Waits until a new message was shown and Neovim waits for keys. */
     async function isFree(what: string, pattern = /./): Promise<void> {
       await nvim.waitFor(async () => {
         const history = await nvim.messages();
-        // Without a command line the history has a long line in pieces.
+        // With 'cmdheight' 0, the history has several lines for a long message.
         const said = history !== before && pattern.test(history.replaceAll("\n", ""));
         if (said) before = history;
         return said;

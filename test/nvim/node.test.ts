@@ -1,4 +1,4 @@
-/** One session from start to end, on the Node that runs the tests: scripts/test.mjs runs this file on several. */
+/** Tests one complete session on the Node that runs the tests. scripts/test.mjs runs this file on several Nodes. */
 import { realpathSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
@@ -18,6 +18,6 @@ t.test("a session works on this Node: context, a review, and a stop", async (t) 
 
   process.kill(host, "SIGTERM");
   await bridge.nextHost(host);
-  // A flag that V8 does not know would be named here, and taken for the reason.
+  // V8 would report an unknown flag here, and the message would contain it as the reason.
   t.match(await nvim.messages(), /host ended unexpectedly \(exit code 0\); restarting/);
 });

@@ -3,7 +3,7 @@ import t from "tap";
 import { fuzz } from "../support/fuzz.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** Queues notices, all in one turn. */
+/** Queues notices in one tick. */
 const SEND = `
 local notify = require('gemini-bridge.notify')
 for _, notice in ipairs(...) do notify(notice.text, notice.level) end`;
@@ -74,7 +74,7 @@ for (const columns of [50, 64, 80]) {
       );
       for (const line of lines) if (!history.includes(line)) throw new Error(`not in the history: ${line}`);
     });
-    // A case that fails waits for what does not come: to look for a smaller one would take minutes.
+    // Without shrinking, because each failing case waits for its timeout.
     await fc.assert(cases, { ...fuzz(t, `notices at ${columns} columns`, 40), endOnFailure: true });
   });
 }

@@ -1,4 +1,4 @@
-/** Every name that users may rely on is in the help, and the help and the README name none that is not there. */
+/** Tests that all public names are in the help, and that all names in help and README exist. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

@@ -1,4 +1,4 @@
-/** Reviews that end, or do not, without a decision of the user. */
+/** Tests reviews whose windows or buffers are closed without a decision of the user. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";

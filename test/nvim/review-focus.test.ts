@@ -128,7 +128,7 @@ t.test(
   },
 );
 
-/** Users who want to type into every terminal that they enter. */
+/** Configuration of users who start Terminal mode whenever they enter a terminal. */
 const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter term://* startinsert')";
 
 for (const init of ["", ALWAYS_INSERT])

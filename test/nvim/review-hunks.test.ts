@@ -178,7 +178,7 @@ t.test("hunks are those of the current texts", async (t) => {
   await says("1 hunk");
   await nvim.lua("vim.bo[vim.fn.bufnr('a.txt')].fileformat = 'dos'");
   await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 1, true, { '1' })");
-  await says("1 hunk"); // the lines one below the other
+  await says("1 hunk"); // the two changed lines are adjacent
   await nvim.lua("vim.api.nvim_buf_set_lines(vim.fn.bufnr('a.txt'), 0, 2, true, { 'one', '2' })");
   await says("line breaks differ");
   await nvim.lua("vim.bo[vim.fn.bufnr('a.txt')].fileformat = 'unix'");

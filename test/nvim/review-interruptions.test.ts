@@ -1,4 +1,4 @@
-/** What a user is in the middle of goes on when a review opens and ends, and when a file is read again. */
+/** Tests that opening and ending reviews, and reloading files, do not interrupt the user. */
 import { rmSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
@@ -13,7 +13,7 @@ async function start(t: Test, init = "") {
   return {
     reviewer,
     nvim,
-    /** A review opens and is decided, another one closes, and a loaded file is written. */
+    /** Opens and decides a review, closes another one, and writes a loaded file. */
     async interrupt(): Promise<void> {
       await reviewer.open(nvim.path("a.txt"), "proposed\n");
       await nvim.lua("require('gemini-bridge').reject()");
@@ -86,7 +86,7 @@ t.test("reviews work in a directory that was deleted", async (t) => {
   t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
 });
 
-/** Everything that a review creates. */
+/** Returns the numbers of all resources that a review creates. */
 const RESOURCES = `
   collectgarbage() collectgarbage()
   local marks = 0

@@ -13,7 +13,7 @@ async function start(t: Test, layout = "auto") {
   await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
   return reviewer;
 }
-/** What each window shows, by tab page. */
+/** Returns the content of each window, by tab page. */
 const TABS = `return vim.tbl_map(function(tab)
   return vim.tbl_map(function(win)
     return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))

@@ -7,7 +7,7 @@ async function start(t: Test, init = "") {
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["other.txt"], init });
   return { reviewer, nvim: reviewer.nvim, path: (name: string) => reviewer.nvim.path(name) };
 }
-/** Answers every vim.ui.select with the item that its text names, and remembers what it was asked. */
+/** Answers each vim.ui.select with the item that has this text, and records the questions. */
 const SELECT = `
 _G.asked = {}
 vim.ui.select = function(items, opts, choose)

@@ -1,4 +1,4 @@
-/** One decision, one owner: what becomes of a review that ends in more than one way at once. */
+/** Tests reviews that end in several ways at the same time: exactly one outcome applies. */
 import t, { type Test } from "tap";
 import { startBridge } from "../support/bridge.ts";
 
@@ -118,7 +118,7 @@ t.test(
     t.match(await nvim.messages(), /a\.txt that you accepted is kept: :edit gemini:\/\/kept\/1\/a\.txt/);
     await nvim.waitFor("#require('gemini-bridge.bridge.memory').get().diffs == 0", "the records to go");
 
-    // Whatever is said of a review that is over is nobody's.
+    // Reports about an ended review are ignored.
     await nvim.command("messages clear");
     await nvim.lua(
       "require('gemini-bridge.bridge.channel').notify('diff_accepted', { id = 2, content = 'b' })",

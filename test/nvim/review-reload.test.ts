@@ -15,7 +15,7 @@ async function start(t: Test, init = "", args = ["a.txt"]) {
   return { reviewer, nvim: reviewer.nvim, path: reviewer.nvim.path("a.txt") };
 }
 
-/** The whole bridge, and a CLI of which a proposal for a file is accepted. */
+/** Starts the bridge and a CLI, and accepts a proposal for a file. */
 async function startWithCli(t: Test, init = "", name = "a.txt") {
   const bridge = await startBridge(t, { files: FILES, args: [name], init });
   const { nvim } = bridge;
@@ -33,7 +33,7 @@ async function startWithCli(t: Test, init = "", name = "a.txt") {
   };
 }
 
-/** As the CLI writes: truncated first, the text in pieces. */
+/** Writes a file like the CLI: truncates it first, and writes the text in pieces. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, "");
@@ -49,7 +49,7 @@ for (const init of ["", "vim.o.autoread = false", "vim.o.undoreload = 1", "vim.o
       [1000, "one\n2 and more\nthree\n"],
     ] as const) {
       await accept();
-      await delay(wait); // the CLI takes its time: this is what is tested
+      await delay(wait); // delays the CLI's write on purpose
       const before = await nvim.lua(
         "return { vim.o.undoreload, vim.o.autoread, vim.fn.undotree().seq_last }",
       );
@@ -117,7 +117,7 @@ t.test("a file that no agent has touched is left to Neovim", async (t) => {
 t.test("a file that an agent changes without a review is reloaded after each tool", async (t) => {
   const { bridge, nvim } = await startWithCli(t);
   const agent = new HookedAgent(bridge);
-  // To the list of changes both look alike.
+  // Both texts have the same list of changes.
   for (const text of ["one\nTWO\nthree", "one\n2nd\nthree"]) {
     await agent.write("a.txt", `${text}\n`);
     await nvim.waitFor(`${TEXT} == ${JSON.stringify(text)}`, "the new text", 1000);

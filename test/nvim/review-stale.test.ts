@@ -1,4 +1,4 @@
-/** A file that changes under its review, with the host that decides what that means. */
+/** Tests changes of a file during its review, with a real host. */
 import { execFileSync } from "node:child_process";
 import {
   appendFileSync,
@@ -46,7 +46,7 @@ async function start(t: Test, args = ["a.txt"], file = "a.txt") {
   };
 }
 
-/** As the CLI writes: truncated first, the text in pieces. */
+/** Writes a file like the CLI: truncates it first, and writes the text in pieces. */
 function write(path: string, text: string): void {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, "");
@@ -218,7 +218,7 @@ t.test("a link, FIFO or device in place of the file makes the review stale", asy
     renameSync(nvim.path("new"), path);
     await isStale(false);
   }
-  // Where a link leads to is watched, too.
+  // The target of a link is watched, too.
   mkdirSync(nvim.path("elsewhere"));
   writeFileSync(nvim.path("elsewhere/c.txt"), "");
   rmSync(path);

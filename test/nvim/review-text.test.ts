@@ -127,7 +127,7 @@ t.test("an emptied proposal stays open, and the user is told", async (t) => {
   }
 });
 
-/** What Neovim's own diff highlights, line by line, in both windows. */
+/** Returns the highlights of Neovim's diff mode for each line in both windows. */
 const HIGHLIGHTED = `
 local lines = {}
 for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do

@@ -1,4 +1,4 @@
-/** What the user does with windows and sessions while a review is on the screen. */
+/** Tests actions on windows and sessions while a review is shown. */
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
 

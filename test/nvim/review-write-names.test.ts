@@ -6,7 +6,7 @@ const MODIFIED = `return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
   return vim.b[buf].gemini_diff ~= nil and vim.bo[buf].modified
 end)`;
 
-/** Ways to write that a user has, and what the text then is. */
+/** Keys that accept by writing, with the resulting text. */
 const ACCEPTS: [keys: string, map?: string, content?: (content: string) => string][] = [
   ["<C-s>", `vim.keymap.set({ 'i', 'n' }, '<C-s>', '<Esc><Cmd>w<CR>')`],
   ["A<C-s>", `vim.keymap.set({ 'i', 'n' }, '<C-s>', '<Esc><Cmd>w<CR>')`],
@@ -39,7 +39,7 @@ for (const [keys, map, content] of ACCEPTS) {
   });
 }
 
-/** Ways that write something else, what is said of it, and that the edit stays one. */
+/** Keys that write something else, with the message. The edit stays unsaved. */
 const REFUSED: [keys: string, says: RegExp, map?: string][] = [
   [":1,2w!<CR>", /accepted as a whole/],
   [":2w! %<CR>", /accepted as a whole/],

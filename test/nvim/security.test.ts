@@ -1,4 +1,4 @@
-/** What an attacker would try against the bridge as it is installed. SECURITY.md says who and why. */
+/** Tests attacks on the installed bridge, which SECURITY.md describes. */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
@@ -91,7 +91,7 @@ t.test("the token is only where it is needed", async (t) => {
   t.same(bridge.files(), []);
 });
 
-/** What would run a command, were it taken for anything but text. */
+/** Texts that would run a command if they were interpreted. */
 const traps = (mark: string) => [
   `x|!touch ${mark}`,
   `\`touch ${mark}\``,

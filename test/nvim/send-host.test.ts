@@ -1,4 +1,4 @@
-/** Prompts and the host that delivers them: none is lost, and nothing is sent to the host that it does not need. */
+/** Tests that prompts are not lost when the host ends, and that the host gets only the necessary data. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -6,7 +6,7 @@ import { RunningBridge } from "../support/bridge.ts";
 import { receives, startWithEcho as start } from "../support/echo.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** Shows nothing, so that prompts wait. */
+/** A program that shows nothing, so that prompts wait. */
 const MUTE = { "agent.sh": "stty raw -echo; exec cat >keys\n" };
 
 const past = (nvim: Nvim): { text: string }[] =>

@@ -9,7 +9,7 @@ async function shell(nvim: Nvim, command: string, output: RegExp): Promise<void>
   const text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')";
   const shows = (what: RegExp) =>
     nvim.waitFor(async () => what.test(String(await nvim.lua(text))), "the shell");
-  // What is typed before the prompt is there is shown twice.
+  // Text that is typed before the prompt appears would be echoed twice.
   await shows(/^\$ /m);
   await nvim.input(`${command}<CR>`);
   await shows(output);

@@ -5,7 +5,7 @@ import t, { type Test } from "tap";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Keeps every byte it gets, having asked for bracketed paste, and shows it. */
+/** A program that enables bracketed paste, stores all received bytes, and echoes them. */
 const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; tee received\n";
 
 for (const tool of ["tmux", "ps"]) {

@@ -8,7 +8,7 @@ const PROPOSED = "one\n2\nthree\n";
 const WINDOWS = `return vim.tbl_map(function(win)
   return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(win)))
 end, vim.api.nvim_list_wins())`;
-/** As plugins that keep sessions do, set up before this one. */
+/** Saves a session at exit, like session plugins that are loaded before this one. */
 const SAVES = `vim.api.nvim_create_autocmd('VimLeavePre', { command = 'mksession! session.vim' })`;
 
 for (const layout of ["auto", "tab"]) {

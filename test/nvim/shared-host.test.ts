@@ -4,7 +4,7 @@ import { connectClient, readDiscovery } from "../support/client.ts";
 import { root, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
-/** As users have it: the `neovim` package's host, and a manifest written by :UpdateRemotePlugins. */
+/** The setup of users: the host of the `neovim` package, and a manifest written by :UpdateRemotePlugins. */
 const INIT = `
   vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}
   require("gemini-bridge").setup({ host = "shared" })

@@ -1,4 +1,4 @@
-/** What the help shows in code runs as it stands; what the README shows, see readme.test.ts and install.test.ts. */
+/** Tests that the code in the help runs. For the README, see readme.test.ts and install.test.ts. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ const blocks = (language: string) =>
     ([, code = ""]) => code,
   );
 
-/** Plugins of others that a snippet sets up; they get its options as they are. */
+/** Stand-ins for other plugins that a snippet sets up, which store the options. */
 const OTHERS = `
 for _, name in ipairs({ "lualine" }) do
   package.preload[name] = function()

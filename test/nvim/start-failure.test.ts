@@ -6,7 +6,7 @@ import { type Nvim, type NvimOptions, startNvim } from "../support/nvim.ts";
 import { descendants } from "../support/processes.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Starts the bridge, which must not come up, and checks that nothing of it stays. */
+/** Starts the bridge, and checks that the start fails and leaves nothing behind. */
 async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   const bridge = new RunningBridge(t, nvim);
   await nvim.command("GeminiStart");
@@ -24,7 +24,7 @@ async function refuses(t: Test, nvim: Nvim, message: RegExp): Promise<void> {
   t.same(tokens, [], "no token was written");
 }
 
-/** A Neovim whose host runs behind a line of shell, such as `ulimit -f 0`. */
+/** Returns options for a Neovim that starts its host after this shell command, such as `ulimit -f 0`. */
 function behind(shell: string): NvimOptions {
   return {
     init: `
@@ -48,7 +48,7 @@ t.test("the start fails if the temporary directory is not writable", async (t) =
 });
 
 t.test("the start fails if the disk is full", async (t) => {
-  // The limit on file sizes stops the very same write, and needs no privilege.
+  // A limit on file sizes makes the same write fail as a full disk, without privileges.
   const nvim = await startNvim(t, behind("ulimit -f 0"));
   await refuses(t, nvim, /cannot write the discovery file .* \(EFBIG\); the limit on file sizes is too low/);
   t.same(readdirSync(join(nvim.dirs.tmp, "gemini", "ide")), []);
@@ -65,7 +65,7 @@ t.test("the start fails if a file or link is in place of the directory", async (
 });
 
 t.test("the start fails if a directory is in place of the discovery file", async (t) => {
-  // The port is not known before, so every name is taken by a host that cannot rename.
+  // The name of the file is not known in advance, because it contains the port: the host itself creates the directory.
   const nvim = await startNvim(t, {
     init: `
       local preload = vim.fn.tempname() .. '.cjs'

@@ -8,7 +8,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const running = "require('gemini-bridge').status().state == 'running'";
 
-/** A screen, or a view, that does not come to show what it should. */
+/** Waits until the screen or view shows a text, and fails with its content otherwise. */
 async function onScreen(
   nvim: Nvim,
   what: string,
@@ -195,7 +195,7 @@ t.test(":GeminiLog opens the log, whatever its path", async (t) => {
 
 t.test("the lualine component shows the state", async (t) => {
   const nvim = await startNvim(t);
-  // What lualine gives a component to build on: a class that can be extended.
+  // A stand-in for lualine's base class of components.
   mkdirSync(join(nvim.dirs.config, "nvim/lua/lualine"), { recursive: true });
   await nvim.lua(
     `package.loaded['lualine.component'] = { extend = function(self) return setmetatable({}, { __index = self }) end }`,

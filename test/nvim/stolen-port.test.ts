@@ -17,7 +17,7 @@ function startThief(t: Test) {
   return (port: number) => waitFor(() => take(port), "the port");
 }
 
-/** Nobody gets in with the token of before, and Neovim hands down the new one. */
+/** Checks that the old token is refused, and that Neovim's terminals get the new one. */
 async function hasNewAddress(t: Test, bridge: RunningBridge, { port, content }: Discovery): Promise<void> {
   const next = bridge.file();
   t.not(next.port, port);
@@ -33,7 +33,7 @@ t.test("a host that crashed gets new tokens if its port was taken", async (t) =>
   const host = await bridge.host();
   const take = startThief(t);
   process.kill(host, "SIGKILL");
-  await take(before.port); // as fast as the host that follows tries it again
+  await take(before.port); // competes with the next host for the port
   await bridge.nextHost(host);
   await hasNewAddress(t, bridge, before);
 });

@@ -1,4 +1,4 @@
-/** A stop wins, whatever the start or the workspace is waiting for; the host is the test itself. */
+/** Tests that a stop succeeds at any stage of a start or publication. The test itself is the host. */
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { workspacePaths } from "../../src/discovery/workspace.ts";
@@ -7,7 +7,7 @@ import { RunningBridge } from "../support/bridge.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A companion in this process, attached to a real Neovim; the call that `when` names is held until it is let go. */
+/** Attaches a companion in this process to a real Neovim. The call named `when` is blocked until it is released. */
 async function attach(t: Test, when = "") {
   const nvim = await startNvim(t);
   const before = process.env["TMPDIR"];
@@ -34,7 +34,7 @@ async function attach(t: Test, when = "") {
   return { nvim, bridge: new RunningBridge(t, nvim), companion, held };
 }
 
-/** A Neovim that takes the standard host, which does not run yet. */
+/** Starts a Neovim with `host = "shared"`, whose standard host is not running yet. */
 async function startShared(t: Test) {
   const init = `
     vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}
@@ -47,7 +47,7 @@ async function startShared(t: Test) {
   return { nvim, bridge };
 }
 
-/** What a CLI could find, after all that has been said to Neovim by now. */
+/** Returns everything that a CLI could find, after Neovim has processed all earlier messages. */
 async function traces(nvim: Nvim, bridge: RunningBridge) {
   const variables = await nvim.lua(
     "return vim.tbl_filter(function(name) return vim.startswith(name, 'GEMINI_CLI_IDE') end, vim.tbl_keys(vim.fn.environ()))",
@@ -73,7 +73,7 @@ t.test("a stop succeeds while the directories are read", async (t) => {
   const { nvim, bridge, companion } = await attach(t);
   await companion.start();
   t.equal((await bridge.status()).state, "running");
-  // Each folder above is asked for, so that it takes longer than the stop.
+  // Each parent folder is checked, so that this takes longer than the stop.
   const directories = Array.from({ length: 50 }, (_, i) => join("/nowhere", String(i), "x/".repeat(200)));
   companion.dispatch("workspace", { directories });
   await new Promise(setImmediate); // it has begun
@@ -89,7 +89,7 @@ t.test("in the standard host, messages of an earlier start do not end the next o
   const host = await bridge.host();
   const token = bridge.file().content.authToken;
 
-  // What a busy host says comes when Neovim has given it up, and another start is under way.
+  // Messages of a busy host arrive after Neovim has stopped it and has begun another start.
   await nvim.lua(`
     local rpc = require('gemini-bridge.host.rpc')
     local carry_out = rpc.call

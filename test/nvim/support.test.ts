@@ -41,7 +41,7 @@ t.test("a terminal UI shows typed text", async (t) => {
   await nvim.type("ihello\x1b");
   await waitFor(async () => (await nvim.screen())[0]?.startsWith("hello"), "the text on the screen");
   t.equal((await nvim.screen()).length, 40);
-  // What follows an Escape at once is a key with Alt to a terminal.
+  // A terminal treats a key directly after Escape as a key with Alt.
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 'n'", "Normal mode");
   await nvim.type(":qa!\r");
   t.same(await nvim.exited, { code: 0, signal: null });
@@ -63,7 +63,7 @@ for (const tui of [false, true]) {
         'return vim.fn.jobpid(vim.fn.jobstart({ "sh", "-c", "trap \'\' HUP TERM; sleep 60; :" }))',
       ),
     );
-    await nvim.input("r"); // so that it does not hear of `:qa!`
+    await nvim.input("r"); // blocks Neovim, so that it cannot process `:qa!`
     await nvim.close();
     t.notOk([nvim.proc.pid ?? 0, nvim.pid, job].some(isAlive), "no process");
     t.notOk(existsSync(nvim.dirs.base), "no folder");

@@ -2,7 +2,7 @@ import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 
-/** So many lines that the last one is where the float is. */
+/** Lines that move the last line below the float. */
 const ABOVE = "line\n".repeat(15);
 
 /** A terminal UI with the terminal in a float and a review under it. */

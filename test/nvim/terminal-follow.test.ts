@@ -3,7 +3,7 @@ import { z } from "zod";
 import { shows, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** Numbers lines, as many as it is told to, and leaves its cursor above the last line of the screen, as Gemini CLI does. */
+/** A program that prints a requested number of lines, and leaves the cursor above the last line, like Gemini CLI. */
 const CHATTER = `
 stty -echo
 n=0

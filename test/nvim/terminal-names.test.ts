@@ -9,7 +9,7 @@ import { descendants } from "../support/processes.ts";
 
 const FIXTURE = join(root, "test/nvim/fixtures/terminal-client.mjs");
 
-/** The CLI is a grandchild of the terminal's program, and its own parent's child. */
+/** Starts a Neovim whose CLI is a grandchild of the terminal's program. */
 async function start(t: Test): Promise<Nvim> {
   const words = ["sh", "-c", `"${process.execPath}" "${FIXTURE}"; true`].map((word) => JSON.stringify(word));
   return startNvim(t, {

@@ -90,7 +90,7 @@ t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) =
   });
   await nvim.command("Gemini");
   await shows(nvim, /Type your message/);
-  // As after a crash of the host, of which the CLI has noticed.
+  // The state after a crash of the host that the CLI has noticed.
   await nvim.lua(`
     local terminal = require('gemini-bridge.terminal.terminals').last()
     local lost = { name = 'gemini', cli = 'gemini', lost = true, cwd = terminal.cwd }
@@ -102,7 +102,7 @@ t.test("/ide enable is typed once, even if a CLI is reported twice", async (t) =
   t.equal(sent(), "/ide enable\n");
 });
 
-/** The host takes events in their order: it has seen all others when it has answered this one. */
+/** Waits until the host has handled all earlier events, by an event that it answers. */
 async function hostHasCaughtUp(nvim: Nvim): Promise<void> {
   await nvim.lua(
     "require('gemini-bridge.bridge.channel').notify('editors_asked', { cwd = vim.fn.getcwd() })",

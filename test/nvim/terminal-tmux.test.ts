@@ -8,7 +8,7 @@ import { waitFor } from "../support/wait.ts";
 
 t.test("a pane opens beside Neovim, with the variables that connect the CLI", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);
-  // What a CLI would take for another Neovim's.
+  // A variable that would lead the CLI to another Neovim.
   tmux("set-environment", "-g", "GEMINI_CLI_IDE_SERVER_PORT", "1");
   tmux("set-environment", "-g", "GEMINI_CLI_IDE_SERVER_STDIO_COMMAND", "other");
   await nvim.input(`:Gemini -i "say 'hello'" '' \\$HOME;#{pane_id} "two  blanks" é<CR>`);
@@ -119,7 +119,7 @@ t.test("the pane of a program that fails at once stays open", async (t) => {
   await nvim.command("Gemini");
   await waitFor(() => panes(tmux).length === 2, "the pane", 10_000);
   const [, pane] = panes(tmux);
-  // tmux scrolls the pane by a line to say that it is dead.
+  // tmux scrolls the pane by one line to show that its program has ended.
   const shown = () => tmux("capture-pane", "-p", "-S", "-", "-t", pane?.id ?? "");
   await t.resolves(waitFor(() => shown().includes("broken"), "its words"));
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() == nil", "its end");

@@ -76,7 +76,7 @@ t.test("a cancelled edit is not made when the language server answers later", as
     t.notMatch((await ended).body, "jsonrpc", "the response ends without an answer");
     await save();
   }
-  // A later edit takes the same way, so that the earlier ones would be made before it.
+  // A later edit uses the same queue, so that earlier edits would be made before it.
   const later = client.text("rename", { ...RENAME, symbol: "Ada", new_name: "Eve" });
   await isAsked(true);
   await save();

@@ -1,4 +1,4 @@
-/** With the gate on, what the editing tools would make of a file is reviewed before it is made. */
+/** Tests that edits of the model's tools are reviewed first while the gate is on. */
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";

@@ -1,4 +1,4 @@
-/** Diagnostics of files that are not open: published by a language server, or told when it is asked for the workspace. */
+/** Tests diagnostics of files that are not open: published ones, and those of workspace reports. */
 import { writeFileSync } from "node:fs";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";

@@ -26,7 +26,7 @@ const ENDS: Record<string, (reviewer: Reviewer, id: number) => Promise<unknown>>
   "rejected by command": (reviewer) => reviewer.nvim.lua("require('gemini-bridge').reject()"),
 };
 
-/** Makes every one of these events raise, in the user's words and in a plugin's. */
+/** Returns configuration that makes each of these events raise errors, like those of users and plugins. */
 function failing(events: readonly string[]): string {
   return events
     .map(

@@ -13,7 +13,7 @@ end), 1, 2, true, { 'edited' })`;
 const OURS = `return vim.tbl_filter(function(name) return name:find('^gemini') end,
   vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs()))`;
 
-/** Where windows must not be touched: the keys that lead there, and those that lead back. */
+/** States in which Neovim refuses changes of windows, with the keys that enter and leave them. */
 const MOMENTS: Record<string, [enter: string, leave: string]> = {
   "text lock": ["<F2>", "x"],
   "text lock after an operator": ["d<F2>", "x<Esc>"],
