@@ -96,7 +96,7 @@ t.test("several panes have their own names, and end with their programs", async 
 
   tmux("send-keys", "-t", second.id, "0", "Enter");
   await waitFor(() => {
-    tmux("run-shell", "true"); // tmux 3.3a may overlook the end of a child until the next one ends
+    tmux("run-shell", "-b", "true"); // tmux 3.3a may overlook the end of a child until the next one ends
     return panes(tmux).length === 2;
   }, "the pane to close");
   t.same(await terminalNames(nvim), ["gemini"]);

@@ -7,6 +7,9 @@ import type { Scope } from "./scope.ts";
 
 execFileSync(join(root, "scripts/need.sh"), ["tmux", "tmux"], { stdio: "inherit" });
 
+/** A command that does not return would block the whole test, with its own time limit. */
+const TIMEOUT_MS = 20_000;
+
 /** Runs a tmux command. @returns its output */
 export type Tmux = (...args: string[]) => string;
 
@@ -28,6 +31,7 @@ export async function startTmux(t: Scope, nvim: Nvim, directory: string): Promis
     execFileSync("env", [...environment, "tmux", "-f", "/dev/null", "-S", socket, ...args], {
       encoding: "utf8",
       cwd: directory,
+      timeout: TIMEOUT_MS,
     }).trim();
   tmux("new-session", "-d", "-x", "120", "-y", "40", "sh");
   const server = Number(tmux("display-message", "-p", "#{pid}"));
