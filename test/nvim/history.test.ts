@@ -16,7 +16,7 @@ const Turns = z.array(
   }),
 );
 
-/** The lines of the history's tree, without the blanks in which the columns are aligned. */
+/** Returns the lines of the history's tree, without the blanks that align the columns. */
 const tree = async (nvim: Nvim) =>
   z
     .array(z.string())

@@ -1,4 +1,4 @@
-/** The real CLI in modes in which it asks nobody: what the bridge knows of its turns, and the gate. */
+/** Tests the real CLI in modes in which it does not ask: its turns, and the gate. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
@@ -37,7 +37,7 @@ const isDoing = (nvim: Nvim, activity: string) =>
 const reviews = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge').diffs()");
 const hasReview = (nvim: Nvim) => nvim.waitFor(async () => (await reviews(nvim)) === 1, "the review", 20_000);
 
-/** What has been told since this was asked last. */
+/** Returns the events since the last call. */
 async function told(nvim: Nvim, count: number): Promise<string[]> {
   const all = "_G.told";
   await nvim.waitFor(`#${all} >= ${count}`, `${count} events`, 10_000);

@@ -7,7 +7,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 type Programs = Record<string, { link: string } | { script: string }>;
 
-/** A Neovim beside a copy of the plugin. @param programs all that is on PATH; without them, what is on the test's own. */
+/** Starts a Neovim with a copy of the plugin. @param programs all programs on PATH. Default: those of the test */
 async function startBeside(
   t: Test,
   programs?: Programs,
@@ -28,7 +28,7 @@ async function startBeside(
   return { nvim, copy };
 }
 
-/** What `build.lua` raises, as a plugin manager sees it. */
+/** Returns the error of `build.lua`, as a plugin manager gets it. */
 function buildError(nvim: Nvim, copy: string): Promise<unknown> {
   return nvim.lua("return tostring(select(2, pcall(dofile, ...)))", join(copy, "build.lua"));
 }

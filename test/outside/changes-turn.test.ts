@@ -1,4 +1,6 @@
-/** A turn of 60 files by a real CLI, decided on the review page by single keys, with a restart of Neovim in the middle. */
+/**
+ * A turn of 60 files by a real CLI, decided on the review page by single keys, with a restart of Neovim in the middle.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -45,7 +47,7 @@ const Changes = z.preprocess(
   z.array(z.object({ path: z.string(), status: z.string(), hunks: z.int() })),
 );
 
-/** The tools of each CLI, and the arguments with which it asks for nothing. */
+/** The tools of each CLI, and the arguments with which it does not ask. */
 const CLIS = [
   { cli: "gemini", args: "--yolo", replace: "replace", extra: { instruction: "Do it." }, shell: {} },
   { cli: "qwen", args: "--approval-mode yolo", replace: "edit", extra: {}, shell: { is_background: false } },
@@ -112,7 +114,7 @@ for (const { cli, args, replace, extra, shell } of CLIS)
     t.strictSame(differing, [], "the buffers have the bytes on disk");
   });
 
-/** Whether the agent changes this file at two places. */
+/** Whether the agent changes this file in two places. */
 function isTwofold(name: string): boolean {
   return name.startsWith("src/") && name.endsWith("5.txt");
 }
@@ -132,7 +134,7 @@ async function changes(nvim: Nvim): Promise<Map<string, number>> {
   return new Map(list.map(({ path, hunks }) => [path.slice(nvim.dirs.workspace.length + 1), hunks]));
 }
 
-/** Decides on the page, hunk by hunk, until so many files are undecided. Keeps and undoes in turn. */
+/** Decides hunk by hunk on the page until this number of files is undecided. Alternates between keep and undo. */
 async function decide(
   t: Test,
   nvim: Nvim,

@@ -1,4 +1,4 @@
-/** What the real CLI changes without a review: found, and undone byte for byte. */
+/** Tests that unreviewed changes of the real CLI are found, and undone byte for byte. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";

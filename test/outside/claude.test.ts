@@ -1,4 +1,4 @@
-/** The real Claude Code with a scripted model, where CLAUDE_CODE names its program. */
+/** Tests the real Claude Code with a scripted model. The variable CLAUDE_CODE has the path of the program. */
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { startWithClaude } from "../support/claude.ts";
@@ -15,7 +15,7 @@ end)`;
 const diffs = (nvim: Nvim, count: number) =>
   nvim.waitFor(`#require('gemini-bridge').diffs() == ${count}`, `${count} reviews`, 30_000);
 
-/** Waits until the client is connected and its turn is over. */
+/** Waits until the client is connected and its turn has ended. */
 const idle = (nvim: Nvim) =>
   nvim.waitFor(
     "(require('gemini-bridge').status().clients[1] or {}).activity == 'idle'",

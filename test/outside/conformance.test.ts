@@ -3,7 +3,7 @@ import { startBridge } from "../support/bridge.ts";
 import { runConformance } from "../support/conformance.ts";
 
 const ANY = ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams"];
-/** The others ask for fixtures of the suite's own: test/http/conformance.test.ts has them, on the same layer. */
+/** Scenarios that apply to the bridge. The others need fixtures of the suite: see test/http/conformance.test.ts. */
 const OFFERED = {
   "/mcp": ANY,
   "/neovim": [...ANY, "resources-list", "resources-subscribe", "resources-unsubscribe", "prompts-list"],

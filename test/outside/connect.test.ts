@@ -1,4 +1,4 @@
-/** The first CLI ever started in Neovim, the real one in a real terminal: it connects, and nothing is asked. */
+/** Tests that the first real CLI in Neovim's terminal connects without a question. */
 import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { geminiIn } from "../support/gemini.ts";
 import { type Model, startModel } from "../support/model.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 
-/** As after the CLI's first start and an API key, without a word on editors. */
+/** Settings after the CLI's first start, with an API key and without settings for editors. */
 const SETTINGS = {
   security: { auth: { selectedType: "gemini-api-key" }, folderTrust: { enabled: false } },
   general: { enableAutoUpdate: false },
@@ -18,7 +18,7 @@ const SETTINGS = {
 
 const QUESTION = /Do you want to connect/;
 
-/** A Neovim with a terminal UI in a fresh home below the user's own: nobody else could write above it. */
+/** Starts a Neovim with a terminal UI, and a new home below the user's own, above which no other user can write. */
 async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> {
   const below = join(homedir(), ".cache");
   mkdirSync(below, { recursive: true });
@@ -41,19 +41,19 @@ async function start(t: Test, init = ""): Promise<{ nvim: Nvim; model: Model }> 
   return { nvim, model };
 }
 
-/** Types `:Gemini` and gives the CLI in its terminal. */
+/** Types `:Gemini` and returns the CLI in its terminal. */
 async function open(nvim: Nvim, command = "Gemini"): Promise<Cli> {
   await nvim.type(`:${command}\r`);
   return geminiIn(nvim);
 }
 
-/** All that the CLI has shown. */
+/** Returns all output of the CLI. */
 const shown = (nvim: Nvim, cli: Cli) =>
   nvim.lua("return table.concat(vim.api.nvim_buf_get_lines(..., 0, -1, false), '\\n')", cli.place.buf);
 
 const isConnected = "#require('gemini-bridge').status().clients > 0";
 
-/** Ends a CLI and waits until its terminal is gone. */
+/** Ends a CLI and waits until its terminal has closed. */
 async function end(nvim: Nvim, cli: Cli): Promise<void> {
   await nvim.lua("vim.api.nvim_buf_delete(..., { force = true })", cli.place.buf);
   await nvim.waitFor("not require('gemini-bridge.terminal.terminals').last()", "the CLI to be gone");

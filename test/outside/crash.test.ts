@@ -22,8 +22,8 @@ t.test("the real CLI gets a decision that was taken while the host was down", as
   );
   await cli.type("Please greet more formally.");
   await cli.waitForScreen(/Apply this change\?/);
-  // It is shown before the CLI has its answer, without which the CLI would not listen. Once it is shown the answer is on
-  // its way, and leaves before those to requests that come after that.
+  // The review is shown before the CLI gets its answer, and without the answer the CLI does not read its event stream.
+  // When this condition is true, the answer was sent, before the answers to later requests.
   const answered = "((require('gemini-bridge.bridge.memory').get() or {}).diffs[1] or {}).baseline ~= nil";
   await nvim.waitFor(answered, "the review");
   for (let request = 0; request < 3; request += 1) {

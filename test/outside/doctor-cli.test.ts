@@ -1,4 +1,4 @@
-/** What the doctor says of the real CLI, and that the CLI then does so. */
+/** Tests that the doctor's predictions about the real CLI are true. */
 import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -20,7 +20,7 @@ async function start(t: Test): Promise<Nvim> {
   return nvim;
 }
 
-/** Starts the real CLI, waits until it is connected, and gives its process id. */
+/** Starts the real CLI, waits until it is connected, and returns its process id. */
 async function connect(t: Test, nvim: Nvim, options: CliOptions): Promise<{ cli: Cli; pid: number }> {
   const cli = await startCliInNvim(t, nvim, { ...options, env: { REMOTE_CONTAINERS: "true" } });
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the CLI to connect", 15_000);
@@ -56,7 +56,7 @@ t.test("a CLI that asks is connected and opens diffs", async (t) => {
   await cli.press("1"); // Allow once
   await cli.waitForScreen(/It is written\./);
 
-  // While an editor shows the change, the CLI takes this answer for "once".
+  // While an editor shows the change, the CLI treats this answer as "once".
   await nvim.command("GeminiStop");
   await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the bridge to stop");
   await nvim.waitFor(

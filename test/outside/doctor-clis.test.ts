@@ -1,4 +1,4 @@
-/** What the doctor says of LLxprt Code, of a descendant, and where Gemini CLI is switched off. */
+/** Tests the doctor with LLxprt Code, with a derived CLI, and without Gemini CLI. */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -6,7 +6,7 @@ import { z } from "zod";
 import { examine, isRunning, runDoctor, START } from "../support/doctor.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
-/** A Neovim whose bridge runs, with programs that do nothing. */
+/** Starts a Neovim with a running bridge, and programs that do nothing. */
 async function start(t: Test, options: string, files: Record<string, string>): Promise<Nvim> {
   const nvim = await startNvim(t, {
     files,
@@ -26,7 +26,7 @@ async function start(t: Test, options: string, files: Record<string, string>): P
 
 const report = async (nvim: Nvim, pid?: number) => Object.values(await examine(nvim, pid)).join("\n");
 
-/** The process of a program that has become Node. */
+/** Returns the process id of a program after it has replaced itself with Node. */
 async function running(nvim: Nvim, pid: unknown): Promise<number> {
   const doctor = "require('gemini-bridge.report.doctor').running()";
   let found: string[] = [];

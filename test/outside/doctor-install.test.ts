@@ -1,4 +1,4 @@
-/** What the doctor says of the plugin itself: Node, the build, the host. */
+/** Tests the doctor's report about the plugin itself: Node, the build, and the host. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -121,7 +121,7 @@ t.test('host = "shared"', async (t) => {
     t.match(await says(), /ERROR .* is not registered -> :UpdateRemotePlugins, then restart Neovim/);
     await nvim.command("UpdateRemotePlugins");
     t.match(await says(), /ERROR .* registered, but not in this Neovim yet -> restart Neovim/);
-    await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // as a Neovim does that starts
+    await nvim.lua("vim.cmd.source(vim.g.loaded_remote_plugins)"); // like a starting Neovim
     t.match(await says(), /OK host = "shared": the remote plugin is registered/, "before it is first called");
     t.notMatch(await says(), /ERROR/);
   });

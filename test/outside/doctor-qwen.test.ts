@@ -1,4 +1,4 @@
-/** What the doctor says of Qwen Code: its own settings, files and traps. */
+/** Tests the doctor with Qwen Code, which has its own settings and discovery files. */
 import { chmodSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -36,7 +36,7 @@ t.test("a Qwen Code that :Gemini would start is examined", async (t) => {
   t.match(await report(), /ERROR.*settings\.json is not a JSON object/);
   for (const name of readdirSync(directory)) {
     rmSync(join(directory, name));
-    mkdirSync(join(directory, name)); // so that it does not come back
+    mkdirSync(join(directory, name)); // so that the host cannot restore the file
   }
 });
 

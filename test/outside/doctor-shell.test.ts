@@ -1,4 +1,4 @@
-/** The doctor in a plain shell, which no Neovim tells anything. */
+/** Tests the doctor in a shell outside Neovim. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync } from "node:fs";

@@ -66,7 +66,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     t.equal(client.status, "connected");
   });
 
-  /** Cases in which the client does not connect: what the doctor says of it and what it advises. */
+  /** Cases in which the client does not connect, with the doctor's finding and advice. */
   const cases: [string, { cwd?: string; prefix?: string }, RegExp][] = [
     [
       "another TMPDIR",
@@ -88,7 +88,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
   for (const [name, options, finding] of cases) {
     await t.test(name, async (t) => {
       const client = await startClient(nvim, options);
-      // The client connects whatever the settings say: it is the CLI that asks them before.
+      // The client connects with any settings, because only the CLI checks them before.
       if (!name.startsWith("IDE mode")) t.equal(client.status, "disconnected", client.details ?? "");
       const { "Gemini CLI": cli } = await examine(nvim, client.pid);
       t.match(cli, finding);
@@ -137,7 +137,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const winner = join(directory, `gemini-ide-server-${nvim.pid}-1.json`);
     writeFileSync(winner, JSON.stringify({ ...other, port: 1 }), { mode: 0o600 });
     writeFileSync(join(directory, "gemini-ide-server-4194999-2.json"), JSON.stringify({ ...other, port: 2 }));
-    // The process began after the file; in another container, its number tells nothing and the date has to do.
+    // The process started after the file was written, so that it only reuses the id.
     const reused = join(directory, `gemini-ide-server-${process.pid}-3.json`);
     writeFileSync(reused, JSON.stringify({ ...other, port: 3 }));
     utimesSync(reused, 1e9, 1e9);
@@ -165,7 +165,7 @@ t.test("the doctor and the CLI's own client come to the same conclusion", async 
     const own = await nvim.lua("return require('gemini-bridge').status().discovery_file");
     await nvim.lua("vim.uv.fs_chmod(..., 420)", own);
     t.match((await examine(nvim))["Bridge"], /ERROR \S+ can be read by others \(mode 644\) -> chmod 600 /);
-    // The host would bring it back where nothing is in its place.
+    // A directory at the path, because the host would restore a missing file.
     await nvim.lua("vim.uv.fs_unlink(...) vim.uv.fs_mkdir(..., 448)", own);
     t.match(
       (await examine(nvim))["Bridge"],

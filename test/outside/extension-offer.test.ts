@@ -1,4 +1,4 @@
-/** `:Gemini` offers the extension to an ordinary user, with the real CLI and nothing linked before. */
+/** Tests how `:Gemini` offers the extension to an ordinary user, with the real CLI. */
 import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
@@ -50,7 +50,7 @@ async function connect(nvim: Nvim) {
   return cli;
 }
 
-/** Starts a second CLI, which comes after the question, if there is one. */
+/** Starts a second CLI. If there is a question, the CLI starts after the answer. */
 async function startAnother(nvim: Nvim) {
   await nvim.command("Gemini!");
   await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 2", "the second CLI", 10_000);

@@ -1,4 +1,4 @@
-/** The extension, installed by the real CLI: what it brings outside of Neovim's terminals. */
+/** Tests the extension, installed by the real CLI, outside of Neovim's terminals. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const SETTINGS = {
   privacy: { usageStatisticsEnabled: false },
 };
 
-/** A Neovim with the extension installed in a home of its own, and the CLI outside of it. */
+/** Starts a Neovim whose home has the extension, for a CLI outside Neovim. */
 async function start(t: Parameters<typeof startBridge>[0]) {
   const model = await startModel(t);
   const cliEnv = {
@@ -34,7 +34,7 @@ async function start(t: Parameters<typeof startBridge>[0]) {
   });
   const says = (pattern: RegExp) =>
     nvim.waitFor(async () => pattern.test(await nvim.messages()), `${pattern}`, 30_000);
-  /** One question without a screen: the CLI then waits for its servers before it asks the model. */
+  /** Runs one prompt without a screen, because the CLI then waits for its MCP servers before it calls the model. */
   async function ask(prompt: string): Promise<string> {
     const [file = "", ...args] = withEnv(
       { ...makeEnv(nvim.dirs), ...cliEnv, GEMINI_CLI_TRUST_WORKSPACE: "true", no_proxy: "127.0.0.1" },

@@ -1,4 +1,4 @@
-/** What a user meets whose plugin manager has built nothing. */
+/** Tests the first use of the plugin if the plugin manager has not built it. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -10,7 +10,9 @@ import { makeDirectory } from "../support/sandbox.ts";
 const QUESTION = /gemini-bridge is not built yet\. Build it now\?/;
 const isRunning = "require('gemini-bridge').status().state == 'running'";
 
-/** A Neovim of 80 columns beside a copy of the plugin that has its packages, as in a developer's clone, and no bundle. */
+/**
+ * A Neovim of 80 columns beside a copy of the plugin that has its packages, as in a developer's clone, and no bundle.
+ */
 async function startBeside(t: Test, init: string, options: NvimOptions = {}): Promise<Nvim> {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
@@ -105,7 +107,7 @@ t.test("a failed build of vim.pack is one notice", async (t) => {
   const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
   writeFileSync(join(copy, "package-lock.json"), "{ this is no JSON");
   const nvim = await startNvim(t, { tui: { columns: 80, lines: 24 }, init: useCopy(copy) });
-  // As vim.pack of Neovim 0.12 does it, in which this event is new.
+  // Like vim.pack of Neovim 0.12, which introduced this event.
   const event = (await nvim.lua("return vim.fn.exists('##PackChanged')")) === 1 ? "PackChanged" : undefined;
   if (!event) return t.equal(await nvim.lua("return vim.pack"), null, "no vim.pack here");
   await nvim.lua(

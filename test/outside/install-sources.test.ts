@@ -1,4 +1,4 @@
-/** The sources, as the README says: what a plugin manager clones is built with npm. */
+/** Tests the installation of the sources by the instructions of the README, with a build by npm. */
 import { execFileSync } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -8,11 +8,11 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 import { plantRepository } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** An installation with npm takes 7 s, on a slow network more. */
+/** Timeout for an installation with npm, which takes 7 s, and longer on a slow network (milliseconds). */
 const PATIENCE = 120_000;
 t.setTimeout(2 * PATIENCE);
 
-/** npm's own cache, or each Neovim's empty HOME would have all packages downloaded anew. */
+/** Uses npm's own cache. With each Neovim's empty HOME, npm would download all packages again. */
 const env = { npm_config_cache: process.env["npm_config_cache"] ?? join(homedir(), ".npm") };
 
 async function waitForBuild(nvim: Nvim): Promise<void> {

@@ -14,7 +14,7 @@ const CHANGE: Turn = [
   { functionCall: { name: "write_file", args: { file_path: "greet.js", content: "const bye = 1;\n" } } },
 ];
 
-/** Neovim in greet.js, and the CLI beside it with its question about a change open. */
+/** Starts Neovim with greet.js, and beside it a CLI that asks about a change. */
 async function withQuestion(
   t: Test,
   files: Readonly<Record<string, string>> = {},
@@ -24,7 +24,7 @@ async function withQuestion(
   return { nvim, model, cli: await ask(nvim, model) };
 }
 
-/** Leads the CLI, which is started by it, to its question about a change. */
+/** Starts the CLI, and makes it ask about a change. */
 async function ask(nvim: Nvim, model: Model): Promise<Cli> {
   model.say(CHANGE);
   await nvim.input(":GeminiSend! change it<CR>");
@@ -39,7 +39,7 @@ const outbox = async (nvim: Nvim) =>
   Waiting.parse([{ text: "", waits: "" }, ...z.array(z.unknown()).parse(await nvim.lua(OUTBOX))]).slice(1);
 const OUTBOX = "return require('gemini-bridge.prompt.outbox').list()";
 
-/** What the prompt shows, without blanks. */
+/** Returns the text in the prompt, without blanks. */
 const prompt = async (cli: Cli) => {
   const lines = await cli.screen();
   const at = lines.findLastIndex((line) => /^ ?> /.test(line));

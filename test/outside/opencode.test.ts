@@ -1,4 +1,4 @@
-/** The real opencode with a scripted model, where OPENCODE names its program. It has adopted Claude Code's context. */
+/** Tests the real opencode with a scripted model. The variable OPENCODE has the path of the program. */
 import t, { type Test } from "tap";
 import { geminiIn } from "../support/gemini.ts";
 import { startWithOpencode } from "../support/opencode.ts";

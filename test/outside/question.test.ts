@@ -1,4 +1,6 @@
-/** What README, help and doctor say to answer where the CLI asks whether to connect: the real CLI, outside of Neovim. */
+/**
+ * Tests the advice of README, help and doctor for the question whether to connect, with the real CLI outside Neovim.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -9,7 +11,7 @@ import { type Nvim, startNvim } from "../support/nvim.ts";
 
 const QUESTION = /Do you want to connect Neovim/;
 
-/** A bridge, and a CLI that has never seen an editor, in a terminal that knows nothing of the bridge. */
+/** Starts a bridge, and a CLI that was never connected, in a terminal without variables of the bridge. */
 async function start(t: Test): Promise<{ nvim: Nvim; cli: Cli }> {
   const { nvim } = await startBridge(t);
   const { tmp, workspace } = nvim.dirs;

@@ -1,4 +1,4 @@
-/** The real Qwen Code: its reviews beside the real Gemini CLI in one Neovim, its turns and its changes. */
+/** Tests the real Qwen Code: reviews beside the real Gemini CLI in one Neovim, turns and changes. */
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import t, { type Test } from "tap";
@@ -16,7 +16,7 @@ const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
   return (vim.b[buf].gemini_diff or {}).role == 'proposal'
 end)`;
 
-/** With the extension Qwen Code has hooks twice, since it also has those of its settings, and reports each event twice. */
+/** With the extension, Qwen Code reports each event twice, because its settings also have the hooks. */
 const EXTENSION = {
   "../home/.qwen/extensions/gemini-bridge/.qwen-extension-install.json": JSON.stringify({
     source: join(root, "extension"),
@@ -161,7 +161,7 @@ t.test("Qwen Code and Gemini CLI work in one Neovim", async (t) => {
     await nvim.waitFor("require('gemini-bridge').status().state == 'stopped'", "the end");
     t.same(readdirSync(directory), []);
     await cli.waitForScreen(/Type your message/, 20_000);
-    // The CLI tries to fetch its event stream again before it says so.
+    // The CLI first tries to reconnect its event stream.
     const isDisconnected = async () => {
       await cli.press("/ide status");
       await cli.waitForScreen(/> +\/ide status\s/);
@@ -240,7 +240,7 @@ t.test("changes of Qwen Code in auto mode are listed", async (t) => {
       [{ text: "All is done." }],
     );
     await nvim.command("GeminiSend! Change everything.");
-    // The user is asked about the command alone.
+    // The CLI asks about the command only.
     await cli.waitForScreen(/Allow execution of: 'rm'/, 40_000);
     await cli.press("\r");
     await cli.waitForScreen(/All is done\./, 20_000);

@@ -1,10 +1,10 @@
-/** After a crash or a restart of the bridge the CLI in Neovim's terminal is connected again. */
+/** Tests that a CLI in Neovim's terminal is reconnected after a crash or restart of the bridge. */
 import { setTimeout } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import type { Nvim } from "../support/nvim.ts";
 
-/** Those whose CLI does not say "Disconnected". */
+/** Clients whose CLI does not show "Disconnected". */
 const CLIENTS = `vim.tbl_filter(function(client)
   return not client.interrupted
 end, require('gemini-bridge').status().clients)`;
@@ -15,7 +15,7 @@ async function start(t: Test, init = "") {
   const gemini = await geminiIn(nvim);
   await gemini.waitForScreen(/Type your message/, 20_000);
   await nvim.waitFor(`#${CLIENTS} == 1 and ${CLIENTS}[1].terminal`, "the CLI to connect", 15_000);
-  // Until it has seen the answer to its first questions it takes the end of a host for none of its own.
+  // Before the CLI has the answers to its first requests, it does not notice the end of a host.
   await nvim.waitFor(
     async () => /Connected to Neovim/.test(await gemini.slash("/ide status")),
     "the CLI to say so",
@@ -24,7 +24,7 @@ async function start(t: Test, init = "") {
   return { nvim, gemini };
 }
 
-/** Waits for a host that is another. */
+/** Replaces the host, and waits for the new one. */
 async function replaceHost(nvim: Nvim, replace: (pid: number) => unknown): Promise<void> {
   const before = Number(await nvim.lua("return require('gemini-bridge').status().pid"));
   await replace(before);
@@ -73,7 +73,7 @@ t.test("a message tells the user how to reconnect", async (t) => {
     "the notice",
     15_000,
   );
-  // Before it has found the new host, its failure to find the old one would end the next connection, too.
+  // Until the CLI has found the new host, a late failure to find the old one would end the next connection.
   await nvim.waitFor(
     "(require('gemini-bridge').status().clients[1] or {}).interrupted",
     "the CLI to be back",

@@ -5,18 +5,18 @@ import type { Turn } from "../support/model.ts";
 
 const ORIGINAL = "const greeting = 'Hello';\n";
 
-/** A turn that says so many numbered lines. */
+/** Returns a turn that prints this number of numbered lines. */
 const says = (count: number, name: string): Turn => [
   { text: Array.from({ length: count }, (_, line) => `- ${name} ${line + 1}`).join("\n") },
 ];
 
-/** Turns that change greet.js and say a sentence. */
+/** Returns turns that change greet.js and print a sentence. */
 const writes = (path: string, sentence: string): Turn[] => [
   [{ functionCall: { name: "write_file", args: { file_path: path, content: `// new\n${ORIGINAL}` } } }],
   [{ text: sentence }],
 ];
 
-/** A user in greet.js, in a real terminal, with the real CLI beside it. */
+/** Starts a Neovim with a terminal UI, greet.js, and the real CLI beside it. */
 async function start(t: Test) {
   const { nvim, model } = await startWithGemini(t, { tui: true, files: { "greet.js": ORIGINAL } });
   linkExtension(nvim.dirs.home);

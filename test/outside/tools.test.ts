@@ -1,4 +1,4 @@
-/** The real CLI asks Neovim: by a tool, a resource and a prompt of the extension. */
+/** Tests that the real CLI uses a tool, a resource and a prompt of the extension. */
 import { mkdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ t.test("Gemini CLI in Neovim's terminal has the tools", async (t) => {
   const model = await startModel(t);
   const settings = { policyPaths: [join(root, "extension/read-only.toml")] };
   const cli = await startCliInNvim(t, nvim, { model, settings });
-  // What the server says of itself, and its prompts, the CLI takes only when it has answered before the CLI is up.
+  // The CLI only uses the server's instructions and prompts if the server answers before the CLI has started.
   await cli.slash("/mcp reload");
   await cli.waitForScreen(/neovim .*Ready/, 20_000);
 
@@ -77,7 +77,8 @@ t.test("the instructions of the server reach the model", async (t) => {
   const { nvim } = await startBridge(t, { below, files: { "main.js": "1;\n" }, args: ["main.js"] });
   linkExtension(nvim.dirs.home);
   const model = await startModel(t, [[{ text: "It is said." }]]);
-  // Without a screen the CLI waits for its servers before it asks the model; with one, a slow server comes too late.
+  // Without a screen, the CLI waits for its MCP servers before it calls the model. With a screen, a slow server is
+  // late.
   await startCliInNvim(t, nvim, { model, args: "-p 'Say it.'", shows: /^It is said\./m });
   t.match(model.promptText(), INSTRUCTIONS);
 });

@@ -1,4 +1,4 @@
-/** What root starts runs as an ordinary user: scripts/as-user.mjs, in a checkout that only root can enter. */
+/** Tests scripts/as-user.mjs, which runs programs as an ordinary user, in a checkout that only root can enter. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -18,7 +18,7 @@ import { nvimBinary, root } from "../support/nvim.ts";
 import { commit, copyPlugin } from "../support/plugin.ts";
 import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
-/** Prints what a program meets, and changes a file that is to be kept and one that is not. */
+/** Prints the environment of a program, and changes one file that is copied back and one that is not. */
 const PROBE = `
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -58,7 +58,9 @@ const Probed = z.object({
   args: z.array(z.string()),
 });
 
-/** A checkout below a folder of mode 0700, with a program and two installed files, one of them for root alone. */
+/**
+ * Creates a checkout below a folder of mode 0700, with a program and two installed files, one readable only by root.
+ */
 function makeCheckout(t: Test) {
   const folder = makeDirectory(t);
   const checkout = copyPlugin(join(folder, "checkout"));

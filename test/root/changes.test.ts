@@ -1,4 +1,4 @@
-/** Undo by root, which can give a file back to another user and group. */
+/** Tests undo by root, which can restore the owner and group of a file. */
 import { chmodSync, chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";

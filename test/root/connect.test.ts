@@ -1,4 +1,4 @@
-/** The settings that root's CLIs in Neovim's terminals are given beside their own. */
+/** Tests the settings that CLIs of root get in Neovim's terminals in addition to their own. */
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ const obstacle = (bridge: RunningBridge) =>
 const directory = (bridge: RunningBridge) => join(bridge.nvim.dirs.state, "nvim/gemini-bridge");
 const settingsOf = async (bridge: RunningBridge) =>
   JSON.parse(readFileSync(String(await variable(bridge)), "utf8"));
-/** What it says of connecting. */
+/** Returns the settings about connecting. */
 const contentOf = async (bridge: RunningBridge) => {
   const { hooks: _, mcpServers: __, ...content } = await settingsOf(bridge);
   return content;

@@ -1,4 +1,4 @@
-/** Whose files and directories may hold a token: only root can give some to other users. */
+/** Tests owners of files and directories with a token. Only root can create files of other users. */
 import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t from "tap";

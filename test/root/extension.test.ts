@@ -1,4 +1,4 @@
-/** For root, hooks come from system defaults and from the extension: each event must count once. */
+/** Tests that each event counts once for root, whose hooks come from system defaults and from the extension. */
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";

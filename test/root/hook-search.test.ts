@@ -1,4 +1,4 @@
-/** Discovery files and directories that belong to another user, which only root can make. */
+/** Tests hooks with discovery files and directories of another user, which only root can create. */
 import { chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";

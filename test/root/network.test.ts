@@ -1,4 +1,4 @@
-/** A network drive that stops answering. Only root may mount one; test/unit/disk.test.ts has the rules. */
+/** Tests a network drive that stops answering, which only root can mount. See also test/unit/disk.test.ts. */
 import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -110,7 +110,7 @@ t.test(
       listed: [network.path, base],
     });
 
-    // An ignore file may lead there, too.
+    // An ignore file may also be a link to the drive.
     mkdirSync(join(base, "project"));
     writeFileSync(join(base, "project/a.txt"), "");
     symlinkSync(network.file, join(base, "project/.geminiignore"));

@@ -1,4 +1,4 @@
-/** The settings that root's CLI is given beside its own, which it believes: all files belong to root. */
+/** Tests the default settings for CLIs of root, which use them because the files belong to root. */
 import { spawnSync } from "node:child_process";
 import {
   chmodSync,
@@ -21,7 +21,7 @@ import { type RawSettings, writeSystemDefaults } from "../../src/profiles/system
 
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
-/** A folder of root alone, below its home: the CLI takes no file below a directory that others can write to. */
+/** Creates a folder below root's home, because the CLI ignores files below directories that others can write to. */
 function makeHome(t: Test): string {
   mkdirSync(join(homedir(), ".cache"), { recursive: true });
   const home = realpathSync(mkdtempSync(join(homedir(), ".cache/gb-")));
@@ -29,7 +29,7 @@ function makeHome(t: Test): string {
   return home;
 }
 
-/** Ours over what the system's file says, in a directory of the home's. */
+/** Writes our settings with those of the system's file. */
 function defaultsIn(home: string, system?: string, parts: RawSettings[] = [CONNECT]) {
   const path = join(home, "system.json");
   if (system !== undefined) writeFileSync(path, system, { mode: 0o644 });
@@ -128,7 +128,7 @@ t.test("several bridges have their own files, and files of killed ones are remov
     foreign: "notes.json",
   };
   for (const name of Object.values(names)) writeFileSync(join(directory, name), "{}");
-  // A link in the place of our own draft is not followed.
+  // A link at the path of the draft is not followed.
   const victim = join(home, "victim");
   writeFileSync(victim, "untouched");
   symlinkSync(victim, join(directory, `system-defaults-${here}-${process.pid}-gemini.json.tmp`));

@@ -1,4 +1,4 @@
-/** The Neovim that scripts/nvim.sh fetches: an archive as it is published, from a folder. */
+/** Tests that scripts/nvim.sh fetches a published archive, here from a folder. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,14 +10,14 @@ const OS: Record<string, string> = { linux: "linux", darwin: "macos" };
 const ARCH: Record<string, string> = { x64: "x86_64", arm64: "arm64" };
 const NAME = `nvim-${OS[process.platform]}-${ARCH[process.arch]}`;
 
-/** A copy of the script, which keeps what it fetches beside itself, and releases for it. */
+/** Creates a copy of the script, which stores Neovims beside itself, and a folder with releases. */
 function copyScript(t: Test) {
   const base = makeDirectory(t);
   cpSync(join(root, "scripts/nvim.sh"), join(base, "scripts/nvim.sh"));
   const releases = join(base, "releases");
   return {
     base,
-    /** An archive whose Neovim is the one of this test. */
+    /** Publishes an archive with the Neovim of this test. */
     publish(version: string, program = `exec '${nvimBinary()}' "$@"`) {
       const bin = join(base, NAME, "bin");
       mkdirSync(bin, { recursive: true });

@@ -1,4 +1,4 @@
-/** What a release is made of, by the commit alone. */
+/** Tests that the content of a release depends only on the commit. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
@@ -10,7 +10,7 @@ import { makeDirectory } from "../support/sandbox.ts";
 
 const ORIGIN = "git@github.com:some-owner/gemini-bridge.nvim.git";
 
-/** Makes a release of a clone somewhere. @returns its folder, and the archive's hash */
+/** Builds a release from a clone. @returns its folder, and the hash of the archive */
 function makePackage(t: Test) {
   const clone = copyPlugin(join(makeDirectory(t), "clone"));
   commit(clone, "main");

@@ -1,4 +1,4 @@
-/** The pictures of the README, which are drawn here. */
+/** Tests the pictures of the README. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
@@ -6,7 +6,7 @@ import { type Screen, toAnimation, toSvg } from "../../scripts/picture.ts";
 
 const doc = join(import.meta.dirname, "../../doc");
 
-/** What a README may weigh (bytes). */
+/** Maximum size of the pictures (bytes). */
 const MOST = 300_000;
 
 const TEXT = /<text x="(\d+)" y="([\d.]+)" textLength="(\d+)"[^>]*>([^<]*)</g;

@@ -1,4 +1,4 @@
-/** Publishing a release, to a repository on disk. */
+/** Tests publishing a release to a repository on disk. */
 import { execFileSync } from "node:child_process";
 import { appendFileSync, cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../support/nvim.ts";
 import { commit, copyPlugin } from "../support/plugin.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** A clone with its origin, and what a release is made with. */
+/** Creates a clone with its origin, and the scripts that build a release. */
 function startProject(t: Test) {
   const home = makeDirectory(t);
   const origin = join(home, "origin.git");

@@ -1,6 +1,6 @@
 /**
- * Two clients, a cursor that never rests and a diff every second, for MINUTES. Prints what the editor and the host
- * hold, and fails when any of it grows.
+ * Runs two clients, a constantly moving cursor and a diff every second, for MINUTES. Prints the resources of editor and
+ * host, and fails if one of them grows.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
@@ -10,13 +10,13 @@ import { startBridge } from "../support/bridge.ts";
 
 const MINUTES = Number(process.env["MINUTES"] ?? 3);
 
-/** So much of the time is for caches, pools and compiled code to fill. */
+/** Share of the time in which caches, pools and compiled code may grow. */
 const WARM_UP = 0.3;
 
 /** Milliseconds between two measurements. */
 const INTERVAL = Math.min(5_000, MINUTES * 3_000);
 
-/** What each figure may grow by: a part of itself, and a fixed amount. */
+/** Allowed growth of each figure: a share, and a fixed amount. */
 const ALLOWED = {
   "host MB": { part: 0.1, fixed: 8 },
   "editor MB": { part: 0.1, fixed: 4 },
@@ -27,12 +27,12 @@ const ALLOWED = {
 };
 type Figure = keyof typeof ALLOWED;
 
-/** Megabytes in memory. */
+/** Returns the resident memory (MB). */
 function resident(pid: number): number {
   return Number(execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" })) / 1024;
 }
 
-/** Open descriptors; Linux lists them as files. */
+/** Returns the number of open descriptors, which Linux lists as files. */
 function handles(pid: number): number {
   const path = `/proc/${pid}/fd`;
   return existsSync(path) ? readdirSync(path).length : 0;
@@ -104,7 +104,7 @@ t.test(`${MINUTES} minutes of work`, { timeout: (MINUTES + 2) * 60_000 }, async 
   const half = Math.floor(settled.length / 2);
   t.ok(half > 0, "enough samples");
   for (const figure of Object.keys(ALLOWED) as Figure[]) {
-    // The lowest of each half: what is held in between is not growth.
+    // Compares the lowest samples of each half, because temporary memory is no growth.
     const lowest = (list: typeof samples) => Math.min(...list.map((sample) => sample[figure]));
     const [before, after] = [lowest(settled.slice(0, half)), lowest(settled.slice(half))];
     const { part, fixed } = ALLOWED[figure];

@@ -15,14 +15,14 @@ export interface AnthropicModel {
   url: string;
   /** Appends turns to the script. */
   say(...turns: Turn[]): void;
-  /** The conversation that it was asked to continue last, as JSON. */
+  /** The last conversation that the model was asked to continue, as JSON. */
   promptText(): string;
 }
 
-/** What a CLI asks on the side comes with few tools. */
+/** Minimum number of tools in a main request. Other requests of the CLI have few tools. */
 const MAIN = 5;
 
-/** A local server that plays Anthropic's API: each step of a conversation takes the next turn. */
+/** Starts a local server in the role of Anthropic's API. Each step of a conversation takes the next turn. */
 export async function startAnthropicModel(t: Scope): Promise<AnthropicModel> {
   const turns: Turn[] = [];
   let last = "";

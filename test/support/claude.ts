@@ -6,7 +6,7 @@ import { type Nvim, type NvimOptions, startNvim } from "./nvim.ts";
 
 const KEY = "sk-ant-a-key-for-the-scripted-model";
 
-/** A Neovim in which `claude` can be run with a scripted model, without a question at its start. */
+/** Starts a Neovim that can run `claude` with a scripted model, without questions at its start. */
 export async function startWithClaude(
   t: Test,
   options: NvimOptions = {},

@@ -7,7 +7,7 @@ import type { NvimOptions } from "./nvim.ts";
 
 const Lines = z.array(z.string());
 
-/** The buffers of the current tab page from left to right, each with its name and the line of its cursor. */
+/** Returns the buffers of the current tab page from left to right, each with its name and the line of its cursor. */
 const WINDOWS = `return vim.tbl_map(function(win)
   local buf = vim.api.nvim_win_get_buf(win)
   local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(buf), ':t')
@@ -15,7 +15,7 @@ const WINDOWS = `return vim.tbl_map(function(win)
   return ('%s%s:%d'):format(focus, name, vim.api.nvim_win_get_cursor(win)[1])
 end, vim.api.nvim_tabpage_list_wins(0))`;
 
-/** A Neovim with an agent that writes without asking, and the review page. */
+/** Starts a Neovim with an agent that writes without asking, and opens the review page. */
 export async function startPage(t: Test, options: NvimOptions) {
   const bridge = await startBridge(t, options);
   const { nvim } = bridge;
@@ -27,13 +27,13 @@ export async function startPage(t: Test, options: NvimOptions) {
     agent: new HookedAgent(bridge),
     read: (name: string) => readFileSync(nvim.path(name), "utf8"),
     windows,
-    /** The lines of the tree, without the blanks in which the columns are aligned. */
+    /** Returns the lines of the tree, without the blanks that align the columns. */
     tree: async () =>
       Lines.parse(
         await nvim.lua(`local buf = vim.fn.bufnr('^gemini-changes://page$')
           return buf > 0 and vim.api.nvim_buf_get_lines(buf, 0, -1, true) or { '' }`),
       ).map((line) => line.replace(/(?<=\S) +/g, " ")),
-    /** Waits until as many files have undecided changes. */
+    /** Waits until this number of files have undecided changes. */
     changed: (count: number) =>
       nvim.waitFor(`#require('gemini-bridge').changes() == ${count}`, `${count} changed files`, 20_000),
     /** Waits until the tree is this. */

@@ -1,4 +1,4 @@
-/** A client that does what Claude Code 2.1.330 does on its WebSocket, and keeps what it receives. */
+/** Plays Claude Code 2.1.330 on its WebSocket, and stores the received messages. */
 import { EventEmitter, once } from "node:events";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -91,7 +91,7 @@ export class SocketClient {
     });
   }
 
-  /** Opens the connection, without an introduction. Rejects if it is refused. */
+  /** Opens the connection without an `initialize` request. Rejects if it is refused. */
   static async open(
     t: Scope,
     { port, authToken }: Pick<LockFile, "port" | "authToken">,
@@ -146,7 +146,7 @@ export class SocketClient {
     return answer.result;
   }
 
-  /** Calls a tool. @returns the texts of the answer, the first one "error" if it is one */
+  /** Calls a tool. @returns the texts of the answer, with "error" first if it is an error */
   async call(name: string, args: object): Promise<string[]> {
     const { isError, content } = Result.parse(await this.request("tools/call", { name, arguments: args }));
     return [...(isError ? ["error"] : []), ...content.map(({ text }) => text)];

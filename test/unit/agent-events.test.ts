@@ -11,7 +11,7 @@ const BASE = {
 };
 const AT = Date.UTC(2026, 10, 22, 1, 0, 0, 250);
 
-/** What is left of an event without what all have. */
+/** Returns an event without the common fields. */
 function meaning(name: string, fields: object, cli = "gemini") {
   const event = parseHook({ ...BASE, hook_event_name: name, ...fields }, { cli, pid: 7 });
   if (!event) return undefined;

@@ -4,7 +4,7 @@ import type { EventPayload } from "../../src/contract/neovim.ts";
 import { createBridge } from "../../src/neovim/bridge.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A bridge that is not asked to call Neovim. */
+/** Creates a bridge without a Neovim, for tests that make no calls. */
 function bridgeToNobody() {
   const nobody = () => {
     throw new Error("Neovim was called");

@@ -1,4 +1,4 @@
-/** The code cache on disk, whatever has become of it: the real entry starts, and never crashes. */
+/** Tests that the real entry starts with any content of the code cache, and never crashes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -23,10 +23,10 @@ import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** How often the cache of each kind is damaged, every time at other places. */
+/** Number of runs with a damaged cache, each damaged at other places. */
 const RUNS = 6;
 
-/** The plugin's own entry and bundle, where the cache can be damaged. */
+/** Copies the entry and the bundle, so that the cache can be damaged. */
 async function copyBuilt(t: Test) {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-cache-")));
   t.teardown(() => rmSync(dir, { recursive: true }));
@@ -51,10 +51,10 @@ async function copyBuilt(t: Test) {
     caches,
     make,
     start,
-    /** Nobody may write there from now on. */
+    /** Makes the folder read-only. */
     protect: () => chmodSync(dist, 0o555),
     cache: join(dist, name),
-    /** Starts the entry, as Neovim does, until it attaches. @returns how it ended, and what it said. */
+    /** Starts the entry like Neovim, until it attaches. @returns its exit, and its output */
     async run(alive: (errors: () => string) => unknown = () => true) {
       const host = start("rplugin/node/gemini-bridge/index.js");
       let errors = "";
@@ -65,7 +65,7 @@ async function copyBuilt(t: Test) {
       const asked = once(host.stdout, "data").then(([bytes]) => String(bytes).includes("attach"));
       const lives = await Promise.race([asked, ended.then(() => false)]);
       if (lives) await alive(() => errors);
-      host.stdin.end(); // as when Neovim has gone
+      host.stdin.end(); // as after the end of Neovim
       const [code, signal] = await ended;
       return { lives, code, signal, errors };
     },
@@ -79,7 +79,7 @@ t.test("a cache with flipped bits is not used", async (t) => {
   const whole = readFileSync(cache);
   t.same(await run(), WELL);
   for (let seed = 0; seed < RUNS; seed += 1) {
-    // One bit in each piece of 100 bytes, in another place each time; then one in the whole file.
+    // Flips one bit in each 100 bytes, at other places in each run, and then one bit in the whole file.
     const damaged = Buffer.from(whole);
     for (let at = seed * 11; at < damaged.length; at += 100)
       damaged.writeUInt8(damaged.readUInt8(at) ^ (1 << (seed % 8)), at);
@@ -115,7 +115,7 @@ t.test("a cache of another version under this version's name is not used", async
   const code = readFileSync(cache);
   const bundle = join(dist, "gemini-bridge.cjs");
   const source = readFileSync(bundle, "utf8");
-  // Another build, of the same length: V8 would take the functions of the first one for its own.
+  // Another build of the same length, for which V8 would use the functions of the first one.
   writeFileSync(
     bundle,
     source.replace(/^\/\/\w+/, (name) => `//${"0".repeat(name.length - 2)}`),

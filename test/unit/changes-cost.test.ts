@@ -1,10 +1,10 @@
-/** What a turn of many files costs. */
+/** Tests the cost of a turn with many files. */
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 
 const TEXT = Array.from({ length: 50 }, (_, i) => `line ${i}\n`).join("");
 
-/** @returns milliseconds of this process's work */
+/** @returns processor time of this process (milliseconds) */
 async function costOf(t: Test, count: number): Promise<number> {
   const host = new ChangesHost(t);
   for (let i = 0; i < count; i += 1) host.write(`${i}.txt`, TEXT);

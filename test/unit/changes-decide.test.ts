@@ -1,4 +1,4 @@
-/** Decisions by turn and by line, and how the last one is reverted. */
+/** Tests decisions by turn and by line, and reverting the last decision. */
 import { existsSync } from "node:fs";
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";

@@ -1,4 +1,4 @@
-/** A new Neovim goes on with the changes of Neovims that have ended. */
+/** Tests that a new Neovim continues with the changes of Neovims that have ended. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,12 +9,12 @@ import { waitFor } from "../support/wait.ts";
 
 const LATIN1 = Buffer.from("caf\xe9\r\nna\xefve", "latin1");
 
-/** The next Neovim in the same directory. */
+/** Starts the next Neovim in the same directory. */
 function nextOf(t: Test, { directory }: ChangesHost, instance = "2", exclude: string[] = []): ChangesHost {
   return new ChangesHost(t, directory, exclude, undefined, instance);
 }
 
-/** A Neovim that has ended, and has left a change of a.txt. */
+/** Creates the state of a Neovim that has ended with a change of a.txt. */
 async function ended(t: Test, instance = "1"): Promise<ChangesHost> {
   const host = new ChangesHost(t, undefined, [], undefined, instance);
   host.write("a.txt", "1\n2\n3\n");

@@ -1,4 +1,4 @@
-/** An agent whose process ends keeps nobody waiting. */
+/** Tests that an agent whose process ends does not block undo. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import t, { type Test } from "tap";

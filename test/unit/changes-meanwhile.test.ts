@@ -1,4 +1,4 @@
-/** What others do to files while an agent's command runs is theirs. */
+/** Tests that changes by others while an agent's command runs are not attributed to the agent. */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";

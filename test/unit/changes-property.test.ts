@@ -1,4 +1,4 @@
-/** Agent and user edit one file in turn. In places of their own, what it holds is known to the byte at every step. */
+/** Tests random edits of one file by an agent and the user in separate places, so that each result is known exactly. */
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import fc from "fast-check";
@@ -6,16 +6,16 @@ import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { fuzz } from "../support/fuzz.ts";
 
-/** One line of the file as it was at first, and what somebody has made of it. */
+/** One original line of the file, with the lines that replace it. */
 interface Place {
-  /** Nobody's lines are never edited: two hunks beside each other would be one. */
+  /** Lines of nobody are never edited, because adjacent hunks would be merged. */
   readonly owner: "agent" | "user" | "nobody";
-  /** Without what the agent did that is not kept. */
+  /** The lines without undecided changes of the agent. */
   base: string[];
   now: string[];
 }
 
-/** Any bytes but those of a line break. */
+/** Any bytes except line breaks. */
 const words = fc.string({ unit: fc.constantFrom("a", "\xe9", "\xff", "\0", "\t", " ", "\r"), maxLength: 3 });
 const ending = fc.constantFrom("\n", "\r\n");
 const shape = fc.record({
@@ -27,7 +27,7 @@ const shape = fc.record({
 });
 const step = fc.record({
   kind: fc.constantFrom("agent", "agent", "save", "write", "keep", "undo", "keep all", "undo all"),
-  /** Of each place, or hunk, in turn: whether it is meant, and the lines that are written there. */
+  /** For each place or hunk: whether it is chosen, and the lines that are written there. */
   choices: fc.array(
     fc.record({ isMeant: fc.boolean(), lines: fc.array(fc.tuple(words, ending), { maxLength: 3 }) }),
     {
@@ -66,7 +66,7 @@ class Model {
     return Buffer.from(mark + text.join(""), "latin1");
   }
 
-  /** Those that the agent has changed, from top to bottom: each is a hunk. */
+  /** Returns the places that the agent has changed, from top to bottom. Each is a hunk. */
   changed(): Place[] {
     return this.places.filter(({ base, now }) => base.join() !== now.join());
   }
@@ -137,7 +137,7 @@ t.test("no sequence of events removes a line of the user from the disk", async (
       const lines = (): string[] =>
         existsSync(host.path(name)) ? (String(host.read(name)).match(/[^\n]+\n?/g) ?? []) : [];
       const mine = () => lines().filter((line) => line.startsWith("u"));
-      /** The user's own, from before the agent wrote: nobody else has written since. */
+      /** The last lines of the user. */
       let last: string[] = [];
       for (const [kind, places] of steps) {
         const before = lines();

@@ -1,4 +1,4 @@
-/** What a host that follows another one knows of a running command. */
+/** Tests what the next host knows about a running command. */
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import type { Boot } from "../../src/contract/neovim.ts";
@@ -8,7 +8,7 @@ import { waitFor } from "../support/wait.ts";
 
 const TOOL = { kind: "shell", name: "run_shell_command", command: "make" } as const;
 
-/** A host in a repository, in which a command has begun. */
+/** Starts a host in a repository, and a command. */
 async function start(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t, undefined, ["*.key"]);
   for (const name of ["clean.txt", "other.txt"]) host.write(name, "one\n");

@@ -1,4 +1,4 @@
-/** What the user stages or commits counts as kept; what an agent stages does not. */
+/** Tests that files that the user stages or commits count as kept, and those that an agent stages do not. */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
@@ -13,7 +13,7 @@ const recorded = (host: ChangesHost, count: number) =>
     "the index to be read",
   );
 
-/** A repository in which an agent has changed a.txt and gone.txt, and made new.txt. */
+/** Creates a repository in which an agent has changed a.txt and gone.txt, and created new.txt. */
 async function changed(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t);
   host.write("a.txt", "1\n2\n");

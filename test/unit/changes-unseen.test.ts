@@ -1,4 +1,4 @@
-/** Edits of whose start no hook has told, as while the host was down. */
+/** Tests edits whose start no hook has reported, for example while the host was down. */
 import { existsSync } from "node:fs";
 import t, { type Test } from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";

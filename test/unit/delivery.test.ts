@@ -1,4 +1,4 @@
-/** The delivery of a prompt, in a terminal that changes at the worst moments. */
+/** Tests the delivery of prompts while the terminal changes at critical moments. */
 import t from "tap";
 import { type Cli, createCli } from "../../src/prompt/screen-state.ts";
 import { DRAWINGS } from "../../src/prompt/screens.ts";
@@ -11,8 +11,8 @@ const EMPTY = [" >   Type your message or @path/to/file"];
 const QUESTION = ["│ ● 1. Allow once"];
 
 /**
- * A terminal with a CLI that shows what is pasted, and clears its prompt at Enter. It refuses to be typed into with a
- * screen that was not read, as Neovim does.
+ * A terminal with a CLI that shows pasted text, and clears its prompt at Enter. Like Neovim, it refuses typing if the
+ * screen has changed since it was read.
  */
 class Scripted implements Terminal {
   readonly name = "gemini";

@@ -69,13 +69,13 @@ t.test("only the files of dead editors are removed", async (t) => {
   t.ok(existsSync(join(directory, `gemini-ide-server-${dead}-1.json`)), "another user's file stays");
 });
 
-/** A discovery directory, and what of it is left after a clean-up. */
+/** Creates a discovery directory, and lists its files after a cleanup. */
 function directoryOf(t: Test) {
   const directory = join(temporary(t), "gemini", "ide");
   mkdirSync(directory, { recursive: true });
   return {
     directory,
-    /** @param age of the file in milliseconds; less than nothing for one from the future */
+    /** @param age of the file (milliseconds); negative for a time in the future */
     write(pid: number, age: number, port = 1) {
       const path = join(directory, `gemini-ide-server-${pid}-${port}.json`);
       writeFileSync(path, OURS);
@@ -86,7 +86,7 @@ function directoryOf(t: Test) {
   };
 }
 
-/** A number that no process has here. */
+/** Returns a process id that is not in use. */
 function freePid(): number {
   for (let pid = 2 ** 22 - 1; ; pid -= 1) if (!isAlive(pid)) return pid;
 }
@@ -102,7 +102,7 @@ t.test("a reused process id does not keep a file", async (t) => {
   const older = write(pid, 10 * MINUTE);
   await cleanUpDiscovery(GEMINI);
   t.notOk(existsSync(older), "the process is younger than the file");
-  // The clock was set back since: the date is in the future.
+  // The date is in the future, as if the clock was set back.
   const younger = write(pid, -10 * MINUTE);
   await cleanUpDiscovery(GEMINI);
   t.ok(existsSync(younger), "the file is younger than the process");
@@ -143,7 +143,7 @@ t.test("a file that is kept fresh never counts as dead", async (t) => {
   t.equal(readdirSync(directory).length, 1);
 });
 
-/** The dates of a file, in the order in which they were seen, until there were three. */
+/** Returns the first three different modification times of a file. */
 async function seenDates(path: string): Promise<number[]> {
   const seen: number[] = [];
   await waitFor(() => {

@@ -1,4 +1,4 @@
-/** Whose directory may hold a token, with real owners, groups and user namespaces. */
+/** Tests which directories may contain a token, with real owners, groups and user namespaces. */
 import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";

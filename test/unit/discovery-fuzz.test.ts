@@ -1,4 +1,4 @@
-/** Discovery directories of any content: what is removed is what a dead Neovim of ours left, and nothing else. */
+/** Tests the cleanup of directories with any content: it removes only files of dead Neovims of this user. */
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** The discovery file while the bridge runs, whatever happens to it. */
+/** Tests that the discovery file is restored while the bridge runs. */
 import {
   existsSync,
   mkdirSync,
@@ -60,7 +60,7 @@ t.test("the file is restored each time it is removed, also with its directory", 
 
 t.test("the file is restored without an event, by the timer and on request", async (t) => {
   const slow = start(t);
-  // The directory itself has not changed, and so its watch is silent.
+  // The watch fires no event, because the directory itself has not changed.
   renameSync(join(slow.base, "gemini"), join(slow.base, "elsewhere"));
   slow.discovery.restore();
   t.equal(slow.workspace(), "/a", "at once");
@@ -75,10 +75,10 @@ t.test("the file is restored without an event, by the timer and on request", asy
 t.test("the file is not restored after the bridge has removed it", async (t) => {
   const { discovery, path } = start(t, 10);
   rmSync(path);
-  discovery.remove(); // while it was about to come back
+  discovery.remove(); // before the file is restored
   discovery.remove();
   discovery.restore();
-  await delay(400); // longer than it takes to come back
+  await delay(400); // longer than the delay of a restore
   t.notOk(existsSync(path));
 });
 
@@ -115,7 +115,7 @@ t.test("a file of another program in its place is left alone", async (t) => {
       discovery.publish(["/b"]);
       t.equal(readFileSync(path, "utf8"), rest);
       if (name !== "a link") t.equal(statSync(path).mtimeMs, date.getTime());
-      // When it goes, ours is there again, with the newest workspace.
+      // After its removal, our file is restored with the newest workspace.
       rmSync(path);
       await isBack("/b");
       rmSync(path);

@@ -19,7 +19,7 @@ import { announcement, temporary } from "../support/temporary.ts";
 
 const SECRET = "the-secret-token";
 
-/** Every file below a directory that holds the token. */
+/** Returns all files below a directory that contain the token. */
 function secrets(directory: string): string[] {
   return readdirSync(directory, { recursive: true, withFileTypes: true, encoding: "utf8" })
     .filter((entry) => entry.isFile())
@@ -126,7 +126,7 @@ t.test("a directory of another user is refused", async (t) => {
   t.teardown(() => {
     process.getuid = real;
   });
-  // The other user is this one: nothing but the system's own answer to who we are is changed.
+  // Only the reported user id is changed, so that the current user seems to be another one.
   process.getuid = () => real() + 1;
   t.throws(write, { message: /belongs to another user; set TMPDIR to a directory of your own/ });
   process.env["TMPDIR"] = "/"; // root's, which may be trusted

@@ -1,4 +1,4 @@
-/** Questions to the disk when a network drive does not answer. test/root/network.test.ts has a real one. */
+/** Tests reading while a network drive does not answer. For a real drive, see test/root/network.test.ts. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ function folder(t: Test): string {
   return base;
 }
 
-/** A function that is answered when, and if, it is told to be. */
+/** Creates a read whose answer the test controls. */
 function question() {
   let settle: ((value: string) => void) | undefined;
   const asked = () =>

@@ -1,4 +1,4 @@
-/** The account that the doctor reports for Gemini CLI, from settings, environment and screen. */
+/** Tests the doctor's report about the account of Gemini CLI, from settings, environment and screen. */
 import { join } from "node:path";
 import t from "tap";
 import { checkAccount } from "../../src/doctor/account.ts";
@@ -9,7 +9,7 @@ import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
 const home = makeDirectory(t);
 
-/** The finding on a CLI with this kind of login. */
+/** Returns the finding for this kind of login. */
 function told(selectedType?: string, env: Record<string, string> = {}, screen?: string[]): string {
   const settings = selectedType === undefined ? {} : { security: { auth: { selectedType } } };
   writeFiles(home, { ".gemini/settings.json": JSON.stringify(settings) });

@@ -1,4 +1,4 @@
-/** The doctor on machines within machines: what they say of themselves, as data. */
+/** Tests the doctor's report about containers and WSL, with their properties as data. */
 import t from "tap";
 import { checkMachine, type Machine } from "../../src/doctor/containers-and-wsl.ts";
 

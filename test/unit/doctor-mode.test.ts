@@ -1,4 +1,4 @@
-/** The approval mode that the doctor reports, from settings, command line and screen. */
+/** Tests the doctor's report about the approval mode, from settings, command line and screen. */
 import { join } from "node:path";
 import t from "tap";
 import { checkMode, modeOnScreen } from "../../src/doctor/approval-mode.ts";
@@ -22,7 +22,7 @@ interface Case {
   gate?: Partial<Gate>;
 }
 
-/** The finding on a CLI in a home directory with these settings. */
+/** Returns the finding for a CLI with these settings. */
 function told({ cli = "gemini", words = [], settings = {}, screen, gate }: Case): string {
   writeFiles(home, { [`.${cli}/settings.json`]: JSON.stringify(settings) });
   const profile = profilesOf().find(({ name }) => name === cli);

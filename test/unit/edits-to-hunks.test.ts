@@ -92,13 +92,13 @@ t.test("lines like those of a hunk are inserted above it, not into it", async (t
   t.strictSame(undo(now, all(now)).lines, ["/**", "user", "x"]);
 });
 
-/** What somebody does to a text: numbers are folded onto what there is. */
+/** One random operation on a text. Numbers are mapped to existing lines. */
 const step = fc.record({
   kind: fc.constantFrom("agent", "agent", "user", "user", "keep", "undo"),
   places: fc.array(fc.tuple(fc.nat(40), fc.nat(3), fc.nat(3)), { minLength: 1, maxLength: 3 }),
 });
 
-/** Every line that somebody writes is another one, and says whose it is. */
+/** Edits lines. Each written line is unique, and names its author. */
 function edited(lines: readonly string[], places: [number, number, number][], write: () => string): string[] {
   const result = [...lines];
   for (const [at, removed, inserted] of places)
@@ -106,7 +106,7 @@ function edited(lines: readonly string[], places: [number, number, number][], wr
   return result;
 }
 
-/** Whether these lines are among those, in this order. */
+/** Whether the lines contain some lines in this order. */
 function isWithin(some: readonly string[], lines: readonly string[]): boolean {
   let at = -1;
   return some.every((line) => {

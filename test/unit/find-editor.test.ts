@@ -1,4 +1,4 @@
-/** Discovery directories of any content: we choose what the CLI's own code chooses. */
+/** Tests with random discovery directories that the same editor is chosen as by the CLI's own code. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

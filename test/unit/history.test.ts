@@ -8,7 +8,7 @@ import { ChangesHost } from "../support/changes.ts";
 import { heldMemory } from "../support/memory.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** What the history says, the newest first, without what differs each time. */
+/** Returns the entries of the history, newest first, without ids and times. */
 async function entries(host: ChangesHost) {
   return (await host.history.list()).map(({ kind, prompt, path, texts }) => [
     kind,

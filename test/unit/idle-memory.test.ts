@@ -2,7 +2,7 @@ import t from "tap";
 import { createIdleMemory } from "../../src/system/idle-memory.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** Nobody has it but whoever asks whether it is there. */
+/** Creates an object with only a weak reference. */
 const garbage = () => new WeakRef({ bytes: new Uint8Array(1_000) });
 
 for (const [isUsed, after] of [

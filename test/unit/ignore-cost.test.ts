@@ -1,10 +1,10 @@
-/** Patterns of ignore files that are made to cost. */
+/** Tests patterns of ignore files that are slow on purpose. */
 import t from "tap";
 import { createLimitedRules, findCostlyPattern, isExcluded } from "../../src/sharing/rules.ts";
 import { runApart } from "../support/apart.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 
-/** The microseconds that this process works for a path. */
+/** Returns the processor time for a path (microseconds). */
 function cost(patterns: readonly string[], path: string): { user: number; slow: string[] } {
   const slow: string[] = [];
   const before = process.cpuUsage();

@@ -1,4 +1,4 @@
-/** Ignore files of a hostile repository, or of a broken disk: never waited for, and never taken for "share all". */
+/** Tests unusable ignore files, of hostile repositories or broken disks: they exclude files, and never block. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -23,7 +23,7 @@ const Seen = z.object({
   reports: z.array(z.string()),
 });
 
-/** A folder with files in it: `top`, `sub/in` and, beside that, `beside/out`. */
+/** Creates a folder with the files `top`, `sub/in` and `beside/out`. */
 function project(t: Test) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-ignore-")));
   t.teardown(() => rmSync(base, { recursive: true }));
@@ -47,7 +47,7 @@ function project(t: Test) {
     base,
     path,
     names,
-    /** Looks at the three files, in a process of its own. */
+    /** Returns the verdicts on the three files, from a separate process. */
     async look(before = "", by: readonly string[] = []) {
       const said = await runApart(base, "src/sharing/files.ts", before + script, { by });
       return Seen.parse(JSON.parse(said.startsWith("{") ? said : JSON.stringify(said)));
@@ -199,7 +199,7 @@ t.test("a repaired ignore file applies again, without its old rules", async (t) 
   t.equal(verdict(), "excluded", "by the folder above");
   rmSync(path(".geminiignore"));
   t.equal(verdict(), "shared");
-  // An editor elsewhere may keep the rules in another place.
+  // An ignore file may be a link to a file in another place.
   rmSync(file);
   writeFileSync(path("rules"), "in\n");
   symlinkSync("../rules", file);

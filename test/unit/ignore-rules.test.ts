@@ -1,4 +1,4 @@
-/** The rules of ignore files against git itself. */
+/** Compares the rules of ignore files with git itself. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ import { withEnv } from "../support/sandbox.ts";
 /** Ignore files by their folder, relative to the top, which is "". */
 type Files = Record<string, string[]>;
 
-/** A repository in which git can be asked. */
+/** Creates a repository in which git checks paths. */
 function repository(t: Test) {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "gb-git-")));
   t.teardown(() => rmSync(top, { recursive: true }));
@@ -21,7 +21,7 @@ function repository(t: Test) {
     try {
       return execFileSync(file, words, { cwd: join(top, "repo"), input, encoding: "utf8" });
     } catch (error) {
-      // 1 says that no path is ignored.
+      // Exit code 1 means that no path is ignored.
       if (error instanceof Error && "status" in error && error.status === 1 && "stdout" in error)
         return String(error.stdout);
       throw error;
@@ -30,7 +30,7 @@ function repository(t: Test) {
   mkdirSync(join(top, "repo"));
   git(["init", "--quiet", "--template="]);
   return {
-    /** Which of these paths git ignores: files, none of which need be there. */
+    /** Returns the paths that git ignores. The files need not exist. */
     ignored(files: Files, paths: readonly string[]): string[] {
       for (const [folder, lines] of Object.entries(files)) {
         const file = join(top, "repo", folder, ".gitignore");
@@ -45,7 +45,7 @@ function repository(t: Test) {
   };
 }
 
-/** The same by our rules. */
+/** Returns the paths that our rules exclude. */
 function excluded(files: Files, paths: readonly string[]): string[] {
   const levels = (path: string): Level[] =>
     Object.entries(files)
@@ -185,9 +185,9 @@ t.test("random rules in random folders give the same verdicts as git", { timeout
       fc.constantFrom("", "", "/"),
     )
     .map(([before, pieces, after]) => before + pieces.join("") + after)
-    // git takes such a run for folders, gitignore(5) and the package for one star.
+    // git treats such stars as folders; gitignore(5) and the package treat them as one star.
     .filter((text) => !/[^/*]\*{2,}\/|\*{2,}\\/.test(text))
-    // Where case does not count, git takes such a letter for one that no name has; ours is like any other.
+    // With core.ignoreCase, git never matches an escaped uppercase letter; our rules treat it like any other letter.
     .filter((text) => !text.includes("\\A"));
   const folder = fc.constantFrom("", "a", "a/b", "b", "c/a");
   const files = fc.uniqueArray(fc.tuple(folder, fc.array(pattern, { minLength: 1, maxLength: 6 })), {
@@ -200,16 +200,16 @@ t.test("random rules in random folders give the same verdicts as git", { timeout
   const path = fc
     .array(fc.oneof(usual, name), { minLength: 1, maxLength: 5 })
     .map((names) => names.join("/"))
-    // Where a rule file lies there is a folder, and git would see that it is one.
+    // The folders of ignore files exist, and git would recognize them as folders.
     .filter((path) => !["a", "a/b", "b", "c", "c/a"].includes(path));
   const property = fc.property(
     files,
     fc.uniqueArray(path, { minLength: 1, maxLength: 40 }),
     (list, paths) => {
-      // The outermost first.
+      // Sorts the outermost folder first.
       const files = Object.fromEntries(list.sort(([one], [other]) => one.length - other.length));
       const [expected, all] = [ignored(files, paths), excluded(files, paths)];
-      // An inner file takes nothing back of a folder that an outer one excludes.
+      // An inner file cannot include anything in a folder that an outer file excludes.
       const takesBack = list.slice(1).some(([, lines]) => lines.some((line) => line.startsWith("!")));
       const found = takesBack ? all.filter((path) => expected.includes(path)) : all;
       if (expected.join("\n") !== found.join("\n"))

@@ -17,7 +17,7 @@ function start(t: Test, file = join(temporary(t), "folder/1.jsonl")) {
   return { file, journal: createJournal(file, createLog()) };
 }
 
-/** What the next host reads. */
+/** Returns the values that the next host reads. */
 function nextOf(file: string): Promise<unknown[]> {
   return createJournal(file, createLog()).load();
 }
@@ -31,7 +31,7 @@ t.test("of several values for a key, the last one is stored, even if it comes du
   const { file, journal } = start(t);
   const slow = {
     toJSON() {
-      const end = performance.now() + 10; // long enough that writing pauses
+      const end = performance.now() + 10; // longer than a slice, so that the writing pauses
       while (performance.now() < end);
       setImmediate(() => journal.save("key", "new"));
       return "slow";
@@ -63,7 +63,7 @@ t.test("the space of replaced values is freed, also of those of an earlier host"
   for (let i = 0; i < 30; i += 1) await save(journal, { text: `${text}${i}`, other: i });
   t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
   t.strictSame(await nextOf(file), [`${text}29`, 29]);
-  const next = createJournal(file, createLog()); // which has not read it
+  const next = createJournal(file, createLog()); // has not read the file
   for (let i = 0; i < 30; i += 1) await save(next, { text: `${text}${i}` });
   t.ok(statSync(file).size < 2_000_000, `${statSync(file).size} bytes`);
   t.strictSame((await nextOf(file)).sort(), [29, `${text}29`]);

@@ -8,7 +8,7 @@ import { root } from "../support/nvim.ts";
 import { withEnv } from "../support/sandbox.ts";
 import type { Scope } from "../support/scope.ts";
 
-/** A plugin whose bundle exports what `expression` gives, and the name of its build. */
+/** Creates a plugin whose bundle exports the value of `expression` and the name of its build. */
 function makePlugin(t: Scope, build: string, expression: string) {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-load-")));
   t.teardown(() => rmSync(dir, { recursive: true }));
@@ -38,7 +38,7 @@ t.test("the bundle is loaded with the cache of its build", async (t) => {
   plugin.makeCache();
   t.same(plugin.load(), { answer: "first", rejected: false });
 
-  // V8 would take the old cache, and run the old functions: the lengths are equal.
+  // V8 would accept the old cache and run the old functions, because the lengths are equal.
   plugin.write("two", '"other"');
   t.same(plugin.load(), { answer: "other", rejected: "no cache" });
 });

@@ -1,4 +1,4 @@
-/** References that Claude Code inserts into its prompt by itself. */
+/** Tests the references that Claude Code inserts into its prompt on request. */
 import t from "tap";
 import { mentionOf } from "../../src/claude/mention.ts";
 import type { FileReference } from "../../src/http/client.ts";

@@ -5,7 +5,7 @@ import t from "tap";
 import { Messages } from "../../src/neovim/messages.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
-/** Everything that msgpack can say, and lengths around the borders of its forms. */
+/** Generates all types of msgpack, with lengths around the limits of their formats. */
 const { value } = fc.letrec((tie) => ({
   value: fc.oneof(
     { depthSize: "small", withCrossShrink: true },
@@ -22,7 +22,7 @@ const { value } = fc.letrec((tie) => ({
         .map((length) => new ExtData(5, new Uint8Array(length))),
     ),
     fc.array(tie("value"), { maxLength: 20 }),
-    // The decoder refuses this one key, whatever is in the message.
+    // The decoder refuses this key in any message.
     fc.dictionary(
       fc.string().filter((key) => key !== "__proto__"),
       tie("value"),

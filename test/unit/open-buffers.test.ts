@@ -15,7 +15,7 @@ t.test(
     const buffers = createOpenBuffers();
     const count = 20_000;
     const numbers = Array.from({ length: count }, (_, i) => i + 1);
-    // Terminals, pickers: they have the focus, are never listed, and nobody says when they go. The newest come first.
+    // Focus times of terminals and pickers, which are never listed and whose deletion is not reported. Newest first.
     buffers.add(
       snapshot({ focus: numbers.slice(0, count / 2).map((bufnr) => ({ bufnr, time: 1e6 - bufnr })) }),
     );

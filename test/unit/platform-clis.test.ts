@@ -1,4 +1,4 @@
-/** Where the CLI's own code behaves otherwise on another system, we do so, too: both are run as if on each. */
+/** Compares our code with the CLI's own code on each system, by changing the reported platform. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import os, { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -13,7 +13,7 @@ import { systemOf } from "../../src/system/platform.ts";
 
 const PLATFORMS = ["linux", "darwin"] as const;
 
-/** Has the CLI's code believe that it runs on that system. */
+/** Runs code with another reported platform. */
 async function as<T>(platform: NodeJS.Platform, run: () => T | Promise<T>): Promise<T> {
   const before = Object.getOwnPropertyDescriptor(process, "platform");
   const asked = os.platform;

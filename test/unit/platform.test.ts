@@ -1,4 +1,4 @@
-/** What the systems print, word for word as they do, and what the one prints that this runs on. */
+/** Tests the parsers of system programs with real output of each system, and with the output of this system. */
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";

@@ -1,4 +1,4 @@
-/** Which processes run a CLI, by their command lines. */
+/** Tests which processes run a CLI, by their command lines. */
 import t from "tap";
 import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
 import { processesOf } from "../../src/system/processes.ts";

@@ -1,4 +1,4 @@
-/** Where the files for a CLI go, and what may be in their place. */
+/** Tests the places of files for CLIs, and obstacles at these places. */
 import {
   chmodSync,
   existsSync,

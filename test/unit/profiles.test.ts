@@ -1,4 +1,4 @@
-/** What each CLI of the protocol finds of an editor. */
+/** Tests the discovery files and settings of each CLI. */
 import { existsSync, mkdirSync, readdirSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import t from "tap";
@@ -119,7 +119,8 @@ t.test("only files of a dead Neovim are removed", async (t) => {
     writeFileSync(join(directory, name), JSON.stringify(content));
     utimesSync(join(directory, name), old, old);
   }
-  // It lives, and began after the file: its number is inherited. Made new, the file is of a living one.
+  // The process started after the file was written, so that it only reuses the id. With a new date, the file counts as
+  // alive.
   utimesSync(join(directory, "2.lock"), new Date(), new Date());
   await cleanUpDiscovery(qwen);
   t.same(readdirSync(directory).sort(), ["2.lock", "3.lock", "4.lock.bak", "5.lock"]);

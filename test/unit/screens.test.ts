@@ -1,7 +1,7 @@
 import t from "tap";
 import { DRAWINGS, read, recognize } from "../../src/prompt/screens.ts";
 
-/** The end of a screen of Gemini CLI 0.61.0: what is between the rule and the footer. */
+/** Returns the end of a screen of Gemini CLI 0.61.0, from the rule to the footer. */
 const gemini = (prompt: string, above = "✦ Hi there.\n\n") =>
   `${above}────────────────────────
  Shift+Tab to accept edits
@@ -49,7 +49,7 @@ ${below}`;
 
 const EMPTY = " >   Type your message or @path/to/file";
 
-/** Screens as these programs draw them, and what is read of them. */
+/** Screens as these programs draw them, with the expected reading. */
 const screens: [
   program: keyof typeof DRAWINGS,
   what: string,

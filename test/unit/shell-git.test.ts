@@ -1,11 +1,11 @@
-/** What git commands of the agent's do, and what only looks as if a command had done it. */
+/** Tests git commands of an agent, and changes that only seem to be made by a command. */
 import { existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
 
-/** What is listed, in alphabetical order. */
+/** Returns the listed changes, in alphabetical order. */
 const listed = (host: ChangesHost) =>
   [...host.shown.values()]
     .map(({ path, status, added, removed, fixed }) => {
@@ -18,7 +18,7 @@ async function undoAll(host: ChangesHost): Promise<void> {
   for (const path of [...host.shown.keys()]) await host.undo(path.slice(host.directory.length + 1));
 }
 
-/** A repository with a branch `other`. What is in it is older than what a command does by any clock. */
+/** Creates a repository with a branch `other`. Its files are clearly older than the changes of a command. */
 async function start(t: Test): Promise<ChangesHost> {
   const host = new ChangesHost(t);
   for (const name of ["a.txt", "b.txt", "c.txt"]) host.write(name, `${name}\none\r\n`);

@@ -1,4 +1,4 @@
-/** Repositories that want more of Git than to say which files have changed. */
+/** Tests hostile repositories, whose configuration makes Git run programs or read other places. */
 import { appendFileSync, chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,7 +7,7 @@ import { ChangesHost } from "../support/changes.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { fetching, run, SETUP, sh } from "../support/shell.ts";
 
-/** A repository with a program that leaves a trace when it runs. The program copies its input, as filters do. */
+/** Creates a repository with a program that records that it ran. Like a filter, the program copies its input. */
 function trapped(t: Test, copy = "cat"): { host: ChangesHost; script: string; isTrapped: () => boolean } {
   const host = new ChangesHost(t);
   const outside = makeDirectory(t);

@@ -1,4 +1,4 @@
-/** A command that moves many files. */
+/** Tests a command that moves many files. */
 import { existsSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";

@@ -1,4 +1,4 @@
-/** What shell commands do: found in Git work trees of any kind, without writing there and without running anything. */
+/** Tests that changes of shell commands are found in any Git work tree, without writing there or running programs. */
 import {
   chmodSync,
   existsSync,
@@ -75,7 +75,7 @@ t.test("bytes that Git converts are not guessed", async (t) => {
   host.write("a.id", "$Id$\n");
   host.write("a.utf16", Buffer.from("one\n", "utf16le"));
   host.write("attribute.txt", "x\n");
-  await delay(50); // what was written with the index may have been written after it
+  await delay(50); // files written together with the index may have been written after it
   sh(host, SETUP);
   await run(host, "for f in *.txt *.id *.utf16; do echo more >> $f; done");
   for (const name of ["crlf.txt", "a.id", "a.utf16"]) {

@@ -1,4 +1,4 @@
-/** The settings that a CLI is given beside its own. Where root runs it, see test/root/system-defaults.test.ts. */
+/** Tests the default settings for CLIs of ordinary users. For root, see test/root/system-defaults.test.ts. */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";

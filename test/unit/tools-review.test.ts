@@ -20,7 +20,7 @@ function review(propose: () => Promise<"accepted">, patience?: number) {
 }
 
 t.test("reviews stay open if the user takes longer than the client waits", async (t) => {
-  // A host has connections that keep it alive meanwhile.
+  // Keeps the process alive, as connections do in a host.
   const connection = setInterval(() => {}, 60_000);
   t.teardown(() => clearInterval(connection));
   const { text, structured } = await review(() => new Promise(() => {}), 1);

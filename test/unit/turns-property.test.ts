@@ -1,4 +1,4 @@
-/** Whole turns of two agents beside the user: no byte of the user's is lost, and undo is exact. */
+/** Tests random turns of two agents and edits of the user: no byte of the user is lost, and undo is exact. */
 import fc from "fast-check";
 import t from "tap";
 import { deadline, fuzz } from "../support/fuzz.ts";

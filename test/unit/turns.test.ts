@@ -10,7 +10,7 @@ const agent = (session: string, cli = "gemini"): Agent => ({ cli, session, cwd: 
 const EDIT: Tool = { kind: "edit", name: "write_file", filePath: "/a" };
 const ONE = agent("1");
 
-/** An event of the agent, without what does not matter here. */
+/** Returns an event of the agent with only the needed fields. */
 const event = (kind: AgentEvent["kind"], of = ONE): AgentEvent => {
   const base = { agent: of, at: 0 };
   switch (kind) {
@@ -127,7 +127,7 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
       const turns = createTurns(({ kind, agent: { session } }) => {
         const before = told.get(session);
         const isActive = before !== undefined && before !== "ended";
-        // A turn begins and ends once, and only what waits is resumed.
+        // A turn begins and ends once, and only a waiting turn is resumed.
         if ((kind === "started") === isActive) throw new Error(`${before} and then ${kind}`);
         if (kind === "resumed" && before !== "waiting") throw new Error(`${before} and then resumed`);
         told.set(session, kind);
@@ -137,7 +137,7 @@ t.test("any order of hooks gives a consistent activity", async (t) => {
         else if (step === "allowed") turns.allowed(agent(session));
         else turns.handle(event(step, agent(session)));
         const active = turns.active().find((turn) => turn.agent.session === session);
-        // What was told says all.
+        // The reported changes determine the activity.
         const expected = { started: "working", resumed: "working", waiting: "waiting", ended: undefined };
         if (active?.activity !== expected[told.get(session) ?? "ended"]) return false;
         if (step === "turn_ended" || step === "session_ended" || step === "over") {

@@ -1,4 +1,4 @@
-/** What an agent is told about the user's decisions. */
+/** Tests what an agent is told about the user's decisions. */
 import t from "tap";
 import { ChangesHost } from "../support/changes.ts";
 

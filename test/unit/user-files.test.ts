@@ -1,4 +1,4 @@
-/** How the user's files are written: what is kept of them, and what becomes of them when something fails. */
+/** Tests the writing of the user's files: preserved metadata, and unchanged files after failures. */
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
@@ -27,7 +27,7 @@ function start(t: Test) {
   return { path, temporaryFiles, notes: join(directory, "drafts"), files: createUserFiles(temporaryFiles) };
 }
 
-/** Sets an attribute that has nothing to do with permissions, where the file system knows such. */
+/** Sets an extended attribute, if the file system supports these. */
 function setAttribute(path: string): boolean {
   const script = "import os,sys; os.setxattr(sys.argv[1], 'user.note', b'mine')";
   try {
