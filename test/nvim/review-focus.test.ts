@@ -260,6 +260,41 @@ t.test("if the CLI closes the review that has the focus, the focus returns in No
   );
 });
 
+for (const [name, before, after] of [
+  ["Insert mode", "A more", "dd<Esc>"],
+  ["a command after CTRL-O", "A more<C-o>", "dd<Esc>"],
+  ["an operator", "d", "d"],
+  ["Visual mode", "v", "x"],
+  ["linewise Visual mode", "V", "d"],
+  ["Select mode", "gh", "x<Esc>"],
+  ["the command line", ":", "%d<CR>"],
+  ["the command line", ":", "q<CR>"],
+  ["the command line", ":", "w<CR>"],
+] as const)
+  t.test(
+    `a CLI that closes its review during ${name} (${before}${after}) leaves the user's file alone`,
+    async (t) => {
+      const reviewer = await start(t, "vim.cmd.edit('b.txt')");
+      const { nvim } = reviewer;
+      const id = await reviewer.open(nvim.path("a.txt"), PROPOSED);
+      await nvim.input(`:GeminiReview<CR>${before}`);
+      await reviewer.close(id, "disconnected");
+      await nvim.input(after);
+      await nvim.waitFor(
+        "vim.fn.expand('%:t') == 'b.txt' and #vim.api.nvim_list_wins() == 1",
+        "the user's window",
+      );
+      t.same(
+        await nvim.lua(
+          "return { vim.api.nvim_buf_get_lines(0, 0, -1, true), vim.bo.modified, vim.api.nvim_get_mode().mode }",
+        ),
+        [["b"], false, "n"],
+      );
+      t.same(reviewer.received, []);
+      t.notMatch(await nvim.messages(), /E\d+:|stack traceback/);
+    },
+  );
+
 for (const [mode, keys] of [
   ["Insert", "A more<C-g>"],
   ["Replace", "Rx<C-g>"],

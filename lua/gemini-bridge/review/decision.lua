@@ -43,12 +43,31 @@ local function keep_edits(review, delivered)
   end
 end
 
---- Whether the user is in Insert or Replace mode in the proposal.
+--- Whether the user's next keys are meant for the proposal: a text, a command line, a selection, or an operator that
+--- waits for its motion.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
     and vim.api.nvim_get_current_buf() == review.buffers.proposal
-    and vim.api.nvim_get_mode().mode:find("^[iR]") ~= nil
+    and vim.api.nvim_get_mode().mode ~= "n"
+end
+
+--- Runs a step when the next keys are no longer meant for the proposal.
+---@param review gemini_bridge.Review
+---@param step fun()
+local function after_typing(review, step)
+  local listener ---@type integer?
+  listener = vim.api.nvim_create_autocmd({ "ModeChanged", "BufEnter" }, {
+    callback = function()
+      scheduler.next(function()
+        if listener and not is_typing(review) then
+          vim.api.nvim_del_autocmd(listener)
+          listener = nil
+          step()
+        end
+      end)
+    end,
+  })
 end
 
 --- Closes the windows of an ended review, frees its buffers and listeners, and goes on to the next review.
@@ -102,15 +121,9 @@ local function finish(review, outcome, run, decision, delivered)
   if outcome == "Closed" and is_typing(review) then
     -- The user is typing into the proposal. If the window closed now, the next keys would be commands in
     -- another one.
-    vim.api.nvim_create_autocmd("InsertLeave", {
-      buffer = review.buffers.proposal,
-      once = true,
-      callback = function()
-        scheduler.next(step)
-      end,
-    })
+    after_typing(review, step)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended; leave Insert mode to close it."):format(name))
+    notify(("The review of %s has ended; press <Esc> to close it."):format(name))
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
