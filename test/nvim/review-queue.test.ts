@@ -161,6 +161,19 @@ t.test("a new proposal for the same file replaces the text of the review", async
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "second\r\n" } });
 });
 
+t.test("a text that comes while the user types is an undo step of its own", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
+  const lines = "return vim.api.nvim_buf_get_lines(0, 0, -1, true)";
+  const id = await reviewer.open(path("a.txt"), "first\n");
+  await reviewer.review();
+  await nvim.input("Aedited");
+  await reviewer.show({ id, filePath: path("a.txt"), newContent: "second\n", client: "x", label: "x" });
+  await nvim.input("<Esc>u");
+  t.same(await nvim.lua(lines), ["firstedited"]);
+  await nvim.input("u");
+  t.same(await nvim.lua(lines), ["first"]);
+});
+
 t.test("edits that the CLI has replaced are kept when the review ends without a decision", async (t) => {
   const { reviewer, nvim, path } = await start(t);
   const id = await reviewer.open(path("a.txt"), "first\n");

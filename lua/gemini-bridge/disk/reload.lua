@@ -1,6 +1,7 @@
 --- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Only handles
 --- files that the host reports or the model reads; Neovim handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
+local end_undo_step = require("gemini-bridge.editor.end_undo_step")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -94,10 +95,6 @@ local function read(buf, name)
     vim.fn.execute("noautocmd keepalt 0read ++edit " .. vim.fn.fnameescape(name))
     vim.api.nvim_buf_set_lines(buf, -2, -1, true, {})
   end)
-end
-
-local function end_undo_step()
-  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
 --- Makes Neovim treat the buffer as written, so that the next |:write| does not ask. The temporary

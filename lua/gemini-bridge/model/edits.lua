@@ -2,6 +2,7 @@
 local apply = require("gemini-bridge.disk.apply_differences")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
+local end_undo_step = require("gemini-bridge.editor.end_undo_step")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local work_slices = require("gemini-bridge.model.work_slices")
@@ -190,10 +191,6 @@ function M.preview(params, answer)
   end, function(problem)
     answer(not problem and { texts = texts } or nil, problem)
   end)
-end
-
-local function end_undo_step()
-  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
 --- Checks and edits a buffer in one tick. Answers the bytes of its file before and after, as base64.
