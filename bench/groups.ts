@@ -8,6 +8,7 @@ import { pageRows } from "./rows/page.ts";
 import { footprintRows, growthRows, resourceRows } from "./rows/resources.ts";
 import { scalingRows } from "./rows/scaling.ts";
 import { sizeRows } from "./rows/sizes.ts";
+import { socketRows } from "./rows/sockets.ts";
 import { startRows } from "./rows/start.ts";
 import { startupRows } from "./rows/startup.ts";
 import { toolFileRows } from "./rows/tool-files.ts";
@@ -29,6 +30,7 @@ export const groups: Readonly<Record<string, Group>> = {
   hooks: hookRows,
   diffs: diffRows,
   visible: visibleRows,
+  sockets: socketRows,
   changes: changeRows,
   page: pageRows,
   turns: turnRows,
