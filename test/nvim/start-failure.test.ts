@@ -101,11 +101,15 @@ t.test("a start succeeds in unusual environments", async (t) => {
     const nvim = await startNvim(t, behind("unset TMPDIR"));
     const bridge = new RunningBridge(t, nvim);
     await nvim.command("GeminiStart");
-    const { uid } = lstatSync("/tmp/gemini", { throwIfNoEntry: false }) ?? {};
-    if (uid !== undefined && uid !== process.getuid?.())
+    // On a machine with several users, the folder may belong to another one.
+    const foreign = ["/tmp/gemini", "/tmp/gemini/ide"].find((path) => {
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      return found && found.uid !== process.getuid?.();
+    });
+    if (foreign !== undefined)
       return nvim.waitFor(
-        async () => /\/tmp\/gemini belongs to another user; set TMPDIR/.test(await nvim.messages()),
-        "the refusal to use the folder of another user of this machine",
+        async () => (await nvim.messages()).includes(`${foreign} belongs to another user; set TMPDIR`),
+        "the refusal to use the folder of another user",
       );
     await bridge.is("running");
     const { discovery_file } = await bridge.status();
