@@ -1,6 +1,6 @@
 /**
- * Measures one group of rows in its own process and prints them as JSON. A process that still holds texts of 10 MB from
- * another group would start programs ten times slower and collect that group's garbage.
+ * Measures one group of rows in its own process and prints them as JSON. In a common process, texts of 10 MB from other
+ * groups would slow down the start of programs and the garbage collection.
  */
 import { groups } from "./groups.ts";
 import { ours } from "./subject.ts";

@@ -94,8 +94,8 @@ export const calls = {
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
   /**
-   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are only for
-   * CLIs in Neovim's terminals, `arguments` and `variables` for those of `:Gemini`, by profile.
+   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are variables
+   * only for CLIs in Neovim's terminals. `arguments` and `variables`, by profile, are only for CLIs of `:Gemini`.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),

@@ -60,7 +60,9 @@ export function checkSocket(
     );
 }
 
-/** The state is beside the folder of the settings, or in it if a variable names that folder. */
+/**
+ * Returns the path of the CLI's state: in the folder of the settings if a variable names that folder, else beside it.
+ */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));
   const isNamed = folder !== expand(`~/${settings.folder}`, env);
