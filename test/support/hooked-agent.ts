@@ -25,8 +25,8 @@ export class HookedAgent {
     this.#address = { port, token: content.authToken };
   }
 
-  /** Sends the JSON of a hook, and waits for the answer. */
-  async hook(hook_event_name: string, fields: object = {}): Promise<void> {
+  /** Sends the JSON of a hook. @returns the answer, which may be empty */
+  async hook(hook_event_name: string, fields: object = {}): Promise<string> {
     const { port, token } = this.#address;
     const response = await fetch(`http://127.0.0.1:${port}/hook?pid=${this.pid ?? ""}`, {
       method: "POST",
@@ -34,6 +34,7 @@ export class HookedAgent {
       body: JSON.stringify(this.#body(hook_event_name, fields)),
     });
     if (!response.ok) throw new Error(`the hook was answered with ${response.status}`);
+    return response.text();
   }
 
   /** Sends the JSON with the script that CLIs run, which is silent without a host. */
@@ -54,19 +55,19 @@ export class HookedAgent {
     };
   }
 
-  prompt(prompt: string): Promise<void> {
+  prompt(prompt: string): Promise<string> {
     return this.hook("BeforeAgent", { prompt });
   }
 
-  done(): Promise<void> {
+  done(): Promise<string> {
     return this.hook("AfterAgent");
   }
 
-  starts(name: string): Promise<void> {
+  starts(name: string): Promise<string> {
     return this.hook("BeforeTool", this.#edit(name));
   }
 
-  ended(name: string): Promise<void> {
+  ended(name: string): Promise<string> {
     return this.hook("AfterTool", { ...this.#edit(name), tool_response: { llmContent: "ok" } });
   }
 

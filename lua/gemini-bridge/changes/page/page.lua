@@ -343,9 +343,11 @@ function M.open(name)
   vim.bo[shown.buf].filetype = "gemini_changes"
   table.insert(shown.stops, on_open(shown))
   local first = name and shown.by_path[name] or next_hunk.file(shown.list, nil, 1)
+  -- Files in closed groups are not in the list.
+  local is_single = #shown.list == 1 and vim.tbl_count(shown.by_path) == 1
   if not first then
     return
-  elseif name or #shown.list == 1 then
+  elseif name or is_single then
     show_with_focus(shown, first)
   else
     -- Loads the file after the tree was drawn, because file type plugins may be slow.

@@ -1,0 +1,165 @@
+/** Tests the keys of the review page that decide on files, folders and turns, its notes, and what the agent is told. */
+import { existsSync } from "node:fs";
+import t from "tap";
+import { z } from "zod";
+import { startPage } from "../support/page.ts";
+
+const FILES = { "a.txt": "a\n", "b.txt": "b\n", "src/c.ts": "c\n", "src/d.ts": "d\n" };
+
+t.test("keys of the tree decide on files, folders, turns and all changes", async (t) => {
+  const page = await startPage(t, { files: FILES, args: ["a.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.prompt("first");
+  await agent.write("a.txt", "A\n");
+  await agent.write("b.txt", "B\n");
+  await agent.prompt("second");
+  await agent.write("src/c.ts", "C\n");
+  await agent.write("src/d.ts", "D\n");
+  await page.changed(4);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.shows(
+    t,
+    "▾ second +2 -2 0/2",
+    " ▾ src +2 -2 0/2",
+    "  ● c.ts +1 -1 0/1",
+    "  ● d.ts +1 -1 0/1",
+    "▾ first +2 -2 0/2",
+    " ● a.txt +1 -1 0/1",
+    " ● b.txt +1 -1 0/1",
+  );
+  await nvim.input("g?");
+  const float = `(function()
+    local win = vim.iter(vim.api.nvim_list_wins()):find(function(win)
+      return vim.api.nvim_win_get_config(win).relative ~= ''
+    end)
+    return win and vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, true)
+  end)()`;
+  await nvim.waitFor(`${float} ~= nil`, "the list of keys");
+  const listed = z.array(z.string()).parse(await nvim.lua(`return ${float}`));
+  for (const row of [
+    /^ \\k, s +Keep the hunk/,
+    /^ gx +Undo the turn/,
+    /^ u +Revert/,
+    /^ ● ✓ ↺ +undecided, kept/,
+  ])
+    t.ok(
+      listed.some((line) => row.test(line)),
+      `${row}`,
+    );
+
+  await nvim.input("]f");
+  await page.is(t, "*page:4", "d.ts:1");
+  await nvim.input("[f");
+  await page.is(t, "*page:3", "c.ts:1");
+  await nvim.input("k");
+  await nvim.input("X");
+  await page.says(/Undid 2 hunks in 2 files/);
+  t.same([read("src/c.ts"), read("src/d.ts")], ["c\n", "d\n"], "the folder");
+  await page.is(t, "*page:6", "a.txt:1");
+  await nvim.input("VjS");
+  await page.changed(0);
+  await page.says(/Kept 2 hunks in 2 files/);
+  await nvim.input("u");
+  await page.changed(2);
+  await nvim.input("u");
+  await page.changed(4);
+  t.same([read("src/c.ts"), read("src/d.ts")], ["C\n", "D\n"], "both decisions are reverted");
+  await nvim.input("G");
+  await nvim.input("gx");
+  await page.changed(2);
+  t.same(
+    [read("a.txt"), read("b.txt"), read("src/c.ts")],
+    ["a\n", "b\n", "C\n"],
+    "the turn under the cursor",
+  );
+  await nvim.input("gg");
+  await nvim.input("gs");
+  await page.changed(0);
+  await nvim.input("u");
+  await page.changed(2);
+  await nvim.input("gX");
+  await page.changed(0);
+  t.same([read("src/c.ts"), read("src/d.ts")], ["c\n", "d\n"], "all");
+  t.notMatch(await nvim.messages(), /E\d+:/);
+});
+
+t.test("files that match changes.generated are folded, and decided as a group", async (t) => {
+  const page = await startPage(t, {
+    files: { ...FILES, "vendor/x.c": "x\n", "y.gen.ts": "y\n" },
+    args: ["a.txt"],
+    init: "require('gemini-bridge').setup({ changes = { generated = { 'vendor/', '*.gen.ts' } } })",
+  });
+  const { nvim, agent, read } = page;
+  await agent.prompt("generate");
+  await agent.write("vendor/x.c", "X\n");
+  await agent.write("y.gen.ts", "Y\n");
+  await agent.write("package-lock.json", "{}\n");
+  await page.changed(3);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.shows(
+    t,
+    "▾ generate +3 -2 0/3",
+    " ● package-lock.json +1 -0 0/1",
+    " ▸ Generated files (2) +2 -2 0/2",
+  );
+  await nvim.input("S");
+  await page.says(/No undecided changes are left/);
+  await nvim.input("G");
+  await nvim.input("X");
+  await page.changed(0);
+  t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
+  t.ok(existsSync(nvim.path("package-lock.json")));
+});
+
+t.test("the key for notes adds a note to the lines of the file", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "1\n2\n3\n4\n" } });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", "1\ntwo\n3\n4\n");
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:2");
+  await nvim.input("\\t");
+  await nvim.input("gn");
+  await page.says(/There are no notes/);
+  await nvim.input("\\t");
+  await nvim.input("Vj\\nwhy not 2?<CR>");
+  const notes = "return require('gemini-bridge.notes.notes').list()";
+  t.match(await nvim.lua(notes), [{ first: 2, last: 3, text: "why not 2?" }]);
+});
+
+t.test("the next prompt tells the agent what was undone, and :GeminiStatus shows it", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": "1\n" } });
+  const { nvim, agent } = page;
+  const undo = async () => {
+    await agent.write("a.txt", "2\n");
+    await page.changed(1);
+    await nvim.command("GeminiUndo all");
+    await page.changed(0);
+  };
+  await agent.prompt("count");
+  await undo();
+  const text = 'The user undid your changes in "a.txt" (1 hunk); do not redo them unless asked.';
+  const answer = JSON.parse(await agent.prompt("go on"));
+  t.same(answer, { hookSpecificOutput: { hookEventName: "BeforeAgent", additionalContext: text } });
+  t.equal(await agent.prompt("go on"), "", "only once");
+  await nvim.command("GeminiStatus");
+  await nvim.waitFor(
+    async () => String(await nvim.lua("return vim.fn.getline(vim.fn.search('Told'))")).endsWith(text),
+    "the text",
+  );
+  t.match(
+    await nvim.lua("return vim.fn.getline(vim.fn.search('Told'))"),
+    /^Told +gemini, .* ago: The user undid/,
+  );
+});
+
+t.test("with changes.tell_agent off, the agent is told nothing", async (t) => {
+  const init = "require('gemini-bridge').setup({ changes = { tell_agent = false } })";
+  const page = await startPage(t, { files: { "a.txt": "1\n" }, init });
+  await page.agent.prompt("count");
+  await page.agent.write("a.txt", "2\n");
+  await page.changed(1);
+  await page.nvim.command("GeminiUndo all");
+  await page.changed(0);
+  t.equal(await page.agent.prompt("go on"), "");
+});
