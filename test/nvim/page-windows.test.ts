@@ -118,6 +118,18 @@ t.test(
   },
 );
 
+t.test("the command line keeps its height after a review beside a maximized status view", async (t) => {
+  const { nvim, bridge } = await startPage(t, { files, args: ["notes.txt"] });
+  const client = await bridge.client();
+  await nvim.input(":GeminiStatus<CR><C-w>_");
+  const before = await nvim.lua("return vim.fn.winrestcmd()");
+  await client.openDiff(nvim.path("a.txt"), "proposed\n");
+  await nvim.command("GeminiReject");
+  await nvim.waitFor("#vim.api.nvim_list_wins() == 2", "the review to be closed");
+  t.equal(await nvim.lua("return vim.o.cmdheight"), 1);
+  t.equal(await nvim.lua("return vim.fn.winrestcmd()"), before);
+});
+
 t.test("the command line keeps its height beside a tab page of the plugin", async (t) => {
   const { nvim } = await open(t);
   await nvim.input(":1tabnext<CR>");

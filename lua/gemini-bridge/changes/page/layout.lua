@@ -161,6 +161,12 @@ function M.follow(layout, is_own, release)
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
   end
+  -- |:bdelete| of the last other buffer shows a hidden one in the window of the tree, without wiping the tree.
+  local function delete_hidden()
+    if #vim.fn.win_findbuf(layout.buf) == 0 then
+      window.delete_buffer(layout.buf)
+    end
+  end
   on("WinNew", function()
     local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
     if not is_of_page(win) and (buf == layout.buf or buf == layout.right_buf) then
@@ -169,9 +175,11 @@ function M.follow(layout, is_own, release)
   end)
   on("BufWinEnter", function(args)
     local win, before = vim.api.nvim_get_current_win(), layout.right_buf
-    if win ~= layout.right then
+    if win == layout.tree then
+      scheduler.next(delete_hidden)
+    elseif win ~= layout.right then
       -- Neovim copies the options from the last window of the buffer.
-      if args.buf == before and not is_of_page(win) and is_copy(win, layout.right) then
+      if args.buf == before and is_copy(win, layout.right) then
         make_ordinary(win)
       end
     elseif not layout.is_filling and args.buf ~= before and is_own(args.buf) then
@@ -197,6 +205,7 @@ function M.follow(layout, is_own, release)
   end)
   return function()
     vim.api.nvim_del_augroup_by_id(group)
+    scheduler.next(delete_hidden)
     scheduler.attempt(make_ordinary, layout.tree)
     scheduler.attempt(make_ordinary, layout.right)
   end
