@@ -374,8 +374,10 @@ export class WorkingDay {
     const left = Texts.parse(await this.#nvim.lua(LEFT));
     if (left.length > 0) throw new Error(left.join(", "));
     const globals = await this.#globalOptions();
+    // A session with several tab pages sets 'winminheight' to 0 in Neovim 0.10.
     for (const [name, value] of Object.entries(this.#globals))
-      if (globals[name] !== value) throw new Error(`global option ${name}: ${value}, now ${globals[name]}`);
+      if (!name.startsWith("winmin") && globals[name] !== value)
+        throw new Error(`global option ${name}: ${value}, now ${globals[name]}`);
     const texts = `${await this.#reachable()}\n${this.#told.join("\n")}`;
     for (const [word, { file, proposed }] of this.#words)
       if (!texts.includes(word))
