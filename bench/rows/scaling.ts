@@ -38,7 +38,7 @@ interface Prepared {
 }
 
 /** Prepares a movement of the cursor. The measured time ends when the last client has received it. */
-async function moving(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
+async function prepareMove(subject: Subject, { nvim, clients }: Running): Promise<Prepared> {
   await withoutPause(nvim, subject);
   const run: Run = async (round) => {
     for (const client of clients) client.received["ide/contextUpdate"].length = 0;
@@ -50,11 +50,11 @@ async function moving(subject: Subject, { nvim, clients }: Running): Promise<Pre
 }
 
 /** Prepares a movement of the cursor with a number of items, which this Lua code creates. */
-function movingAmong(code: string): Prepare {
+function prepareMoveAmong(code: string): Prepare {
   return async (scope, subject, count) => {
     const running = await startBridge(scope, subject, OPEN);
     await running.nvim.lua(code, count);
-    return moving(subject, running);
+    return prepareMove(subject, running);
   };
 }
 
@@ -65,20 +65,20 @@ const growths: readonly Growth[] = [
     counts: [1, 10, 100, 1_000],
     async prepare(scope, subject, clients) {
       const init = "\nrequire('gemini-bridge').setup({ server = { max_sessions = 2000 } })";
-      return moving(subject, await startBridge(scope, subject, { ...OPEN, init, clients }));
+      return prepareMove(subject, await startBridge(scope, subject, { ...OPEN, init, clients }));
     },
   },
   {
     name: "a context",
     of: "open buffers",
     counts: [10, 100, 1_000, 10_000],
-    prepare: movingAmong(BUFFERS),
+    prepare: prepareMoveAmong(BUFFERS),
   },
   {
     name: "a context",
     of: "selected lines",
     counts: [1_000, 10_000, 100_000, 1_000_000],
-    prepare: movingAmong(SELECTION),
+    prepare: prepareMoveAmong(SELECTION),
   },
   {
     name: "openDiff and closeDiff",

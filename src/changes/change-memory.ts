@@ -19,14 +19,14 @@ import { splitLines } from "./line-diff.ts";
 import type { Turn } from "./prompts.ts";
 
 /** An agent, and the paths of the files that it is about to change. */
-interface Awaited {
+interface PendingEdits {
   readonly agent: Agent;
   readonly paths: readonly string[];
 }
 
 export interface Saved {
   readonly changes: readonly FileChange[];
-  readonly awaited: readonly Awaited[];
+  readonly awaited: readonly PendingEdits[];
   readonly commands: readonly RestoredCommand[];
   /** By session. */
   readonly turns: ReadonlyMap<string, Turn>;
@@ -35,7 +35,7 @@ export interface Saved {
 export interface ChangeMemory {
   save(change: FileChange): void;
   forget(path: string): void;
-  await(awaited: readonly Awaited[]): void;
+  await(awaited: readonly PendingEdits[]): void;
   /** Stores the turn of a session; undefined removes it. */
   saveTurn(session: string, turn: Turn | undefined): void;
   readonly commands: CommandMemory;

@@ -66,7 +66,7 @@ export function editedByUser(text: TrackedText, lines: readonly string[]): Track
   if (diffLines(reference(text), lines).length === 0) return { ...text, lines, hunks: [] };
   const edits = diffLines(text.lines, lines).map((edit) => slideOut(edit, text));
   return rebuilt(text, lines, edits, overlaps, ({ hunks }, old, now) =>
-    hunks.length === 0 ? [] : hunksOf(whole(old, now), old, { conflict: true, turn: newestTurn(hunks) }),
+    hunks.length === 0 ? [] : hunksOf(asOneEdit(old, now), old, { conflict: true, turn: newestTurn(hunks) }),
   );
 }
 
@@ -137,7 +137,7 @@ function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
 }
 
 /** Returns one edit from the first to the last difference. */
-function whole(old: readonly string[], now: readonly string[]): Edit[] {
+function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
   const edits = diffLines(old, now);
   const [first, last] = [edits[0], edits.at(-1)];
   if (!first || !last) return [];

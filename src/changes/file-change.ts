@@ -179,7 +179,7 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   const chosen = ids ?? allOf(change.text);
   const { hunks } = change.text;
   const { lines, ...rest } = undo(change.text, chosen);
-  const text = { ...rest, lines: apart(lines) };
+  const text = { ...rest, lines: withMissingBreak(lines) };
   const isAny =
     hunks.length + chosen.size === 0 || hunks.some(({ id, conflict }) => chosen.has(id) && !conflict);
   const isBack = isAny && text.hunks.length === 0;
@@ -198,7 +198,7 @@ function withoutText({ opaque: _, ...change }: FileChange): FileChange {
 /**
  * Adds a missing line break to a line that was the last one, until the user added lines below it.
  */
-function apart(lines: readonly string[]): string[] {
+function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));
 }

@@ -105,18 +105,18 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   /** Entries that later edits of the same turn may extend, by session and path, oldest first. */
   const ofTurns = new Map<string, Entry>();
   /** Total length of the texts in `ofTurns` (characters). */
-  let held = 0;
+  let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
   /** The last review of each file, without its texts, which may be long: they are read from the journal when needed. */
   const lastReview = new Map<string, Outline>();
   /** Entries that must still be stored, by id. */
-  const unkept = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
+  const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
   let pruning: NodeJS.Timeout | undefined;
 
   function save(entry: Entry): Entry {
     const { texts, ...rest } = entry;
-    clearTimeout(unkept.get(entry.id)?.timer);
-    unkept.delete(entry.id);
+    clearTimeout(unsaved.get(entry.id)?.timer);
+    unsaved.delete(entry.id);
     journal.save(entry.id, texts && mayKeep(entry.path) ? entry : rest);
     clearTimeout(pruning);
     pruning = setTimeout(() => void prune(), PRUNE_DELAY_MS).unref();
@@ -132,17 +132,17 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   function release(key: string): void {
     const entry = ofTurns.get(key);
     if (!entry) return;
-    held -= lengthOf(entry);
+    openLength -= lengthOf(entry);
     ofTurns.delete(key);
   }
 
   /** Lets later edits of the same turn extend an entry. The oldest such entries are completed if there are too many. */
-  function hold(key: string, entry: Entry): void {
+  function allowExtension(key: string, entry: Entry): void {
     release(key);
     ofTurns.set(key, entry);
-    held += lengthOf(entry);
+    openLength += lengthOf(entry);
     for (const oldest of ofTurns.keys()) {
-      if (held <= MAX_OPEN_LENGTH) break;
+      if (openLength <= MAX_OPEN_LENGTH) break;
       release(oldest);
     }
   }
@@ -150,8 +150,8 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   function keepLater(proposal: Proposal): void {
     const { entry } = proposal;
     const keep = () => void save({ ...entry, texts: textsOf(proposal) });
-    clearTimeout(unkept.get(entry.id)?.timer);
-    unkept.set(entry.id, { keep, timer: setTimeout(keep, SAVE_DELAY_MS).unref() });
+    clearTimeout(unsaved.get(entry.id)?.timer);
+    unsaved.set(entry.id, { keep, timer: setTimeout(keep, SAVE_DELAY_MS).unref() });
     lastReview.set(entry.path, entry);
   }
 
@@ -160,7 +160,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   }
 
   async function list(): Promise<Entry[]> {
-    for (const { keep } of unkept.values()) keep();
+    for (const { keep } of unsaved.values()) keep();
     await journal.flush();
     const lines = (await Promise.all((await journalsIn(all)).map(readLines))).flat();
     const entries = lines.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
@@ -175,7 +175,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       const next = goesOn
         ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
         : { ...begin("written", author, path), texts };
-      hold(key, save(next));
+      allowExtension(key, save(next));
     },
     turnEnded({ session }) {
       for (const key of ofTurns.keys()) if (key.startsWith(`${session} `)) release(key);

@@ -129,7 +129,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const choice = before && isChanged(before) ? choose(before, one, turn) : undefined;
     if (!before || !choice) return undefined;
     history.kept(one.path);
-    const after = counted(choice, kept(choice.change, choice.ids));
+    const after = withDecisionCount(choice, kept(choice.change, choice.ids));
     files.set(after, { decision: "kept" });
     return { step: { before, after } };
   }
@@ -148,7 +148,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const { change, ids } = choice;
     const reason = obstacle(change);
     if (reason !== undefined) throw new Refusal(`${path} cannot be undone: ${reason}`);
-    let after = counted(choice, undone(change, ids));
+    let after = withDecisionCount(choice, undone(change, ids));
     const isNew = change.opaque !== undefined || textOf(after) !== textOf(change);
     if (isNew) {
       const isWhole = after.text.hunks.length === 0;
@@ -157,7 +157,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       settled(path, now);
       after = { ...after, version: now.version, lastMetadata: now.metadata };
       files.set(after, { decision: "undone" });
-      notes.undid(change, gone(choice, after));
+      notes.undid(change, decidedHunks(choice, after));
     }
     const left = after.text.hunks.filter(({ id, conflict }) => conflict && (ids?.has(id) ?? true)).length;
     const hunks =
@@ -269,14 +269,14 @@ function inRanges(
 }
 
 /** @returns the chosen hunks that are decided */
-function gone({ change, ids }: Choice, next: FileChange): Hunk[] {
+function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   const left = new Set(next.text.hunks.map(({ id }) => id));
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));
 }
 
 /** Counts the hunks that the user has decided on. */
-function counted(choice: Choice, next: FileChange): FileChange {
-  return { ...next, decided: choice.change.decided + gone(choice, next).length };
+function withDecisionCount(choice: Choice, next: FileChange): FileChange {
+  return { ...next, decided: choice.change.decided + decidedHunks(choice, next).length };
 }
 
 /** @returns the first part of a message: the numbers of kept or undone hunks and files */

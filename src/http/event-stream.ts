@@ -34,14 +34,14 @@ export interface EventStreamOptions {
 }
 
 /** A decision that is not known to be sent. */
-interface Awaited {
+interface UnsentDecision {
   readonly notification: Notification;
   readonly report: (hasLeft: boolean) => void;
 }
 
 export function createEventStream({ store, keepAlive, disconnected }: EventStreamOptions): EventStream {
   /** Unsent decisions by event id, in the order of the decisions. Their events are pinned in the store. */
-  const awaited = new Map<string, Awaited>();
+  const awaited = new Map<string, UnsentDecision>();
   let current: ServerResponse | undefined;
   /** The newest context, held back until the reader has taken the earlier events. */
   let late: Notification | undefined;

@@ -31,7 +31,7 @@ export interface FollowedFile {
   /** Last value that was sent to Neovim. */
   stale: boolean;
   /** Paths whose folders are watched. */
-  places: string[];
+  paths: string[];
 }
 
 /** Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */

@@ -6,7 +6,7 @@ import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { readVersion } from "../system/disk-text.ts";
 import { createFileWatch } from "../system/file-watch.ts";
-import { placesOf, untilStill } from "./staleness.ts";
+import { pathsToWatch, untilStill } from "./staleness.ts";
 
 export interface ReviewedFiles {
   /** Watches this file until `close`. */
@@ -17,7 +17,7 @@ export interface ReviewedFiles {
 
 interface Followed {
   /** Paths whose folders are watched. */
-  places: string[];
+  paths: string[];
   /** The last version that was reported to Neovim. */
   version: string;
   isLooking: boolean;
@@ -27,13 +27,13 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
   const files = new Map<string, Followed>();
   let isClosed = false;
   const watch = createFileWatch((changed) => {
-    for (const [path, { places }] of files) if (places.some((place) => changed.has(place))) void look(path);
+    for (const [path, { paths }] of files) if (paths.some((one) => changed.has(one))) void look(path);
   });
 
   /** Watches the folders of a file. The version is read afterwards, so that no write is missed. */
-  async function place(path: string, file: Followed): Promise<void> {
-    file.places = await disk.run(path, () => placesOf(path));
-    if (!isClosed) watch.set([...files.values()].flatMap(({ places }) => places));
+  async function watchPaths(path: string, file: Followed): Promise<void> {
+    file.paths = await disk.run(path, () => pathsToWatch(path));
+    if (!isClosed) watch.set([...files.values()].flatMap(({ paths }) => paths));
   }
 
   async function look(path: string): Promise<void> {
@@ -42,7 +42,7 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
     file.isLooking = true;
     await untilStill(path);
     file.isLooking = false;
-    await place(path, file);
+    await watchPaths(path, file);
     const version = await readVersion(path);
     if (isClosed || version === file.version) return;
     file.version = version;
@@ -52,9 +52,9 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
   return {
     follow(path) {
       if (files.has(path)) return;
-      const file: Followed = { places: [], version: "", isLooking: false };
+      const file: Followed = { paths: [], version: "", isLooking: false };
       files.set(path, file);
-      void place(path, file).then(async () => {
+      void watchPaths(path, file).then(async () => {
         file.version ||= await readVersion(path);
       });
     },

@@ -55,7 +55,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     const file: FollowedFile = {
       edited: review.baseline?.edited ?? before?.edited ?? false,
       stale: before?.stale ?? false,
-      places: before?.places ?? [],
+      paths: before?.paths ?? [],
     };
     review.file = file;
     followed.add(review);
@@ -64,7 +64,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
 
   function watchAll(): void {
     if (followed.size === 0) watch.close();
-    else watch.set([...followed].flatMap(({ file }) => file?.places ?? []));
+    else watch.set([...followed].flatMap(({ file }) => file?.paths ?? []));
   }
 
   function lookAt(some: readonly Review[]): void {
@@ -88,7 +88,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     await untilStill(filePath);
     // Updates the watched paths, because a link or a folder of the path may have changed. Must precede the reading, so
     // that no change is missed.
-    await place(one, file);
+    await watchPaths(one, file);
     const found = await readDiskText(filePath);
     const isCurrent = () => followed.has(one) && one.file === file;
     if (!isCurrent() || !one.baseline) return;
@@ -114,8 +114,8 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     bridge.tell("diff_update", { id, stale });
   }
 
-  async function place(one: Review, file: FollowedFile): Promise<void> {
-    file.places = await disk.run(one.filePath, () => placesOf(one.filePath));
+  async function watchPaths(one: Review, file: FollowedFile): Promise<void> {
+    file.paths = await disk.run(one.filePath, () => pathsToWatch(one.filePath));
     if (followed.has(one)) watchAll();
   }
 
@@ -128,7 +128,7 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };
       noted();
       tell(review, false);
-      await place(review, file);
+      await watchPaths(review, file);
       lookAt([review]); // the file was not watched until now
     },
     resume(review) {
@@ -166,7 +166,7 @@ export async function untilStill(path: string): Promise<void> {
 }
 
 /** Returns the paths to watch for a file: the path and the target of a link, or the first missing folder. */
-export async function placesOf(path: string): Promise<string[]> {
+export async function pathsToWatch(path: string): Promise<string[]> {
   const isOnNetwork = disk.moment().isOnNetwork(path);
   const realpath = isOnNetwork ? promises.realpath : realpathSync.native;
   const stat = isOnNetwork ? promises.stat : statSync;
