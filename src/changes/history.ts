@@ -159,11 +159,13 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
-  async function list(): Promise<Entry[]> {
+  /** @param isWanted whether to read an entry: texts may be long */
+  async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
     for (const { keep } of unsaved.values()) keep();
     await journal.flush();
     const lines = (await Promise.all((await journalsIn(all)).map(readLines))).flat();
-    const entries = lines.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
+    const wanted = lines.filter(({ key }) => isWanted(key));
+    const entries = wanted.flatMap(valuesOf).flatMap((value) => Entry.safeParse(value).data ?? []);
     return entries.filter(({ at }) => Date.now() - at < MAX_AGE_MS).sort((a, b) => b.at - a.at);
   }
 
@@ -207,11 +209,12 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
       // The user may have accepted in the CLI's own prompt.
       if (entry) save({ ...entry, kind: entry.kind === "edited" ? "edited" : "accepted", texts });
     },
-    list,
+    list: () => list(),
     async read(ids) {
+      const wanted = new Set(ids);
       const known = new Map<string, KnownEntry>();
-      for (const entry of await list())
-        if (entry.texts && ids.includes(entry.id)) known.set(entry.id, { ...entry, texts: entry.texts });
+      for (const entry of await list((id) => wanted.has(id)))
+        if (entry.texts) known.set(entry.id, { ...entry, texts: entry.texts });
       return known;
     },
   };
