@@ -125,6 +125,24 @@ t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be 
   t.same(await asked(nvim), [QUESTION], "it asks once in a Neovim");
 });
 
+t.test("two starts wait for one answer", async (t) => {
+  const { nvim } = await start(
+    t,
+    "_G.asked = 0\nvim.ui.select = function(_, _, choose) _G.asked, _G.choose = _G.asked + 1, choose end",
+  );
+  await nvim.command("Gemini");
+  await nvim.command("Gemini!");
+  t.equal(await asked(nvim), 1);
+  await nvim.lua("_G.choose('Not now')");
+  const isRunning = "function(terminal) return terminal.buf ~= nil end";
+  await nvim.waitFor(
+    `vim.iter(require('gemini-bridge.terminal.terminals').list()):all(${isRunning})`,
+    "both CLIs to start",
+    20_000,
+  );
+  t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 2);
+});
+
 t.test("Never is kept for later Neovims until the extension is installed", async (t) => {
   const { nvim } = await start(t);
   await nvim.lua("vim.g.answer = 'Never'");

@@ -15,6 +15,10 @@ local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 ---@type table<string, true>
 local postponed = {}
 
+--- Starts that wait for the answer or the link, by name of the CLI.
+---@type table<string, fun()[]>
+local waiting = {}
+
 --- Returns the file with the CLIs for which the user has answered "Never", one name per line.
 ---@return string
 local function never_file()
@@ -104,6 +108,21 @@ local function ask(cli, go)
   end
 end
 
+--- Runs a step, and then each start of this CLI that was requested meanwhile.
+---@param step fun(cli: gemini_bridge.Cli, go: fun())
+---@param cli gemini_bridge.Cli
+---@param go fun()
+local function run_once(step, cli, go)
+  waiting[cli.name] = { go }
+  step(cli, function()
+    local starts = waiting[cli.name]
+    waiting[cli.name] = nil
+    for _, start in ipairs(starts) do
+      start()
+    end
+  end)
+end
+
 --- Continues when the extension is linked or declined. May ask the user first, see the option `extension`.
 ---@param cli gemini_bridge.Cli
 ---@param program string Program that will run.
@@ -114,17 +133,21 @@ function M.before_start(cli, program, go)
   if option == false or is_other or vim.list_contains(never(), cli.name) then
     return go()
   end
+  if waiting[cli.name] then
+    table.insert(waiting[cli.name], go)
+    return
+  end
   local state = link.state(cli)
   if state == "gone" then
-    return create(cli, go)
+    return run_once(create, cli, go)
   elseif state == "installed" or not needs_extension(cli) then
     return go()
   elseif option == "auto" then
-    return create(cli, go)
+    return run_once(create, cli, go)
   elseif postponed[cli.name] or #vim.api.nvim_list_uis() == 0 then
     return go()
   end
-  ask(cli, go)
+  run_once(ask, cli, go)
 end
 
 return M
