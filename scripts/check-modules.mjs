@@ -1,8 +1,9 @@
 // Fails if Lua modules or their folders require each other in a cycle, or require a missing module. A `require` within
 // a function counts. Also fails if a folder that changes windows or text uses timers other than the scheduler's, or
-// watches files, which is the host's task. No maintained tool checks this for Lua; .dependency-cruiser.mjs checks src.
+// watches files, which is the host's task, and if a feature that serves all CLIs names Claude Code's protocol, which is
+// in src/claude and in the profiles. No maintained tool checks this for Lua; .dependency-cruiser.mjs checks src.
 // usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini-bridge");
@@ -31,6 +32,19 @@ for (const file of readdirSync(top, { recursive: true, encoding: "utf8" })) {
   const folder = folderOf(path.replaceAll("/", "."));
   const others = required.map(folderOf).filter((other) => other !== folder);
   folders.set(folder, new Set([...(folders.get(folder) ?? []), ...others]));
+}
+
+/** Features that serve all CLIs. */
+const GENERAL = /^(review|context|changes|turns|model)\//;
+for (const directory of [top, join(top, "../../src")]) {
+  if (!existsSync(directory)) continue;
+  for (const file of readdirSync(directory, { recursive: true, encoding: "utf8" }))
+    if (
+      GENERAL.test(file) &&
+      /\.(ts|lua)$/.test(file) &&
+      /claude/i.test(readFileSync(join(directory, file), "utf8"))
+    )
+      problems.push(`${join(directory, file)} names Claude Code`);
 }
 
 /** The folder of a module, or the module itself at the top. */

@@ -117,7 +117,12 @@ t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
     await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
     t.equal(await nvim.lua("return require('gemini-bridge').changes()[1].cli"), "claude");
     await diffs(0);
-    await nvim.waitFor(`#${CLIS} == 2`, "its end", 20_000);
+    await nvim.waitFor(
+      "require('gemini-bridge.terminal.terminals').get('printer') == nil",
+      "its end",
+      20_000,
+    );
+    await nvim.waitFor(`#${CLIS} == 2`, "the others");
     await nvim.command("GeminiUndo! all");
     await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no changes");
     t.equal(onDisk(), "one\nzwei\nthree\n");

@@ -141,7 +141,8 @@ t.test("Claude Code asks for a review of each edit", async (t: Test) => {
     );
     await says("I have read it");
     t.match(model.promptText(), /mine\\+nunsaved/);
-    await says("The script has ended"); // the prompt that has waited for the question
+    // The prompt that has waited for the answer: in the same turn, if the CLI still works when it is typed.
+    await nvim.waitFor(async () => /This waits/.test(model.promptText()), "the waiting prompt", 10_000);
     await nvim.command("silent! undo");
     await idle(nvim);
   });
