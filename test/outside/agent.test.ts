@@ -134,7 +134,7 @@ t.test("hooks follow the CLI in YOLO mode", async (t) => {
     const isShown = async () =>
       /crlf\.txt/.test(String(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(vim.fn.winnr('$')))")));
     await nvim.waitFor("vim.bo.filetype == 'gemini_history'", "the page", 10_000);
-    await nvim.command("normal! G");
+    await nvim.input("4G"); // below its turn, the new file and the first change
     await nvim.waitFor(isShown, "the last change of the file");
     await nvim.command("GeminiUndo");
     await nvim.waitFor(() => read("crlf.txt") !== "1\r\n2\r\n", "it to be taken back");
