@@ -78,7 +78,7 @@ export class HookedAgent {
   /** Writes a file without asking. Without bytes, deletes the file. */
   async write(name: string, bytes: string | Buffer | undefined): Promise<void> {
     await this.starts(name);
-    if (bytes === undefined) rmSync(this.bridge.nvim.path(name));
+    if (bytes === undefined) rmSync(this.bridge.nvim.path(name), { force: true });
     else writeFileSync(this.bridge.nvim.path(name), bytes);
     await this.ended(name);
   }

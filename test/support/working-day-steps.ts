@@ -1,6 +1,13 @@
 /** The steps of a simulated working day: what the user does, and what CLIs, plugins and the disk do. */
 import fc from "fast-check";
 
+/** Files of the workspace. */
+export const FILES = {
+  "a.txt": "one\ntwo\nthree\n",
+  "b.txt": "b\nbb\n",
+  "notes.txt": Array.from({ length: 60 }, (_, line) => `note ${line}\n`).join(""),
+};
+
 /** Actions of the user that delete no text. Each begins in Normal mode. */
 const KEYS = [
   ":edit a.txt<CR>",
@@ -41,7 +48,7 @@ const KEYS = [
   "<C-v>l",
   "gh",
   "ggyyP",
-  "qqA.<Esc>q",
+  "qqA,<Esc>q",
   "@q",
   "d",
   "2",

@@ -12,13 +12,7 @@ import type { CompanionClient } from "./client.ts";
 import { HookedAgent } from "./hooked-agent.ts";
 import type { Nvim } from "./nvim.ts";
 import { LAYOUT } from "./review.ts";
-import type { Step } from "./working-day-steps.ts";
-
-const FILES = {
-  "a.txt": "one\ntwo\nthree\n",
-  "b.txt": "b\nbb\n",
-  "notes.txt": Array.from({ length: 60 }, (_, line) => `note ${line}\n`).join(""),
-};
+import { FILES, type Step } from "./working-day-steps.ts";
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
 

@@ -269,7 +269,8 @@ end
 --- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
 ---@param shown gemini_bridge.Page
 function M.revert(shown)
-  if tree_view.has_focus(shown) or decided_last and not vim.bo.modified then
+  -- A deleted file and a notice have nothing else to undo.
+  if tree_view.has_focus(shown) or decided_last and not vim.bo.modified or not vim.bo.modifiable then
     decided_last = false
     next_hunk.settle()
     return keep_and_undo.revert()
