@@ -219,3 +219,16 @@ t.test("history() groups entries by turn, even after a crash of the host", async
   await bridge.is("stopped");
   t.equal(await nvim.lua("return require('gemini-bridge').history()"), null, "no host");
 });
+
+t.test("the entries of a file are sorted by time, also within a second", async (t) => {
+  const { nvim } = await startBridge(t);
+  const order = `
+    local function entry(id)
+      return { id = id, at = 100, cli = "gemini", turn = 1, prompt = "Digits.", path = "/a.txt", kind = "accepted" }
+    end
+    local groups = require("gemini-bridge.changes.history.groups").of({ entry("a"), entry("c"), entry("b") }, {})
+    local nodes = require("gemini-bridge.changes.page.tree").build(groups, {})
+    return vim.tbl_map(function(item) return item.entry.id end,
+      require("gemini-bridge.changes.page.tree").items(nodes[1]))`;
+  t.same(await nvim.lua(order), ["b", "c", "a"]);
+});

@@ -58,7 +58,7 @@ function M.of(entries, undone)
     clis[entry.cli] = true
   end
   local has_several = vim.tbl_count(clis) > 1
-  for _, entry in ipairs(entries) do
+  for index, entry in ipairs(entries) do
     local key = ("%s %.0f"):format(entry.cli, entry.turn)
     if not by_key[key] then
       local began = entry.turn > 0 and entry.turn or entry.at * 1000
@@ -69,7 +69,8 @@ function M.of(entries, undone)
     table.insert(by_key[key].items, {
       path = entry.path,
       relative = path.relative(entry.path),
-      key = ("%d %s"):format(entry.at, entry.id),
+      -- Sorts the entries of a file from oldest to newest, also within a second.
+      key = ("%08d %s"):format(#entries - index, entry.id),
       entry = entry,
       is_undone = undone[entry.id] == true,
     })
