@@ -1,13 +1,13 @@
 /** `make bench`: measures, prints the table, and writes bench/results.json and bench/results.md. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, release, totalmem, type } from "node:os";
 import { join } from "node:path";
 import { root } from "../test/support/nvim.ts";
 import { buildFloor } from "./floor/floor.ts";
 import { groups } from "./groups.ts";
 import { comparePeer } from "./peers/index.ts";
-import { within } from "./subject.ts";
+import { ours, startSubject, within } from "./subject.ts";
 import { formatMarkdown, formatTerminal, isMissed, type Results, type Row } from "./table.ts";
 
 /** The groups on the command line, or all. */
@@ -64,6 +64,16 @@ function measure(floor: string, nvim: string): Results {
   return results;
 }
 
+/** Starts the bridge once, and waits for the code cache that the first start of a build writes. */
+async function createCodeCache(): Promise<void> {
+  await within(async (scope) => {
+    const nvim = await startSubject(scope, ours);
+    await nvim.lua(ours.start);
+    const exists = () => readdirSync(join(root, "dist")).some((name) => name.endsWith(".cache"));
+    await nvim.waitFor(exists, "the code cache", 20_000);
+  });
+}
+
 // Suppresses the warnings about many listeners: the client has one for each of a thousand requests.
 process.removeAllListeners("warning");
 
@@ -75,6 +85,7 @@ await within(async (scope) => {
   for (const binary of binaries) {
     process.env["NVIM_BIN"] = binary; // the Neovim that the test helpers start
     const nvim = execFileSync(binary, ["--version"], { encoding: "utf8" }).split("\n", 1)[0] ?? "";
+    await createCodeCache();
     if (peer) await comparePeer(peer, floor, nvim, named);
     else all.push(measure(floor, nvim));
   }
