@@ -26,6 +26,9 @@ local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 local watchers = 0
 --- Whether a key or command of the user is being executed.
 local is_acting = false
+--- Window and tab page with the focus when the user pressed the last key. When the last window of a tab page closes,
+--- Neovim has left both before |WinClosed|.
+local focus = { win = 0, tab = 0 }
 --- Whether the current command line is a bulk command.
 local is_bulk = false
 
@@ -48,6 +51,7 @@ end
 --- Marks an action of the user until the next iteration of the event loop, so that timers and scheduled callbacks do
 --- not count.
 local function acts()
+  focus = { win = vim.api.nvim_get_current_win(), tab = vim.api.nvim_get_current_tabpage() }
   if is_acting then
     return
   end
@@ -57,10 +61,19 @@ local function acts()
   end)
 end
 
---- Whether a key or command of the user is running, and no function, script or autocommand within it.
+--- Whether a key or command of the user is closing a window that the user sees, and no function, script or
+--- autocommand within it. Lua counts only for the window with the focus: a mapping closes it, but a plugin closes
+--- other windows. Call from the callback of |WinClosed|.
+---@param win integer
 ---@return boolean
-function M.is_own()
-  return is_acting and not is_bulk and not vim.fn.expand("<stack>"):find("..", 1, true)
+function M.closes(win)
+  -- Level 2 is the callback. Above it is only Lua that has fired the event.
+  local is_lua = debug.getinfo(3, "S") ~= nil
+  return is_acting
+    and not is_bulk
+    and vim.api.nvim_win_get_tabpage(win) == focus.tab
+    and (win == focus.win or not is_lua)
+    and not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
 --- Starts to watch keys and commands. Several callers can watch at the same time.

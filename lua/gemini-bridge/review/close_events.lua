@@ -55,7 +55,7 @@ local function reject_on_close(review, on)
     end
     if is_quitting() then
       return
-    elseif user_action.is_own() then
+    elseif user_action.closes(closing) then
       decision.reject(review, scheduler.next)
     else
       stay_pending(review)
