@@ -37,6 +37,9 @@ const ACCIDENTS: [name: string, act: (reviewer: Reviewer) => Promise<unknown>][]
   ["an autocommand", ({ nvim }) => nvim.input(":doautocmd User TidyUp<CR>")],
   ["a script", ({ nvim }) => nvim.input(":source tidy.vim<CR>")],
   ["a session", ({ nvim }) => nvim.input(":source session.vim<CR>")],
+  ["a plugin's mapping", ({ nvim }) => nvim.input("<F5>")],
+  ["a plugin's command", ({ nvim }) => nvim.input(":Tidy<CR>")],
+  [":tabonly in another tab page", ({ nvim }) => nvim.input(":tabnew<CR>:tabonly<CR>")],
   ["eventignore", ({ nvim }) => nvim.input(":set eventignore=all<CR>:only<CR>:set eventignore=<CR>")],
   [
     "noautocmd",
@@ -51,6 +54,13 @@ for (const [name, act] of ACCIDENTS)
       `vim.cmd("function! TidyUp()\\n only!\\n endfunction")
        vim.cmd("autocmd User TidyUp only!")
        vim.fn.writefile({ "only!" }, "tidy.vim")
+       local function tidy()
+         for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+           if buf ~= vim.api.nvim_get_current_buf() then vim.api.nvim_buf_delete(buf, { force = true }) end
+         end
+       end
+       vim.keymap.set("n", "<F5>", tidy)
+       vim.api.nvim_create_user_command("Tidy", tidy, {})
        vim.api.nvim_set_current_win(vim.fn.bufwinid("c.txt"))`,
     );
     await act(reviewer);
@@ -111,6 +121,15 @@ for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
 const keptTexts = (nvim: Nvim) =>
   JSON.parse(readFileSync(join(nvim.dirs.state, "nvim/gemini-bridge-kept.json"), "utf8"));
 
+for (const place of ["beside its file", "alone in a tab page"])
+  t.test(`a mapping to Lua that closes the proposal with the focus, ${place}, rejects`, async (t) => {
+    const { reviewer, nvim, id } = await start(t);
+    await nvim.lua("vim.keymap.set('n', '<F5>', function() vim.api.nvim_win_close(0, true) end)");
+    await reviewer.review();
+    await nvim.input(place === "beside its file" ? "<F5>" : "<C-w>T<F5>");
+    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
+  });
+
 for (const quit of ["qall", "wqall", "restart"])
   t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
     const { reviewer, nvim } = await start(t, { tui: quit === "restart" });
@@ -124,6 +143,33 @@ for (const quit of ["qall", "wqall", "restart"])
     t.match(keptTexts(nvim), [{ id: 1, path: nvim.path("a.txt"), text: "twomine\n" }]);
     t.equal(keptTexts(nvim).length, 1, "and nothing else");
   });
+
+const EXITS: [name: string, typed: string, next: string][] = [
+  ["in Insert mode", "", ", too<C-o>:qall<CR>"],
+  ["in Replace mode", "<Esc>R", ", too<C-o>:qall<CR>"],
+  ["in Visual mode", ", too<Esc>v", ":<C-u>qall<CR>"],
+  ["in the command line", ", too<Esc>:qa", "ll<CR>"],
+];
+for (const [name, typed, next] of EXITS)
+  t.test(`text typed into a proposal that ended ${name} outlives Neovim`, async (t) => {
+    const { reviewer, nvim, id } = await start(t);
+    await reviewer.review();
+    await nvim.input(`Amine${typed}`);
+    await reviewer.close(id, "disconnected");
+    nvim.nvim.notify("nvim_input", [next]);
+    await nvim.exited;
+    t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: /^twomi.*, too\n$/ }]);
+  });
+
+t.test("an edited text whose acceptance did not arrive outlives Neovim", async (t) => {
+  const { reviewer, nvim } = await start(t);
+  await reviewer.review();
+  await nvim.input("Amine<Esc>:w<CR>");
+  await reviewer.outcome();
+  nvim.nvim.notify("nvim_command", ["qall"]);
+  await nvim.exited;
+  t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine\n" }]);
+});
 
 const lines = "vim.api.nvim_buf_get_lines(0, 0, -1, true)";
 

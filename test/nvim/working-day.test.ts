@@ -9,7 +9,7 @@ t.test(
   "after a working day no typed word is lost and the editor is as the user left it",
   { timeout: 3_600_000 },
   async (t) => {
-    const property = fc.asyncProperty(days, async (steps) => (await WorkingDay.begin(t)).live(steps));
+    const property = fc.asyncProperty(days, async (day) => (await WorkingDay.begin(t)).live(day));
     await fc.assert(property, { ...fuzz(t, "working days of 60 steps", 3, 500), endOnFailure: true });
   },
 );

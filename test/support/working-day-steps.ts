@@ -152,5 +152,19 @@ const step = fc.oneof(
 );
 export type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
+/** The end of a day. */
+const end = fc.record({
+  /** `:qall!` and a signal end Neovim while reviews are open. */
+  how: fc.constantFrom("disconnect", "disconnect", ":qall!", "SIGTERM"),
+  /** Whether the user is typing into a proposal. */
+  typing: fc.boolean(),
+  /** Whether a CLI disconnects at that moment. */
+  gone: fc.boolean(),
+});
+
 /** Days of sixty steps each. */
-export const days = fc.array(step, { minLength: 60, maxLength: 60, size: "max" });
+export const days = fc.record({
+  steps: fc.array(step, { minLength: 60, maxLength: 60, size: "max" }),
+  end,
+});
+export type Day = typeof days extends fc.Arbitrary<infer D> ? D : never;

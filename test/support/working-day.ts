@@ -12,7 +12,7 @@ import type { CompanionClient } from "./client.ts";
 import { HookedAgent } from "./hooked-agent.ts";
 import type { Nvim } from "./nvim.ts";
 import { LAYOUT } from "./review.ts";
-import { FILES, type Step } from "./working-day-steps.ts";
+import { type Day, FILES, type Step } from "./working-day-steps.ts";
 
 const Texts = z.preprocess((list) => (Array.isArray(list) ? list : []), z.array(z.string()));
 
@@ -107,14 +107,15 @@ export class WorkingDay {
     return day;
   }
 
-  /** Takes the steps, then ends all reviews and checks for everything that a user would miss. */
-  async live(all: readonly Step[]): Promise<void> {
-    for (const [index, one] of all.entries()) {
+  /** Takes the steps, ends the day, and checks for everything that a user would miss. */
+  async live({ steps, end }: Day): Promise<void> {
+    for (const [index, one] of steps.entries()) {
       await this.#step(one);
       if (index % 10 === 9) await this.#checkMessages();
     }
     await this.#answer();
-    await this.#check();
+    if (end.how === "disconnect") await this.#check();
+    else await this.#quit(end);
     await this.#nvim.close();
   }
 
@@ -378,6 +379,26 @@ export class WorkingDay {
         throw new Error(`${word} was typed into ${proposed ? "a proposal for " : ""}${file} and is lost`);
   }
 
+  /** Ends Neovim while reviews are open. Words that were typed into proposals must be saved, or with the CLIs. */
+  async #quit({ how, typing, gone }: Day["end"]): Promise<void> {
+    await this.#press("");
+    await this.#settle();
+    const [first] = this.#clis;
+    const [path] = first?.pending ?? [];
+    if (typing && path !== undefined) {
+      await this.#press(`:GeminiReview ${path}<CR>`);
+      await this.#type("A ");
+    }
+    if (gone && first) await this.#goes(first);
+    if (how === "SIGTERM") this.#nvim.kill("SIGTERM");
+    else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
+    await this.#nvim.exited;
+    const texts = `${this.#savedTexts().join("\n")}\n${this.#told.join("\n")}`;
+    for (const [word, { file, proposed }] of this.#words)
+      if (proposed && !texts.includes(word))
+        throw new Error(`${word} was typed into a proposal for ${file} and is lost with Neovim`);
+  }
+
   /** Returns the texts of all buffers. */
   async #texts(): Promise<string[]> {
     return Texts.parse(await this.#nvim.lua("return vim.tbl_map(_G.text, vim.api.nvim_list_bufs())"));
@@ -385,12 +406,15 @@ export class WorkingDay {
 
   /** Returns all texts in buffers and files, and those that the plugin has saved. */
   async #reachable(): Promise<string> {
-    const buffers = await this.#texts();
+    return [...(await this.#texts()), ...this.#savedTexts()].join("\n");
+  }
+
+  /** Returns the texts of all files, and those that the plugin has saved. */
+  #savedTexts(): string[] {
     const files = readdirSync(this.#nvim.dirs.workspace)
       .filter((name) => name.endsWith(".txt"))
-      .map((name) => readFileSync(this.#nvim.path(name), "utf8"));
+      .map((name) => this.#diskText(name));
     const kept = join(this.#nvim.dirs.state, "nvim/gemini-bridge-kept.json");
-    if (existsSync(kept)) files.push(readFileSync(kept, "utf8"));
-    return [...buffers, ...files].join("\n");
+    return existsSync(kept) ? [...files, readFileSync(kept, "utf8")] : files;
   }
 }

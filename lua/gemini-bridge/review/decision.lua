@@ -30,17 +30,15 @@ function M.announce(review)
   end
 end
 
---- Saves the user's edits, except a text that the CLI or the host has received.
+--- Saves the user's edits of a closed review.
 ---@param review gemini_bridge.Review
----@param delivered? string Text that the CLI or the host has received at the end.
-local function keep_edits(review, delivered)
+local function keep_edits(review)
   for _, edits in ipairs(records.edits(review)) do
-    if edits ~= delivered then
-      local command = saved_texts.keep(review.filePath, edits)
-      local name = path.display(review.filePath, 24)
-      notify(("The review of %s has ended. Your edits are kept: %s"):format(name, command), "warn")
-    end
+    local command = saved_texts.keep(review.filePath, edits)
+    local name = path.display(review.filePath, 24)
+    notify(("The review of %s has ended. Your edits are kept: %s"):format(name, command), "warn")
   end
+  records.remove(review)
 end
 
 --- Whether the user's next keys are meant for the proposal: a text, a command line, a selection, or an operator that
@@ -72,10 +70,9 @@ end
 
 --- Closes the windows of an ended review, frees its buffers and listeners, and goes on to the next review.
 ---@param review gemini_bridge.Review
----@param delivered? string Text that the CLI or the host has received at the end.
-local function dismiss(review, delivered)
+local function dismiss(review)
   if review.state == "closed" then
-    scheduler.attempt(keep_edits, review, delivered)
+    scheduler.attempt(keep_edits, review)
   end
   for _, stop in ipairs(review.stops) do
     scheduler.attempt(stop)
@@ -100,9 +97,8 @@ end
 ---@param outcome "Accepted"|"Rejected"|"Closed"
 ---@param run fun(step: fun()) `scheduler.now` or `scheduler.next`: closes the windows and buffers.
 ---@param decision? gemini_bridge.Decision
----@param delivered? string Text that the CLI or the host receives.
 ---@return boolean first False if the review had ended before.
-local function finish(review, outcome, run, decision, delivered)
+local function finish(review, outcome, run, decision)
   if not records.finish(review, decision) then
     return false
   end
@@ -116,7 +112,7 @@ local function finish(review, outcome, run, decision, delivered)
   M.announce(review)
   emit(outcome, review)
   local function step()
-    dismiss(review, delivered)
+    dismiss(review)
   end
   if outcome == "Closed" and is_typing(review) then
     -- The user is typing into the proposal. If the window closed now, the next keys would be commands in
@@ -190,7 +186,8 @@ end
 ---@param delivered? string Text that the CLI or the host receives. Other edits are saved.
 ---@return boolean first
 function M.close(review, delivered)
-  return finish(review, "Closed", scheduler.now, nil, delivered)
+  review.delivered = delivered
+  return finish(review, "Closed", scheduler.now)
 end
 
 --- Tells the user that a decision was not delivered, and saves the accepted text.

@@ -11,7 +11,7 @@ local M = {}
 ---| "shown" Has windows.
 ---| "parked" Has no window until the user asks for the review.
 ---| "decided" The host has not delivered the decision yet.
----| "closed" Ended without a decision.
+---| "closed" Ended without a decision. The user's edits are not saved yet.
 
 ---@class gemini_bridge.Review
 ---@field id integer
@@ -29,6 +29,7 @@ local M = {}
 ---@field baseline? gemini_bridge.Baseline The user's buffer of the file when the review opened.
 ---@field is_replaced? boolean The CLI has replaced a text that the user had already seen.
 ---@field replaced string[] Texts edited by the user and then replaced by the CLI.
+---@field delivered? string Text that the CLI or the host has received at the end.
 ---@field make fun() Creates the buffers and their listeners; again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
 ---@field written? table State of the proposal's buffer while it holds the unedited text.
@@ -110,14 +111,17 @@ function M.finish(review, decision)
     return false
   end
   review.state, review.decision = decision and "decided" or "closed", decision
-  if not decision then
-    records[review.id] = nil
-  end
   -- A new list, because callers iterate over the old one.
   pending = vim.tbl_filter(M.is_pending, pending)
   ended = #pending > 0 and ended + 1 or 0
   number()
   return true
+end
+
+--- Removes a closed review, because the user's edits are saved.
+---@param review gemini_bridge.Review
+function M.remove(review)
+  records[review.id] = nil
 end
 
 --- Removes a decided review, because its decision was delivered or cannot be.
@@ -155,16 +159,33 @@ function M.content(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
 
---- Returns texts edited by the user that are stored only in the review.
+--- Returns the user's texts that are stored only in the review.
 ---@param review gemini_bridge.Review
 ---@return string[]
 function M.edits(review)
+  if review.state == "decided" then
+    local accepted = review.decision[2].content
+    return accepted ~= review.proposed and { accepted } or {}
+  end
   local content = M.content(review)
   local texts = vim.tbl_filter(function(replaced)
     return replaced ~= content
   end, review.replaced)
-  if content ~= review.proposed then
-    texts[#texts + 1] = content
+  texts[#texts + 1] = content
+  return vim.tbl_filter(function(edited)
+    return edited ~= review.proposed and edited ~= review.delivered
+  end, texts)
+end
+
+--- Returns the user's texts that would be lost if Neovim exited now. This includes reviews that have ended, but are
+--- still open because the user is typing, and decisions that were not delivered.
+---@return { filePath: string, content: string }[]
+function M.unsaved()
+  local texts = {}
+  for _, review in vim.spairs(records) do
+    for _, content in ipairs(M.edits(review)) do
+      texts[#texts + 1] = { filePath = review.filePath, content = content }
+    end
   end
   return texts
 end

@@ -26,15 +26,7 @@ local function announce(review)
   notify(what .. path.display(review.filePath, math.max(room, 8)) .. rest)
 end
 
-saved_texts.save_on_exit(function()
-  local texts = {}
-  for _, review in ipairs(records.pending()) do
-    for _, edits in ipairs(records.edits(review)) do
-      table.insert(texts, { filePath = review.filePath, content = edits })
-    end
-  end
-  return texts
-end)
+saved_texts.save_on_exit(records.unsaved)
 
 --- Opens a review, or replaces the text of a pending one. Raises an error with the reason if that is
 --- impossible.

@@ -171,13 +171,13 @@ function M.read(args)
   end
 end
 
---- Saves all texts when Neovim exits, and the edited proposals that are pending then.
----@param pending fun(): { filePath: string, content: string }[] Returns the edited pending proposals.
-function M.save_on_exit(pending)
+--- Saves all texts when Neovim exits, and those that are only in reviews then.
+---@param unsaved fun(): { filePath: string, content: string }[] Returns the texts that are only in reviews.
+function M.save_on_exit(unsaved)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),
     callback = function()
-      for _, proposal in ipairs(pending()) do
+      for _, proposal in ipairs(unsaved()) do
         add(proposal.filePath, proposal.content)
       end
       for _, kept in pairs(own) do
