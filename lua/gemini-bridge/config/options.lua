@@ -122,7 +122,7 @@ return {
     {},
     "Further CLIs that can connect, and changes to Gemini CLI, Qwen Code and LLxprt Code. See |gemini-bridge-clis|.",
     cli_option.check,
-    "a table by names of CLIs, with false or a table for each, as in |gemini-bridge-clis|",
+    "a table that maps names of CLIs to false or a table, as in |gemini-bridge-clis|",
     cli_option.sort_out
   ),
   stable(
