@@ -15,6 +15,7 @@ import { z } from "zod";
 import { startBridge } from "../support/bridge.ts";
 import { HookedAgent } from "../support/hooked-agent.ts";
 import type { NvimOptions } from "../support/nvim.ts";
+import { Reviewer } from "../support/review.ts";
 
 const Changes = z.preprocess(
   (list) => (Array.isArray(list) ? list : []),
@@ -193,6 +194,44 @@ t.test("wrong arguments and missing files get a message", async (t) => {
   await nvim.command("GeminiUndo all");
   await says(/No unreviewed changes\./);
   t.ok(existsSync(nvim.path("a.txt")));
+});
+
+t.test("an empty list names the connected CLIs that have sent no hook", async (t) => {
+  const reviewer = await Reviewer.start(t);
+  const { nvim } = reviewer;
+  const common = { version: "1", connectedAt: 0, interrupted: false, activity: "idle" } as const;
+  const clients = [
+    { id: "1", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini", hooks: true },
+    { id: "2", cli: "gemini", label: "Gemini CLI", name: "x", terminal: "gemini-2", hooks: false },
+    { id: "3", cli: "claude", label: "Claude Code", name: "x", terminal: "claude", hooks: false },
+    { id: "4", cli: "llxprt", label: "LLxprt Code", name: "x", terminal: "llxprt", hooks: false },
+  ];
+  const say = (hooks: boolean, connected: typeof clients) =>
+    reviewer.call("status", {
+      state: "running",
+      workspace: [],
+      hooks,
+      clients: connected.map((client) => ({ ...common, ...client })),
+    });
+  const told = async (text: string) => {
+    await nvim.command("messages clear | GeminiChanges");
+    const isTold = async () =>
+      (await nvim.messages()).replaceAll("\n", "").endsWith(`gemini-bridge: ${text}`);
+    await nvim.waitFor(isTold, text);
+  };
+  await say(true, clients.slice(0, 1));
+  await told("No unreviewed changes.");
+  const others =
+    "Not tracked: gemini-2 (it has no hooks; :GeminiExtension install, then start it again); " +
+    "claude (it has sent no hook; start it by :Gemini cli=claude); llxprt (it has no hooks)";
+  await say(true, clients);
+  await told(`No unreviewed changes. ${others}`);
+  await say(false, clients.slice(1));
+  await told(`Changes cannot be tracked yet: no CLI has sent a hook. ${others}`);
+  await say(false, []);
+  await told(
+    "Changes cannot be tracked yet: no CLI has sent a hook. Run :GeminiExtension install, then start the CLI.",
+  );
 });
 
 t.test("a hundred files are listed and undone", async (t) => {

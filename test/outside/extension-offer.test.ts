@@ -1,6 +1,6 @@
 /** Tests how `:Gemini` offers the extension to an ordinary user, with the real CLI. */
 import { chmodSync, existsSync, mkdirSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
@@ -115,7 +115,10 @@ t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be 
   );
   t.notMatch(await nvim.lua("return require('gemini-bridge').statusline()"), /gate/);
   await nvim.command("GeminiChanges");
-  await says(nvim, /Changes cannot be tracked yet: no CLI has sent a hook\. Run :GeminiExtension install/);
+  await says(
+    nvim,
+    /Changes cannot be tracked yet: no CLI has sent a hook\. Not tracked: gemini \(it has no hooks; :GeminiExtension install, then start it again\)/,
+  );
   await nvim.command("GeminiStatus");
   await nvim.waitFor(
     "table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n'):find('no hook received yet')",
@@ -171,6 +174,23 @@ t.test("a broken link is repaired without asking", async (t) => {
   t.same(await asked(nvim), []);
   t.equal(source(nvim), join(root, "extension"));
   await nvim.waitFor("require('gemini-bridge').status().clients[1].hooks", "a hook", 20_000);
+});
+
+t.test("a CLI that is not on PATH is linked by the command that :Gemini runs", async (t) => {
+  const program = join(root, "node_modules/@google/gemini-cli/bundle/gemini.js");
+  const words = [process.execPath, program, "--yolo"];
+  const options = `extension = 'auto', terminal = { cmd = { ${words.map((word) => `'${word}'`)} } }`;
+  const { nvim } = await startWithGemini(t, {
+    init: `require('gemini-bridge').setup({ ${options} })`,
+    env: { PATH: [dirname(process.execPath), "/usr/bin", "/bin"].join(delimiter) },
+  });
+  await nvim.command("GeminiExtension install");
+  await says(nvim, /The extension is linked in Gemini CLI/);
+  t.equal(source(nvim), join(root, "extension"));
+  await nvim.command("GeminiExtension remove");
+  await says(nvim, /The extension was removed/);
+  await connect(nvim);
+  t.equal(source(nvim), join(root, "extension"));
 });
 
 t.test(

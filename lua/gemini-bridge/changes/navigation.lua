@@ -98,20 +98,36 @@ function M.quickfix()
   return items
 end
 
+--- Returns the connected CLIs that have sent no hook, each with the reason.
+---@return string[]
+local function untracked()
+  return vim
+    .iter(status.get().clients)
+    :filter(function(client)
+      return not client.hooks
+    end)
+    :map(function(client)
+      local cli = clis.get(client.cli)
+      return cli and ("%s (%s)"):format(status.name(client), (link.missing_hooks(cli)))
+    end)
+    :totable()
+end
+
 --- Returns the reason for an empty list: changes are only tracked for CLIs that send hooks.
 ---@return string
 local function nothing_listed()
-  local now = status.get()
+  local now, others = status.get(), untracked()
   if now.state ~= "running" then
     return "No unreviewed changes. The bridge is stopped: run :GeminiStart to track changes."
-  elseif now.hooks then
-    return "No unreviewed changes."
   end
-  local cli = clis.get(config.get().terminal.cli)
-  local is_linked = cli and link.state(cli) == "installed"
-  local remedy = is_linked and "Start the CLI again."
-    or "Run :GeminiExtension install and start the CLI again."
-  return "Changes cannot be tracked yet: no CLI has sent a hook. " .. remedy
+  local text = now.hooks and "No unreviewed changes."
+    or "Changes cannot be tracked yet: no CLI has sent a hook."
+  if #others > 0 then
+    return ("%s Not tracked: %s"):format(text, table.concat(others, "; "))
+  end
+  local cli = not now.hooks and clis.get(config.get().terminal.cli)
+  local is_missing = cli and link.is_possible(cli) and link.state(cli) ~= "installed"
+  return is_missing and text .. " Run :GeminiExtension install, then start the CLI." or text
 end
 
 --- Opens the review page, or goes to it. If there are no changes, tells the user why.

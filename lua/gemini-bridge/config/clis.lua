@@ -68,6 +68,14 @@ function M.all()
   return list
 end
 
+--- Returns the program and the arguments with which `:Gemini` starts a CLI, before any other arguments.
+---@param cli gemini_bridge.Cli
+---@return string[]
+function M.command(cli)
+  local terminal = require("gemini-bridge.config").get().terminal
+  return terminal.cmd and cli.name == terminal.cli and terminal.cmd or cli.cmd
+end
+
 --- Returns the profile of a known CLI, without the user's changes.
 M.known = option.find
 

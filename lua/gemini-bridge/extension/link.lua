@@ -28,6 +28,20 @@ function M.is_possible(cli)
   return KINDS[cli.like] ~= nil
 end
 
+--- Returns the words before the arguments of the CLI's own commands: those with which `:Gemini` starts the CLI, such as
+--- `node gemini.js`, without options. Falls back to the CLI's program if `:Gemini` starts another one.
+---@param cli gemini_bridge.Cli
+---@return string[]
+function M.program(cli)
+  local words = clis.command(cli)
+  for i, word in ipairs(words) do
+    if vim.startswith(vim.fs.basename(word), cli.name) then
+      return vim.list_slice(words, 1, i)
+    end
+  end
+  return { cli.cmd[1] }
+end
+
 ---@param name string
 ---@return gemini_bridge.Cli? cli
 ---@return string? problem
@@ -37,8 +51,10 @@ local function cli_named(name)
     return nil, problem
   elseif not KINDS[cli.like] then
     return nil, ("%s has no extensions"):format(cli.label)
-  elseif vim.fn.executable(cli.cmd[1]) == 0 then
-    return nil, ("%s was not found: install it, or set the option clis.%s.cmd"):format(cli.cmd[1], name)
+  end
+  local program = M.program(cli)[1]
+  if vim.fn.executable(program) == 0 then
+    return nil, ("%s was not found: install it, or set the option clis.%s.cmd"):format(program, name)
   end
   return cli
 end
@@ -91,6 +107,22 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
+--- Returns why a connected CLI has sent no hook, and the remedy.
+---@param cli gemini_bridge.Cli
+---@return string reason
+---@return boolean is_early Whether the first hook may not have arrived yet.
+function M.missing_hooks(cli)
+  if M.state(cli) == "installed" then
+    return "it has sent no hook yet; if it started before the extension was installed, start it again", true
+  elseif M.is_possible(cli) then
+    local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
+    return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name), false
+  elseif cli.gate then
+    return ("it has sent no hook; start it by :Gemini cli=%s"):format(cli.name), false
+  end
+  return "it has no hooks", false
+end
+
 --- Runs an extension command of the CLI.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
@@ -105,7 +137,7 @@ local function run(cli, args, done)
   }
   local ok, problem = pcall(
     vim.system,
-    vim.list_extend({ cli.cmd[1], "extensions" }, args),
+    vim.iter({ M.program(cli), "extensions", args }):flatten():totable(),
     options,
     vim.schedule_wrap(function(result)
       local output = vim.trim((result.stdout or "") .. "\n" .. (result.stderr or ""))

@@ -129,7 +129,7 @@ end
 ---@param go fun() Called once.
 function M.before_start(cli, program, go)
   local option = config.get().extension
-  local is_other = vim.fs.basename(program) ~= vim.fs.basename(cli.cmd[1])
+  local is_other = program ~= link.program(cli)[1]
   if option == false or is_other or vim.list_contains(never(), cli.name) then
     return go()
   end

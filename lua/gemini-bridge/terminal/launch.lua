@@ -31,8 +31,7 @@ local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
 ---@return string[] command
 ---@return integer count Number of words of the program itself.
 local function command(cli, args)
-  local options = config.get().terminal
-  local cmd = vim.deepcopy(options.cmd and cli.name == options.cli and options.cmd or cli.cmd)
+  local cmd = clis.command(cli)
   local ours = cli.args or {}
   local is_said = vim.iter(vim.list_extend(vim.list_slice(cmd), args)):any(function(argument)
     return vim.list_contains(APPROVING, argument) or argument:match("^[^=]*") == ours[1]

@@ -64,14 +64,8 @@ local function obstacle(client)
     return "it is disconnected; type /ide enable in it"
   elseif client.hooks then
     return
-  elseif link.state(cli) == "installed" then
-    return "it has sent no hook yet; if it started before the extension was installed, start it again", true
   end
-  if not link.is_possible(cli) then
-    return ("it has sent no hook; start it by :Gemini cli=%s"):format(cli.name)
-  end
-  local name = cli.name == config.get().terminal.cli and "" or " " .. cli.name
-  return ("it has no hooks; :GeminiExtension install%s, then start it again"):format(name)
+  return link.missing_hooks(cli)
 end
 
 ---@class gemini_bridge.GateReach
