@@ -4,16 +4,13 @@
  * the protocol of Claude Code 2.1.330.
  */
 import type { EventEmitter } from "node:events";
-import type { ClientEvents, ClientList } from "../http/client.ts";
+import type { Client, ClientEvents, ClientList } from "../http/client.ts";
 import type { Address } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
 import { judge, refuse } from "./guard.ts";
 import type { SocketServer, SocketServerOptions } from "./server.ts";
-import type { SocketSession } from "./session.ts";
 
-export interface SocketEndpoint extends ClientList, SocketRoute {
-  get(id: string): SocketSession | undefined;
-}
+export type SocketEndpoint = ClientList & SocketRoute;
 
 export interface SocketEndpointOptions extends SocketServerOptions {
   /** Port and tokens. The name of a token is that of a profile. */
@@ -25,7 +22,7 @@ export interface SocketEndpointOptions extends SocketServerOptions {
 
 export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndpoint {
   const { address, maxSessions, log, events } = options;
-  const sessions = new Map<string, SocketSession>();
+  const sessions = new Map<string, Client>();
   /** Number of open connections, including those before the `initialize` request. */
   let open = 0;
   let isClosed = false;
@@ -39,13 +36,13 @@ export function createSocketEndpoint(options: SocketEndpointOptions): SocketEndp
   }
 
   const listeners = {
-    connected(session: SocketSession) {
+    connected(session: Client) {
       const { id, info } = session;
       log.info(`session ${id.slice(0, 8)} of`, info.name, info.version);
       sessions.set(id, session);
       events.emit("connected", session);
     },
-    ended(session: SocketSession) {
+    ended(session: Client) {
       sessions.delete(session.id);
       log.info(`session ${session.id.slice(0, 8)} ended`);
       events.emit("disconnected", session);

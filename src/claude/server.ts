@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client } from "../http/client.ts";
-import { type Identity, openSession, type SocketSession, type Times } from "./session.ts";
+import { type Identity, openSession, type Times } from "./session.ts";
 import { type Diagnose, type Reviews, registerTools } from "./tools.ts";
 
 export interface SocketServerOptions {
@@ -33,7 +33,7 @@ export interface SocketServer {
     socket: Duplex,
     head: Buffer,
     credential: string,
-    listeners: { connected(session: SocketSession): void; ended(session: SocketSession): void },
+    listeners: { connected(session: Client): void; ended(session: Client): void },
   ): void;
   /** Ends all connections. May run twice. */
   close(): void;

@@ -23,11 +23,6 @@ export interface Times {
 
 export const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
 
-export interface SocketSession extends Client {
-  /** Ends the connection. May run twice. */
-  close(): void;
-}
-
 export interface Identity {
   /** Name of its profile. */
   readonly cli: string;
@@ -48,13 +43,13 @@ export interface SocketSessionOptions {
   /** Returns which CLI the client is, by the name that it reports. */
   identify(client: string): Identity;
   /** Called after the client's `initialize` request. */
-  connected(session: SocketSession): void;
+  connected(session: Client): void;
   /** Called when the connection is lost, if `connected` was called. */
-  ended(session: SocketSession): void;
+  ended(session: Client): void;
   times?: Times;
 }
 
-export async function openSession(options: SocketSessionOptions): Promise<SocketSession> {
+export async function openSession(options: SocketSessionOptions): Promise<Client> {
   const { id, socket, ports, credential, log, times = TIMES } = options;
   const server = new McpServer({ name: "gemini-bridge.nvim", version: options.version });
   const introduction = { protocolVersion: "", clientInfo: { name: "", version: "" } };
@@ -121,6 +116,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
     .on("error", ({ message }) => log.debug(`socket ${id.slice(0, 8)}: ${message.split(":", 1)[0]}`))
     .on("message", (data, isBinary) => {
       isAlive = true;
+      if (socket.readyState !== socket.OPEN) return; // after an invalid message
       if (isBinary) return socket.close(1003, "text is expected");
       const message = parse(String(data));
       if (message) transport.onmessage?.(message);
@@ -132,11 +128,11 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
       const wasConnected = isConnected;
       isConnected = isSettled = false;
       for (const request of [...awaited.keys()]) leave(request, false);
-      transport.onclose?.();
       if (wasConnected) options.ended(session);
+      transport.onclose?.(); // aborts the waiting calls, whose reviews have been closed
     });
 
-  const session: SocketSession = {
+  const session: Client = {
     id,
     get info() {
       return info;
@@ -152,7 +148,6 @@ export async function openSession(options: SocketSessionOptions): Promise<Socket
     decide: (decision) => tools.decide(decision),
     mention: (references, cwd) =>
       canSend() && identity?.mentions ? mentionOf(references, cwd, notify) : undefined,
-    close: () => socket.close(1001),
   };
   const tools = options.register(
     server,

@@ -12,8 +12,8 @@ import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 export interface Reviews {
   /** Shows the proposal. @throws {Refusal} if it cannot be shown */
   openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
-  /** Closes a review if it is open, because the user has answered in the CLI's terminal. */
-  dismiss(name: string): Promise<void>;
+  /** Closes a review if it is open, because the user has answered in the CLI's terminal, or the CLI has cancelled it. */
+  dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
   /** Closes all open reviews for the same reason. @returns their number */
   dismissAll(): Promise<number>;
 }
@@ -78,19 +78,29 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     return found;
   }
 
-  async function openDiff(filePath: string, newContent: string, name: string, request: RequestId) {
+  async function openDiff(
+    filePath: string,
+    newContent: string,
+    name: string,
+    { requestId: request, signal }: { requestId: RequestId; signal: AbortSignal },
+  ) {
     settle(name, rejected(name)); // another proposal takes the place of this one
     const outcome = new Promise<CallToolResult>((answer) => {
       waiting.set(name, { request, original: originalOf(filePath), answer });
     });
+    /** @returns false if a later call with this name has taken the place of this one */
+    const withdraw = () => waiting.get(name)?.request === request && waiting.delete(name);
     try {
       await reviews.openDiff({ filePath, newContent }, name);
     } catch (error) {
-      waiting.delete(name);
+      withdraw();
       if (error instanceof Refusal) log.info("a review was refused:", error.message);
       else log.error("a review failed:", error);
       throw new Refusal(error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog");
     }
+    const cancel = () => withdraw() && void reviews.dismiss(name, "cancelled");
+    if (signal.aborted) cancel();
+    else signal.addEventListener("abort", cancel);
     return outcome;
   }
 
@@ -105,14 +115,14 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
         tab_name: Tab,
       },
     },
-    ({ new_file_path, new_file_contents, tab_name }, { requestId }) =>
-      openDiff(new_file_path, new_file_contents, tab_name, requestId),
+    ({ new_file_path, new_file_contents, tab_name }, call) =>
+      openDiff(new_file_path, new_file_contents, tab_name, call),
   );
   server.registerTool(
     "close_tab",
     { description: "Closes a diff.", inputSchema: { tab_name: Tab } },
     async ({ tab_name: name }) => {
-      await reviews.dismiss(name);
+      await reviews.dismiss(name, "answered");
       if (settle(name, rejected(name))) answered();
       return result("TAB_CLOSED");
     },

@@ -36,9 +36,12 @@ const READ_TIMEOUT_MS = 1_000;
 
 /** The reviews of one client. */
 export interface ClientReviews extends DiffTools {
-  /** Closes a review if it is open, because the user has answered in the CLI's terminal. Keeps the user's edits. */
-  dismiss(name: string): Promise<void>;
-  /** Closes all reviews of the client for the same reason. @returns their number */
+  /**
+   * Closes a review if it is open, because the user has answered in the CLI's terminal, or the CLI has cancelled it.
+   * Keeps the user's edits.
+   */
+  dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
+  /** Closes all reviews of the client, because the user has answered in its terminal. @returns their number */
   dismissAll(): Promise<number>;
 }
 
@@ -252,7 +255,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /** Closes a review because the user has answered in the CLI's terminal. The CLI may write the proposal. */
-  async function dismiss(review: Review): Promise<void> {
+  async function answered(review: Review): Promise<void> {
     if (review.baseline) options.agreed(review.filePath, [review.baseline.proposed]);
     await abandon(review, "answered");
   }
@@ -296,7 +299,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
     name = filePath,
   ): Promise<Shown> {
     const earlier = table.find(sessionId, name);
-    const replaced = earlier && (await present(earlier, newContent, names));
+    if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
+    const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
     if (replaced) return replaced;
     if (sessionId !== OWN && !clients.get(sessionId)) throw new Refusal("the session has ended");
     const review = table.add({ sessionId, name, filePath, label: names.label });
@@ -331,13 +335,13 @@ export function createReviews(options: ReviewsOptions): Reviews {
         void recover(review, content);
         return content;
       },
-      async dismiss(name) {
+      async dismiss(name, reason) {
         const review = table.find(client.id, name);
-        if (review) await dismiss(review);
+        if (review) await (reason === "answered" ? answered(review) : abandon(review, reason));
       },
       async dismissAll() {
         const open = openOf(client.id);
-        await Promise.all(open.map(dismiss));
+        await Promise.all(open.map(answered));
         return open.length;
       },
     }),

@@ -1,20 +1,12 @@
 /** Claude Code's hooks and its start by `:Gemini`, with a scripted client: turns, changes, gate, arguments. */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { z } from "zod";
-import { type RunningBridge, startBridge } from "../support/bridge.ts";
-import type { NvimOptions } from "../support/nvim.ts";
+import type { RunningBridge } from "../support/bridge.ts";
+import { startClaudeBridge } from "../support/claude-bridge.ts";
 import { lockOf, SocketClient } from "../support/socket-client.ts";
 import { waitFor } from "../support/wait.ts";
-
-/** A bridge in a home with Claude Code's folder. */
-function start(t: Test, options: NvimOptions = {}) {
-  return startBridge(t, {
-    ...options,
-    files: { "a.txt": "one\ntwo\nthree\n", "../home/.claude/keep": "", ...options.files },
-  });
-}
 
 /** Sends a hook as the script of `:Gemini cli=claude` does. @returns the answer */
 async function hook(bridge: RunningBridge, hook_event_name: string, fields: object = {}): Promise<unknown> {
@@ -35,7 +27,7 @@ async function hook(bridge: RunningBridge, hook_event_name: string, fields: obje
 }
 
 t.test("hooks of Claude Code report turns and changes, and the gate makes it ask", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const path = nvim.path("a.txt");
   const write = { tool_name: "Write", tool_input: { file_path: path, content: "1\n" } };
@@ -78,7 +70,7 @@ t.test("hooks of Claude Code report turns and changes, and the gate makes it ask
 });
 
 t.test("a rejection in its terminal ends its turn and its edit, although no hook says so", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const path = nvim.path("a.txt");
   const write = { tool_name: "Write", tool_input: { file_path: path, content: "1\n" } };
@@ -114,7 +106,9 @@ t.test("a rejection in its terminal ends its turn and its edit, although no hook
 });
 
 t.test(":Gemini cli=claude passes hooks and tools as arguments, and the user's own ones win", async (t) => {
-  const bridge = await start(t, { init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH" });
+  const bridge = await startClaudeBridge(t, {
+    init: "vim.env.PATH = vim.env.HOME .. '/bin:' .. vim.env.PATH",
+  });
   const { nvim } = bridge;
   const { home } = nvim.dirs;
   mkdirSync(join(home, "bin"));

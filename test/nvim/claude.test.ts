@@ -1,26 +1,14 @@
 /** Tests Claude Code's protocol with a scripted client: lock file, reviews, context, and lost connections. */
 import { readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { startBridge } from "../support/bridge.ts";
-import type { NvimOptions } from "../support/nvim.ts";
+import { PROPOSAL, startClaudeBridge } from "../support/claude-bridge.ts";
 import { lockOf, readLocks, SocketClient } from "../support/socket-client.ts";
 import { waitFor } from "../support/wait.ts";
 
-/** A bridge in a home with Claude Code's folder. */
-function start(t: Test, options: NvimOptions = {}) {
-  return startBridge(t, {
-    ...options,
-    files: { "a.txt": "one\ntwo\nthree\n", "../home/.claude/keep": "", ...options.files },
-  });
-}
-
-const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-  return (vim.b[buf].gemini_diff or {}).role == 'proposal'
-end)`;
-
 t.test("the lock file is private, names this Neovim, and is removed with it", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   t.match(lock, {
@@ -50,12 +38,14 @@ t.test("without Claude Code, and if it is switched off, no lock file is written"
   const without = await startBridge(t);
   t.same(readdirSync(without.nvim.dirs.home).includes(".claude"), false);
   t.equal(await without.nvim.lua("return vim.env.CLAUDE_CODE_SSE_PORT"), null);
-  const off = await start(t, { init: "require('gemini-bridge').setup({ clis = { claude = false } })" });
+  const off = await startClaudeBridge(t, {
+    init: "require('gemini-bridge').setup({ clis = { claude = false } })",
+  });
   t.same(readLocks(off.nvim.dirs.home), []);
 });
 
 t.test("the lock files of other editors are not removed", async (t) => {
-  const { nvim } = await start(t, {
+  const { nvim } = await startClaudeBridge(t, {
     files: {
       // Two lock files of dead processes: one of another plugin, and one of a Neovim with this plugin.
       "../home/.claude/ide/1.lock": JSON.stringify({ pid: 4_194_300, ideName: "Neovim", transport: "ws" }),
@@ -73,7 +63,7 @@ t.test("the lock files of other editors are not removed", async (t) => {
 });
 
 t.test("an accepted proposal is answered with the text and the user's edits", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
   await nvim.waitFor("#require('gemini-bridge').status().clients == 1", "the client");
@@ -109,7 +99,7 @@ t.test("an accepted proposal is answered with the text and the user's edits", as
 });
 
 t.test("texts come back exactly as they were proposed", async (t) => {
-  const bridge = await start(t, { files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" } });
+  const bridge = await startClaudeBridge(t, { files: { "crlf.txt": "a\r\nb\r\n", "bom.txt": "\uFEFFa\n" } });
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
   const large = `${"x".repeat(99)}\n`.repeat(20_000);
@@ -132,7 +122,7 @@ t.test("texts come back exactly as they were proposed", async (t) => {
 });
 
 t.test("accepting an unchanged text counts as a rejection, and a message says so", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
   const answer = client.openDiff(nvim.path("a.txt"), "1\n", "tab");
@@ -147,7 +137,7 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
 });
 
 t.test("an answer in the terminal closes the review and keeps the user's edits", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const client = await SocketClient.connect(t, lockOf(bridge));
   const path = nvim.path("a.txt");
@@ -170,7 +160,7 @@ t.test("an answer in the terminal closes the review and keeps the user's edits",
 });
 
 t.test("a path that cannot be reviewed is refused, so that the CLI asks in its terminal", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
@@ -179,7 +169,7 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
 });
 
 t.test("two clients review the same file beside Gemini CLI, and each gets its own outcome", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   const [one, two] = [await SocketClient.connect(t, lock), await SocketClient.connect(t, lock)];
@@ -203,7 +193,9 @@ t.test("two clients review the same file beside Gemini CLI, and each gets its ow
 });
 
 t.test("opencode is recognized by its name, and uses the same lock file", async (t) => {
-  const bridge = await start(t, { init: "vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')" });
+  const bridge = await startClaudeBridge(t, {
+    init: "vim.fn.mkdir(vim.fn.stdpath('config') .. '/../opencode', 'p')",
+  });
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   await SocketClient.connect(t, lock);
@@ -219,7 +211,7 @@ t.test("opencode is recognized by its name, and uses the same lock file", async 
 });
 
 t.test("the active file and the selected lines are sent once, and excluded files never", async (t) => {
-  const bridge = await start(t, {
+  const bridge = await startClaudeBridge(t, {
     files: { "b.txt": "é𝄞x\nsecond\n", ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
   });
   const { nvim } = bridge;
@@ -263,7 +255,9 @@ t.test("the active file and the selected lines are sent once, and excluded files
 });
 
 t.test("diagnostics are those that Neovim already has, of shared files only", async (t) => {
-  const bridge = await start(t, { files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" } });
+  const bridge = await startClaudeBridge(t, {
+    files: { ".geminiignore": "secret.txt\n", "secret.txt": "key\n" },
+  });
   const { nvim } = bridge;
   await nvim.lua(`local ns = vim.api.nvim_create_namespace('test')
     for _, name in ipairs({ 'secret.txt', 'a.txt' }) do
@@ -299,7 +293,7 @@ t.test("diagnostics are those that Neovim already has, of shared files only", as
 });
 
 t.test("after a crash of the host the client returns with its token, and its review is closed", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   const client = await SocketClient.connect(t, lock);
@@ -325,7 +319,7 @@ t.test("after a crash of the host the client returns with its token, and its rev
 });
 
 t.test("after an outage in which the client gives up, the lock file has a new token", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   const hooks = await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN");
@@ -349,7 +343,7 @@ t.test("after an outage in which the client gives up, the lock file has a new to
 });
 
 t.test("a foreign lock file at the path of the bridge's own is not overwritten", async (t) => {
-  const bridge = await start(t);
+  const bridge = await startClaudeBridge(t);
   const lock = lockOf(bridge);
   const other = `${lock.path}.other`;
   writeFileSync(other, readFileSync(lock.path, "utf8").replace(lock.authToken, "another"));

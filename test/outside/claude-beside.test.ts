@@ -3,15 +3,12 @@ import { readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { startWithClaude } from "../support/claude.ts";
+import { PROPOSAL } from "../support/claude-bridge.ts";
 import { SETTINGS } from "../support/cli.ts";
 import { geminiEnv, geminiIn } from "../support/gemini.ts";
 import { startModel, type Turn } from "../support/model.ts";
 
 const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
-
-const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-  return (vim.b[buf].gemini_diff or {}).role == 'proposal'
-end)`;
 
 t.test("Claude Code and Gemini CLI work in one Neovim", async (t: Test) => {
   const gemini = await startModel(t);

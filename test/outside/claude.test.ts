@@ -2,14 +2,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { startWithClaude } from "../support/claude.ts";
+import { PROPOSAL } from "../support/claude-bridge.ts";
 import { geminiIn } from "../support/gemini.ts";
 import type { Turn } from "../support/model.ts";
 import type { Nvim } from "../support/nvim.ts";
 import { readLocks } from "../support/socket-client.ts";
-
-const PROPOSAL = `vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
-  return (vim.b[buf].gemini_diff or {}).role == 'proposal'
-end)`;
 
 /** Waits for this number of reviews. */
 const diffs = (nvim: Nvim, count: number) =>
