@@ -275,6 +275,29 @@ t.test("the user's own text is never undone: unsaved, saved meanwhile, or review
   t.equal(String(read("a.txt")), "mine\n1\n2\n3\nfours\n");
 });
 
+t.test("files that the user writes during a command are the user's, whatever their name", async (t) => {
+  const { nvim, agent, read, changes } = await start(t, { files: { "a.txt": "1\n2\n" }, args: ["a.txt"] });
+  writeFileSync(nvim.path("log.txt"), "old\n");
+  const command = { tool_name: "run_shell_command", tool_input: { command: "sleep 5" } };
+  await agent.hook("BeforeTool", command);
+  for (const write of ["write", "write copy.txt", "1write part.txt", "1write >> log.txt"])
+    await nvim.command(`call setline(1, 'mine') | silent ${write}`);
+  await nvim.command("silent saveas saved.txt");
+  await nvim.command("new | setlocal buftype=nofile | call setline(1, 'mine') | silent write scratch.txt");
+  writeFileSync(nvim.path("theirs.txt"), "theirs\n");
+  await agent.hook("AfterTool", { ...command, tool_response: { llmContent: "ok" } });
+  await nvim.waitFor(async () => (await changes()).length > 0, "the agent's change");
+  t.strictSame(
+    (await changes()).map(({ path }) => path),
+    [nvim.path("theirs.txt")],
+  );
+  await nvim.command("GeminiUndo all");
+  await nvim.waitFor(async () => (await changes()).length === 0, "the undo");
+  for (const name of ["a.txt", "copy.txt", "saved.txt"]) t.equal(String(read(name)), "mine\n2\n", name);
+  for (const name of ["part.txt", "scratch.txt"]) t.equal(String(read(name)), "mine\n", name);
+  t.equal(String(read("log.txt")), "old\nmine\n");
+});
+
 t.test("old lines above the first line are scrolled into view", async (t) => {
   const { nvim, agent, signs } = await start(t, { files: { "a.txt": "1\n2\n3\n" }, args: ["a.txt"] });
   await agent.write("a.txt", "one\n3\n");

@@ -103,13 +103,12 @@ function M.follow(params)
     return
   end
   group = vim.api.nvim_create_augroup("gemini-bridge.changes", {})
-  vim.api.nvim_create_autocmd("BufWritePost", {
+  vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     callback = function(args)
-      local name = vim.api.nvim_buf_get_name(args.buf)
-      if name:sub(1, 1) ~= "/" or vim.bo[args.buf].buftype ~= "" then
-        return
-      elseif not channel.notify("file_written", { path = name }) then
+      -- The written file, which `:write {file}` takes from the user, not from the buffer.
+      local name = args.match
+      if name:sub(1, 1) == "/" and not channel.notify("file_written", { path = name }) then
         memory.add_written(name)
       end
     end,
