@@ -101,10 +101,8 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
-    rejected(agent) {
-      // The CLI reports neither the end of the edit nor that of the turn.
-      if (profileOf(agent.cli)?.socket) void changes.listener({ kind: "turn_ended", agent, at: Date.now() });
-    },
+    // The CLI reports neither the end of the tool nor that of the turn.
+    stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
   const rest = createIdleMemory();
@@ -164,6 +162,9 @@ export function createServices(options: ServicesOptions): Services {
     .on("ended", context.disconnected)
     .on("ended", terminals.forget)
     .on("ended", activity.gone)
+    .on("ended", ({ info: { credential: cli } }) => {
+      if (!connections.connected().some(({ info }) => info.credential === cli)) void changes.left(cli);
+    })
     .on("ended", clients.report)
     .on("ended", used);
 

@@ -50,6 +50,8 @@ export interface Changes {
   agreed(path: string, hashes: readonly string[]): void;
   /** Returns what the user has undone of an agent's changes, once. */
   undone(agent: Agent): string | undefined;
+  /** Handles that the last client of a CLI has left. */
+  left(cli: string): Promise<void>;
   /** Handles the opening of directories in Neovim. */
   opened(directories: readonly string[]): Promise<void>;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
@@ -255,6 +257,7 @@ export function createChanges(options: ChangesOptions): Changes {
       tracker.handle(event, begun).catch((error) => log.error("changes:", error)),
     agreed: tracker.agreed,
     undone: notes.take,
+    left: (cli) => enqueue(() => tracker.resolveGone(cli)),
     opened: (open) => enqueue(() => takeLeft(open)),
     handlers: {
       ...createPast({ bridge, history, enqueue, userFiles, restored }),

@@ -13,7 +13,7 @@ import { type CommandResult, createCommands, type OpenPlaces } from "./commands.
 import { type FileChange, fileStateOf, follow, isChanged, NOT_KNOWN, shown, textOf } from "./file-change.ts";
 import type { History } from "./history.ts";
 import type { Prompts } from "./prompts.ts";
-import { createAgents } from "./working-agents.ts";
+import { type Agents, createAgents } from "./working-agents.ts";
 
 const NOT_SEEN = "the bridge was not running when a command began";
 
@@ -29,8 +29,8 @@ export interface Tracker {
   readonly areCommandsRunning: boolean;
   /** Updates a change with the state on disk, although no write was reported. */
   catchUp(change: FileChange, now: FileState): void;
-  /** Completes the pending edits and commands of agents whose processes have ended. */
-  resolveGone(): Promise<void>;
+  /** Completes the pending edits and commands of agents that have ended, see {@link Agents.takeGone}. */
+  resolveGone(cli?: string): Promise<void>;
   /** Continues with the agents and commands of an earlier host. */
   resume(agents: readonly Agent[], commands: readonly RestoredCommand[]): void;
   /** Resolves when running commands are stored for the next host. May run twice. */
@@ -69,7 +69,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   const { bridge, terminalOf, files, prompts, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
-    gone: () => void enqueue(resolveGone),
+    gone: () => void enqueue(() => resolveGone()),
     changed: files.follow,
   });
   /** Hashes of texts that the user has accepted, by file. */
@@ -277,8 +277,8 @@ export function createTracker(options: TrackerOptions): Tracker {
     });
   }
 
-  async function resolveGone(): Promise<void> {
-    for (const agent of agents.takeGone()) await turnEnds(agent, true);
+  async function resolveGone(cli?: string): Promise<void> {
+    for (const agent of agents.takeGone(cli)) await turnEnds(agent, true);
   }
 
   return {

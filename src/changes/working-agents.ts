@@ -1,6 +1,6 @@
 /** Tracks the working agents: from their first event in a turn until the turn or their process ends. */
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
-import { isAlive } from "../system/processes.ts";
+import { isAlive, isOwnAndAlive } from "../system/processes.ts";
 
 /** Interval for checking whether the processes of agents still run. */
 const INTERVAL_MS = 1_000;
@@ -14,9 +14,10 @@ export interface Agents {
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
-   * Returns the agents whose processes have ended since the last call. No event will end their pending edits.
+   * Returns the agents that have ended since the last call. No event will end their pending edits.
+   * @param cli without connected clients: its agents count as ended if their processes are not visible
    */
-  takeGone(): Agent[];
+  takeGone(cli?: string): Agent[];
   /** May run twice. */
   close(): void;
 }
@@ -49,8 +50,9 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
 
   return {
     handle({ kind, agent }) {
-      // The hook has just run. If its process is not visible, it belongs to another machine or container.
-      const pid = agent.pid !== undefined && isAlive(agent.pid) ? agent.pid : undefined;
+      // The hook has just run. If its process is not visible, it belongs to another machine or container, where another
+      // process may have its id here.
+      const pid = agent.pid !== undefined && isOwnAndAlive(agent.pid) ? agent.pid : undefined;
       const seen = atWork.get(agent.session) ?? { ...agent, pid };
       if (kind === "turn_ended" || kind === "session_ended") end(agent);
       else if (kind === "turn_started" || kind === "tool_starting") begin(seen);
@@ -60,8 +62,9 @@ export function createAgents({ gone, changed }: AgentsOptions): Agents {
     get areAtWork() {
       return atWork.size > 0;
     },
-    takeGone() {
-      const all = [...atWork.values()].filter(isGone);
+    takeGone(cli) {
+      const isLeft = (agent: Agent) => agent.pid === undefined && agent.cli === cli;
+      const all = [...atWork.values()].filter((agent) => isGone(agent) || isLeft(agent));
       for (const agent of all) end(agent);
       return all;
     },

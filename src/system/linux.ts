@@ -28,6 +28,7 @@ export const linux: System = {
     const text = read("/proc/self/mountinfo");
     return text === "" ? macos.mounts() : parseMountInfo(text);
   },
+  isDefunct: (pid) => statOf(String(pid))?.[0] === "Z",
   async startOf(pid) {
     // Relative to this process, because a container may have its own boot time.
     const [own, other] = [ticks("self"), ticks(String(pid))];
@@ -52,11 +53,17 @@ export const linux: System = {
   },
 };
 
-/** Start of a process in clock ticks after the boot (proc_pid_stat(5), field 22). */
+/** Start of a process in clock ticks after the boot. */
 function ticks(pid: string): number | undefined {
+  const stat = statOf(pid);
+  return stat && Number(stat[19]);
+}
+
+/** Reads the fields of proc_pid_stat(5) from the third one, the state, on. */
+function statOf(pid: string): string[] | undefined {
   const stat = read(`/proc/${pid}/stat`, "latin1");
   // "pid (name) state …": the name may contain parentheses.
-  return stat === "" ? undefined : Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19]);
+  return stat === "" ? undefined : stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }
 
 /**

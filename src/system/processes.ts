@@ -1,5 +1,7 @@
 /** Finds processes in the process table. */
 import { basename } from "node:path";
+import { codeOf } from "./error-code.ts";
+import { platform } from "./platform.ts";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
@@ -44,13 +46,24 @@ export function familyOf(table: ProcessTable, pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process exists, of any user. */
+/** Whether a process runs, of any user. */
 export function isAlive(pid: number): boolean {
-  if (pid <= 0) return false;
+  const problem = signal(pid);
+  return (problem === undefined || problem === "EPERM") && !platform.isDefunct(pid);
+}
+
+/** Whether a process runs as this user. */
+export function isOwnAndAlive(pid: number): boolean {
+  return signal(pid) === undefined && !platform.isDefunct(pid);
+}
+
+/** @returns the reason why a process cannot be signalled; undefined if it can */
+function signal(pid: number): string | undefined {
+  if (pid <= 0) return "ESRCH";
   try {
     process.kill(pid, 0);
-    return true;
+    return undefined;
   } catch (error) {
-    return error instanceof Error && "code" in error && error.code === "EPERM";
+    return codeOf(error);
   }
 }

@@ -46,6 +46,8 @@ export interface System {
   /** Reads the mount points. */
   mounts(): MountTable;
 
+  /** Whether a process has ended, and only waits for its parent to notice. */
+  isDefunct(pid: number): boolean;
   /** @returns an empty table if the processes cannot be read; a CLI then finds none either */
   processes(): Promise<ProcessTable>;
   /** Returns the process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */

@@ -12,7 +12,13 @@ const PRIVATE = 0o600;
 
 type Shared = Pick<
   System,
-  "temporaryDirectory" | "isOwn" | "isPrivate" | "processes" | "editorProcess" | "editorAboveShell"
+  | "temporaryDirectory"
+  | "isOwn"
+  | "isPrivate"
+  | "isDefunct"
+  | "processes"
+  | "editorProcess"
+  | "editorAboveShell"
 >;
 
 export const unix: Shared = {
@@ -22,6 +28,7 @@ export const unix: Shared = {
   },
   isOwn: (uid) => uid === process.getuid?.(),
   isPrivate: (mode) => mode === PRIVATE,
+  isDefunct: () => false,
   async processes() {
     return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
   },

@@ -35,8 +35,8 @@ export interface ActivityOptions {
   /** Called when the result of `of` may have changed. */
   changed(): void;
   tell(turn: Calls["turn"]): void;
-  /** Called when a turn has ended because the user has rejected a proposal. */
-  rejected(agent: Agent): void;
+  /** Called when a turn has ended because the user has stopped the agent. */
+  stopped(agent: Agent): void;
 }
 
 export function createActivity({
@@ -44,10 +44,10 @@ export function createActivity({
   terminalOf,
   changed,
   tell,
-  rejected,
+  stopped,
 }: ActivityOptions): ClientActivity {
   const turns = createTurns((change) => {
-    if (change.kind === "ended" && change.isRejected) rejected(change.agent);
+    if (change.kind === "ended" && change.isStopped) stopped(change.agent);
     const known = clients.known(change.agent);
     // Reports run in sequence, so that a slow search cannot report an end before its start.
     last = last.then(() => report(change, known)).catch(() => {});
@@ -74,7 +74,7 @@ export function createActivity({
       return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
     },
     decided(id, accepted) {
-      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.rejected(agent);
+      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.stopped(agent);
     },
     answered(id) {
       for (const { agent } of ofSession(id)) turns.answered(agent);
@@ -82,7 +82,7 @@ export function createActivity({
     ready(terminal) {
       for (const { agent } of turns.active()) {
         const id = clients.known(agent);
-        if (id !== undefined && terminalOf(id) === terminal) turns.over(agent);
+        if (id !== undefined && terminalOf(id) === terminal) turns.stopped(agent);
       }
     },
     gone(client) {

@@ -50,8 +50,8 @@ export interface ClientsOptions {
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
-  /** Called when a turn has ended because the user has rejected a proposal. */
-  rejected(agent: Agent): void;
+  /** Called when a turn has ended because the user has stopped the agent. */
+  stopped(agent: Agent): void;
   /** Called for a CLI in a terminal of Neovim that was connected to an earlier host and has not returned. */
   lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
@@ -93,7 +93,7 @@ export function createClients({ bridge, sessions, profiles, ...options }: Client
     terminalOf: terminals.nameOf,
     changed: report,
     tell: (turn) => bridge.tell("turn", turn),
-    rejected: options.rejected,
+    stopped: options.stopped,
   });
   const describe = ({ id, info: { credential: cli, name, version, connectedAt }, ports }: Client) => ({
     id,

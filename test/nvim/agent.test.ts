@@ -1,4 +1,5 @@
 /** Tests events and activity of agents. The test plays the CLI: it connects, and sends hook events. */
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
@@ -137,6 +138,27 @@ t.test("the turns of a connected CLI are reported", async (t) => {
     await tells(bridge, 1);
     t.match(await told(bridge), [{ name: "TurnEnded", data: common }]);
   });
+});
+
+t.test("a rejected edit, which no hook ends, does not prevent that earlier edits are undone", async (t) => {
+  const bridge = await start(t);
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  await hook(bridge, "BeforeAgent", { prompt: "write it" });
+  await hook(bridge, "BeforeTool", WRITE);
+  writeFileSync(nvim.path("a.txt"), "b\n");
+  await hook(bridge, "AfterTool", WRITE);
+  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
+
+  await hook(bridge, "BeforeTool", WRITE);
+  await client.openDiff(nvim.path("a.txt"), "c\n");
+  await hook(bridge, "Notification", ASKS);
+  await isDoing(bridge, "waiting");
+  await nvim.command("GeminiReject");
+  await isDoing(bridge, "idle");
+  await nvim.command("GeminiUndo! all");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
+  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
 });
 
 t.test(":GeminiGate decides whether a CLI asks", async (t) => {

@@ -1,5 +1,5 @@
 /** Tests the real CLI in modes in which it does not ask: its turns, and the gate. */
-import { mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import t, { type Test } from "tap";
@@ -192,7 +192,9 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
   });
 
   await t.test("while a tool runs", async (t) => {
-    model.say([{ functionCall: { name: "run_shell_command", args: { command: "sleep 60" } } }]);
+    model.say([
+      { functionCall: { name: "run_shell_command", args: { command: "echo theirs > made.txt; sleep 60" } } },
+    ]);
     await cli.type("Wait a minute.");
     await cli.waitForScreen(/Allow execution/);
     await cli.press("\r");
@@ -201,6 +203,10 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     await cli.press("\x1b");
     await isDoing(nvim, "idle");
     t.same(await told(nvim, 3), ["TurnStarted: Wait a minute.", "Waiting", "TurnEnded"]);
+    await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change, without another prompt");
+    await nvim.command("GeminiUndo! all");
+    await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
+    t.notOk(existsSync(nvim.path("made.txt")));
   });
 
   await t.test("a turn of many steps is reported once", async (t) => {
