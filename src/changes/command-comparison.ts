@@ -11,9 +11,10 @@ import {
   unknown,
 } from "../system/file-state.ts";
 import { versionOf, withoutRename } from "../system/file-version.ts";
-import { LATE, type Snapshot, TOO_MANY, type TreeSnapshot } from "./command-snapshot.ts";
+import { LATE, type Snapshot, TOO_MANY } from "./command-snapshot.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
+import { type ReadIndex, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
 import { listFiles } from "./untracked-directories.ts";
 import {
   areReal,
@@ -24,7 +25,6 @@ import {
   pathIn,
   type Scope,
   untrackedFiles,
-  type WorkTree,
 } from "./work-tree.ts";
 
 /** Timeout of each Git process. */
@@ -57,7 +57,7 @@ export interface ComparisonOptions {
   /** Inodes of files whose bytes before the command are known, in addition to those that the comparison finds. */
   readonly noticed: ReadonlySet<number>;
   readonly scope: Scope;
-  readonly readIndex: (tree: WorkTree) => Promise<GitIndex | undefined>;
+  readonly readIndex: ReadIndex;
 }
 
 /** A file that differs from its entry in the index. */
@@ -85,18 +85,20 @@ export async function compare({
   scope,
   readIndex,
 }: ComparisonOptions): Promise<Comparison> {
-  const { tree, since, outside } = snapshot;
+  const { trees, since, outside } = snapshot;
   const base = new Map([...snapshot.files, ...settled]);
   const isNew = (path: string) => !base.has(path);
   const known = await changedSince(base);
-  const inTree = tree && (await compareTree(tree, since, { isNew, scope, readIndex }));
+  const inTrees = await Promise.all(
+    trees.map((tree) => compareTree(tree, since, { isNew, scope, readIndex })),
+  );
   const listing = await listFiles(outside);
-  const earlier = [...known, ...(inTree?.changed ?? [])];
-  const names = [...(inTree?.names ?? []), ...listing.paths].filter(isNew);
+  const earlier = [...known, ...inTrees.flatMap(({ changed }) => changed)];
+  const names = [...inTrees.flatMap(({ names }) => names), ...listing.paths].filter(isNew);
   const made = await newFiles(names, since, renamedFiles(earlier, noticed));
   const gaps = new Set([
     ...snapshot.gaps,
-    ...(inTree?.gaps ?? []),
+    ...inTrees.flatMap(({ gaps }) => gaps),
     ...(listing.isComplete ? [] : [TOO_MANY]),
   ]);
   if (made.length > MAX_LISTED_CHANGES) gaps.add(`a command created ${made.length} files`);
@@ -136,10 +138,13 @@ async function compareTree(
 ): Promise<TreeComparison> {
   const [index, untracked] = await Promise.all([readIndex(tree), untrackedFiles(tree, GIT_TIMEOUT_MS)]);
   const isOpen = await createFilter(scope, tree.top);
-  const names = newNames(tree, index, untracked ?? []).filter(isOpen);
+  const names = newNames(tree, index, untracked?.files ?? []).filter(isOpen);
   const changed = await changedEntries(tree, since, isNew);
   const gaps = index && untracked ? [] : ["Git did not answer after a command"];
   if (changed.length > MAX_LISTED_CHANGES) gaps.push(`a command changed ${changed.length} files`);
+  const known = new Set(tree.repositories);
+  if (repositoriesIn(tree, index, untracked).some((one) => !known.has(one)))
+    gaps.push("a command created a Git repository");
   const isConverted = [...changed.map(({ entry }) => entry.name), ...names].some(isAttributes);
   return {
     changed: changed.length > MAX_LISTED_CHANGES ? [] : await withBytes(tree, changed, isConverted),

@@ -7,6 +7,7 @@ import type { Agent } from "../contract/hooks.ts";
 import { type FileState, unknown } from "../system/file-state.ts";
 import type { Snapshot, StoredSnapshot } from "./command-snapshot.ts";
 import type { Journal } from "./journal.ts";
+import { storedTree } from "./tree-snapshot.ts";
 
 /** Maximum length of the stored texts of a command (characters). */
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
@@ -48,8 +49,8 @@ const SavedSnapshot = z.object({
   since: z.number(),
   gaps: z.array(z.string()),
   outside: z.object({ directories: z.array(z.string()), except: z.array(z.string()) }),
-  tree: z
-    .object({
+  trees: z.array(
+    z.object({
       top: z.string(),
       indexFile: z.string(),
       idLength: z.number(),
@@ -57,8 +58,9 @@ const SavedSnapshot = z.object({
       looked: z.number(),
       /** Base64. */
       modes: z.string(),
-    })
-    .optional(),
+      repositories: z.array(z.string()),
+    }),
+  ),
   parts: z.number(),
 });
 
@@ -125,7 +127,7 @@ export function createCommandMemory(
       stored.set(id, { keys: new Set(), room: MAX_TEXT_LENGTH });
       put(id, headKey(id), { start });
     },
-    async save(id, start, { files, tree, ...rest }) {
+    async save(id, start, { files, trees, ...rest }) {
       const yieldIfDue = createYielder();
       let parts = 0;
       let part: SavedFileState[] = [];
@@ -144,15 +146,7 @@ export function createCommandMemory(
         if (size >= MAX_PART_LENGTH || part.length === MAX_PART_FILES) flush();
       }
       if (part.length > 0) flush();
-      const savedTree = tree && {
-        top: tree.top,
-        indexFile: tree.indexFile,
-        idLength: tree.idLength,
-        indexVersion: tree.index.version,
-        looked: tree.looked,
-        modes: Buffer.from(tree.modes.buffer).toString("base64"),
-      };
-      put(id, headKey(id), { start, snapshot: { ...rest, tree: savedTree, parts } });
+      put(id, headKey(id), { start, snapshot: { ...rest, trees: trees.map(storedTree), parts } });
     },
     settled: (id, path, now) => put(id, `${headKey(id)} ${path}`, { files: [convert(id, path, now)] }),
     forget(id) {

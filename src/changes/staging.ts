@@ -2,9 +2,7 @@
  * Finds changes that the user has staged or committed, by the object names in Git's index (a commit also updates the
  * index). The index is parsed and the bytes are hashed here, because Git would run the filters of the repository.
  */
-import { createHash } from "node:crypto";
-import { lstatSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname } from "node:path";
 import { createYielder } from "../base/work-slices.ts";
 import { disk } from "../system/disk.ts";
 import { readState } from "../system/file-state.ts";
@@ -12,7 +10,7 @@ import type { ChangedFiles } from "./changed-files.ts";
 import { type FileChange, fileStateOf, kept } from "./file-change.ts";
 import type { GitIndex } from "./git-index.ts";
 import type { History } from "./history.ts";
-import { createIndexReader, findWorkTree, type WorkTree } from "./work-tree.ts";
+import { createIndexReader, findWorkTree, hasGit, objectName, type WorkTree } from "./work-tree.ts";
 
 const GIT_TIMEOUT_MS = 2_000;
 
@@ -23,13 +21,6 @@ const RECORD_DELAY_MS = 100;
 const NONE = "";
 /** Object name of a file with a merge conflict, which has several objects. */
 const SEVERAL = "several";
-
-/** State of a file in the index. */
-interface Staged {
-  /** The object's name; `NONE` if the file is not in the index. */
-  readonly object: string;
-  readonly algorithm: "sha1" | "sha256";
-}
 
 export interface Staging {
   /** Handles that an agent has written the file. */
@@ -69,8 +60,11 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
     return objects;
   }
 
-  /** @returns a function that returns undefined outside work trees, and if the index cannot be read */
-  function createLookup(): (path: string) => Promise<Staged | undefined> {
+  /**
+   * @returns a function that returns the name of a file's object; undefined outside work trees, and if the index cannot
+   * be read
+   */
+  function createLookup(): (path: string) => Promise<string | undefined> {
     const tops = new Map<string, string | undefined>();
     const trees = new Map<string, Promise<{ tree: WorkTree; index: GitIndex } | undefined>>();
 
@@ -96,8 +90,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
       if (!found) return undefined;
       const { tree, index } = found;
       const name = path.slice(tree.top === "/" ? 1 : tree.top.length + 1);
-      const object = namesOf(index).get(name) ?? NONE;
-      return { object, algorithm: tree.idLength === 32 ? "sha256" : "sha1" };
+      return namesOf(index).get(name) ?? NONE;
     };
   }
 
@@ -109,7 +102,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
     const yieldIfDue = createYielder();
     for (const { path } of changes) {
       await yieldIfDue();
-      const staged = (await lookup(path))?.object;
+      const staged = await lookup(path);
       const change = files.get(path);
       if (change && change.staged !== staged) files.set({ ...change, staged });
     }
@@ -137,7 +130,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
         await yieldIfDue();
         if (change.staged === undefined || due.has(change.path)) continue;
         const now = await lookup(change.path);
-        if (!now || now.object === change.staged || !(await isCurrent(change, now))) continue;
+        if (now === undefined || now === change.staged || !(await isCurrent(change, now))) continue;
         history.kept(change.path);
         files.set(kept(change), { decision: "kept" });
       }
@@ -146,23 +139,12 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   };
 }
 
-function hasGit(directory: string): boolean {
-  try {
-    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
 /** Whether the object has the bytes on disk, with the same or converted line endings. */
-async function isCurrent(change: FileChange, { object, algorithm }: Staged): Promise<boolean> {
+async function isCurrent(change: FileChange, object: string): Promise<boolean> {
   const known = fileStateOf(change);
   const now = known.kind === "unknown" ? await readState(change.path) : known;
   if (now.kind === "absent") return object === NONE;
   if (now.kind === "unknown") return false;
-  const isObject = (text: string) => {
-    const bytes = Buffer.from(text, "latin1");
-    return createHash(algorithm).update(`blob ${bytes.length}\0`).update(bytes).digest("hex") === object;
-  };
+  const isObject = (text: string) => objectName(Buffer.from(text, "latin1"), object.length) === object;
   return isObject(now.text) || (now.text.includes("\r\n") && isObject(now.text.replaceAll("\r\n", "\n")));
 }

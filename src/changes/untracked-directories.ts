@@ -1,4 +1,4 @@
-/** Lists the files of open directories outside the Git work tree. */
+/** Lists the files of open directories outside Git work trees. */
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -22,15 +22,15 @@ export interface Listing {
   readonly isComplete: boolean;
 }
 
-/** @param top the directory of the work tree, if there is one */
-export async function findOutside({ directories, except }: Scope, top: string | undefined): Promise<Outside> {
+/** @param tops the directories of the work trees */
+export async function findOutside({ directories, except }: Scope, tops: readonly string[]): Promise<Outside> {
   const [own = except, ...open] = await Promise.all([except, ...directories].map(realPath));
   const isCovered = (directory: string, by: readonly string[]) =>
     by.some((other) => other !== directory && isBelow(directory, other));
-  const left = [...new Set(open)].filter((directory) => top === undefined || !isBelow(directory, top));
+  const left = [...new Set(open)].filter((directory) => !tops.some((top) => isBelow(directory, top)));
   return {
     directories: left.filter((directory) => !isCovered(directory, left)),
-    except: top === undefined ? [own] : [own, top],
+    except: [own, ...tops],
   };
 }
 

@@ -1,4 +1,5 @@
 /** Reads a Git work tree: its files, and the bytes of files that match the index. */
+import { createHash } from "node:crypto";
 import { lstatSync, type Stats } from "node:fs";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -67,18 +68,26 @@ export async function createFilter(
 /** Maximum size of an index (bytes). A repository with a million files has an index of about 100 MB. */
 const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 
+/** Maximum number of cached indexes. */
+const MAX_INDEXES = 16;
+
 /**
  * Creates a cached reader, which reads each version of an index once, and returns undefined for an index that cannot be
  * read.
  */
 export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
-  let last: { path: string; version: string; index: GitIndex | undefined } | undefined;
+  const cached = new Map<string, { version: string; index: GitIndex | undefined }>();
   return async ({ indexFile: path, idLength }) => {
     const version = await versionAt(path);
-    if (last?.path === path && last.version === version) return last.index;
+    const known = cached.get(path);
+    if (known?.version === version) return known.index;
     const entries = await readIndex(path, idLength);
-    last = { path, version, index: entries && { entries, version } };
-    return last.index;
+    const index = entries && { entries, version };
+    cached.delete(path);
+    cached.set(path, { version, index });
+    const [oldest] = cached.keys();
+    if (oldest !== undefined && cached.size > MAX_INDEXES) cached.delete(oldest);
+    return index;
   };
 }
 
@@ -93,16 +102,34 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
   }
 }
 
-/** @returns the files that Git neither tracks nor ignores, relative to the work tree */
-export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<string[] | undefined> {
+/** What Git neither tracks nor ignores, relative to the work tree. Without names that are not UTF-8. */
+export interface Untracked {
+  readonly files: readonly string[];
+  /** Directories of other repositories. */
+  readonly repositories: readonly string[];
+}
+
+/** @returns undefined if Git does not answer in time */
+export async function untrackedFiles({ top }: WorkTree, timeout: number): Promise<Untracked | undefined> {
   const output = await openGit(top, timeout)(["ls-files", "--others", "--exclude-standard", "-z"]);
-  // Leaves out other repositories, which end with a slash, and names that are not UTF-8.
-  return (
-    output &&
-    String(output)
-      .split("\0")
-      .filter((name) => /[^/]$/.test(name) && !name.includes("\uFFFD"))
-  );
+  if (!output) return undefined;
+  const names = String(output)
+    .split("\0")
+    .filter((name) => name !== "" && !name.includes("\uFFFD"));
+  const isRepository = (name: string) => name.endsWith("/");
+  return {
+    files: names.filter((name) => !isRepository(name)),
+    repositories: names.filter(isRepository).map((name) => name.slice(0, -1)),
+  };
+}
+
+/** Whether a directory is the top of a work tree. */
+export function hasGit(directory: string): boolean {
+  try {
+    return lstatSync(join(directory, ".git"), { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** State of a path: undefined if it does not exist, the error code if it cannot be read. */
@@ -145,6 +172,20 @@ function failure(error: unknown): string | undefined {
   return isAbsent(code) ? undefined : code;
 }
 
+/** A path, and what was found there. */
+export interface Candidate {
+  readonly path: string;
+  readonly found: Found;
+}
+
+/** @param isOver whether to stop */
+export async function candidatesAt(paths: readonly string[], isOver?: () => boolean): Promise<Candidate[]> {
+  const candidates: Candidate[] = [];
+  const take = (path: string, found: Found) => void candidates.push({ path, found });
+  await lookAt(paths, (path) => path, take, isOver);
+  return candidates;
+}
+
 /**
  * Returns for each path whether it is free of symbolic links. A link may have replaced a folder of the index.
  */
@@ -158,9 +199,8 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes that make Git convert the bytes between object and disk. */
+/** Attributes that make Git convert the bytes between object and disk, even if their number stays the same. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
-const LINE_ENDS = ["text", "eol", "crlf"];
 
 /**
  * Returns the bytes on disk of files that match the index.
@@ -172,17 +212,17 @@ export async function cleanBytes(
   timeout: number,
 ): Promise<Map<string, Buffer>> {
   const git = openGit(top, timeout);
-  const [objects, isConverted] = await Promise.all([readObjects(git, entries), conversions(git, entries)]);
+  const [objects, converted] = await Promise.all([readObjects(git, entries), convertedNames(git, entries)]);
   const known = new Map<string, Buffer>();
   for (const { name, object, size } of entries) {
     const bytes = objects.get(object);
-    if (!bytes || isConverted(name, CONVERSIONS)) continue;
-    // The index has the size of the file on disk. Converted line endings would have changed the size.
-    if (size === bytes.length || !isConverted(name, LINE_ENDS)) known.set(name, bytes);
+    // The index has the size of the file on disk, which converted line endings would have changed.
+    if (bytes && size === bytes.length && !converted.has(name)) known.set(name, bytes);
   }
   return known;
 }
 
+/** Reads objects by name. Leaves out missing ones, and those that the repository has replaced (git-replace(1)). */
 async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Map<string, Buffer>> {
   const input = entries.map(({ object }) => `${object}\n`).join("");
   const output = (await git(["cat-file", "--batch"], input)) ?? Buffer.alloc(0);
@@ -192,32 +232,30 @@ async function readObjects(git: Git, entries: readonly IndexEntry[]): Promise<Ma
     const [, object, type, size] = /^(\S+) (\S+) (\d+)$/.exec(output.toString("latin1", at, end)) ?? [];
     at = end + 1;
     if (object === undefined) continue; // a missing object has only this line
-    if (type === "blob") objects.set(object, output.subarray(at, at + Number(size)));
+    const bytes = output.subarray(at, at + Number(size));
+    if (type === "blob" && objectName(bytes, object.length) === object) objects.set(object, bytes);
     at += Number(size) + 1;
   }
   return objects;
 }
 
-/** @returns a function that tells whether one of these attributes, or a setting, may convert a file */
-async function conversions(
-  git: Git,
-  entries: readonly IndexEntry[],
-): Promise<(name: string, attributes: readonly string[]) => boolean> {
-  const [autocrlf, values] = await Promise.all([
-    git(["config", "--type=bool-or-str", "--default=false", "--get", "core.autocrlf"]),
-    git(
-      ["check-attr", "-z", "--stdin", ...CONVERSIONS, ...LINE_ENDS],
-      entries.map(({ name }) => `${name}\0`).join(""),
-    ),
-  ]);
-  const set = new Set<string>();
-  const fields = String(values ?? "").split("\0");
+/** @returns the name that Git gives to these bytes. @param length of a name in hexadecimal digits */
+export function objectName(bytes: Buffer, length: number): string {
+  const hash = createHash(length === 64 ? "sha256" : "sha1");
+  return hash.update(`blob ${bytes.length}\0`).update(bytes).digest("hex");
+}
+
+/** @returns the names of files that an attribute may convert; all names if Git does not answer */
+async function convertedNames(git: Git, entries: readonly IndexEntry[]): Promise<Set<string>> {
+  const names = entries.map(({ name }) => name);
+  const answer = await git(
+    ["check-attr", "-z", "--stdin", ...CONVERSIONS],
+    names.map((name) => `${name}\0`).join(""),
+  );
+  if (!answer) return new Set(names);
+  const converted = new Set<string>();
+  const fields = String(answer).split("\0");
   for (let i = 0; i + 2 < fields.length; i += 3)
-    if (fields[i + 2] !== "unspecified" && fields[i + 2] !== "unset")
-      set.add(`${fields[i]}\0${fields[i + 1]}`);
-  const always = !values || String(autocrlf) !== "false\n";
-  return (name, attributes) =>
-    values === undefined ||
-    (attributes === LINE_ENDS && always) ||
-    attributes.some((attribute) => set.has(`${name}\0${attribute}`));
+    if (fields[i + 2] !== "unspecified" && fields[i + 2] !== "unset") converted.add(fields[i] ?? "");
+  return converted;
 }

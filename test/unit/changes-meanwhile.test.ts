@@ -1,10 +1,13 @@
 /** Tests that changes by others while an agent's command runs are not attributed to the agent. */
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { hashOfPlain } from "../../src/system/disk-text.ts";
 import { ChangesHost } from "../support/changes.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 import { SETUP, sh } from "../support/shell.ts";
+import { waitFor } from "../support/wait.ts";
 
 const SLEEP = { kind: "shell", name: "run_shell_command", command: "sleep 5" } as const;
 
@@ -96,6 +99,31 @@ t.test(
     t.match(host.change("sed3.txt"), { added: 1, removed: 1 });
   },
 );
+
+t.test("open and listed files are read first, so that a slow Git does not matter for them", async (t) => {
+  const host = await start(t);
+  await host.edit("other.txt", "1\n2\n3\n4\ntheirs\n");
+  host.open = [host.path("clean.txt")];
+  const programs = makeDirectory(t);
+  const git = `#!/bin/sh\ntouch ${programs}/started\nwhile [ ! -e ${programs}/end ]; do sleep 0.01; done\nexit 1\n`;
+  writeFileSync(join(programs, "git"), git, { mode: 0o755 });
+  const path = process.env["PATH"];
+  t.teardown(() => Object.assign(process.env, { PATH: path }));
+  process.env["PATH"] = `${programs}:${path}`;
+  const begin = new AbortController();
+  const starting = host.tell({ kind: "tool_starting", tool: SLEEP }, undefined, begin.signal);
+  await waitFor(() => existsSync(join(programs, "started")), "Git to be asked");
+  begin.abort();
+  host.write("clean.txt", "theirs\n");
+  host.write("other.txt", "theirs\n");
+  writeFileSync(join(programs, "end"), "");
+  await starting;
+  await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
+  for (const name of ["clean.txt", "other.txt"]) {
+    await host.undo(name);
+    t.equal(String(host.read(name)), "1\n2\n3\n4\n", name);
+  }
+});
 
 t.test("a file that was not read before the agent continued is unknown, and is never undone", async (t) => {
   const host = await start(t);

@@ -1,8 +1,10 @@
 /** Tests git commands of an agent, and changes that only seem to be made by a command. */
 import { existsSync, lstatSync, readlinkSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
 
 /** Returns the listed changes, in alphabetical order. */
@@ -116,6 +118,83 @@ t.test("renamed files and folders are listed and undone", async (t) => {
     "a.txt\nb.txt\nc.txt\ndir\nfolder\nlink\nstate\ndeep.txt\nloose.txt\n",
   );
   t.strictSame(host.messages(), []);
+});
+
+/** Creates a submodule, a repository that Git does not track, and a linked work tree, with a file in each. */
+async function startNested(t: Test): Promise<ChangesHost> {
+  const host = await start(t);
+  const repository = "git init -q; echo one > a.txt; git add a.txt; git commit -qm first";
+  const source = makeDirectory(t);
+  sh(host, `cd ${source}; ${repository}`);
+  sh(host, `git -c protocol.file.allow=always submodule --quiet add ${source} module; git commit -qm module`);
+  sh(host, `mkdir -p deep/nested; cd deep/nested; ${repository}; echo mine > loose.txt`);
+  sh(host, "git worktree add -q linked other");
+  await delay(50);
+  return host;
+}
+
+const CHANGE_NESTED =
+  "for d in module deep/nested linked; do echo two >> $d/a.txt; echo new > $d/new.md; done; rm deep/nested/loose.txt";
+
+async function isNestedUndone(host: ChangesHost, t: Test): Promise<void> {
+  t.strictSame(listed(host), [
+    "deep/nested/a.txt modified +1 -0",
+    "deep/nested/loose.txt deleted +0 -1",
+    "deep/nested/new.md added +1 -0",
+    "linked/a.txt modified +1 -0",
+    "linked/new.md added +1 -0",
+    "module/a.txt modified +1 -0",
+    "module/new.md added +1 -0",
+  ]);
+  await undoAll(host);
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(host.messages(), []);
+  const status = "for d in module deep/nested linked; do git -C $d status --porcelain; done";
+  t.equal(sh(host, `${status}; cat deep/nested/loose.txt`), "?? loose.txt\nmine\n");
+}
+
+t.test("files of repositories inside the work tree are listed and undone", async (t) => {
+  const host = await startNested(t);
+  await run(host, CHANGE_NESTED);
+  await isNestedUndone(host, t);
+});
+
+t.test("they are also found by the next host", async (t) => {
+  const first = await startNested(t);
+  const tool = { kind: "shell", name: "run_shell_command", command: "make" } as const;
+  await first.tell({ kind: "tool_starting", tool });
+  await first.changes.close();
+  const host = new ChangesHost(t, first.directory);
+  sh(host, CHANGE_NESTED);
+  await host.tell({ kind: "tool_ended", tool, failed: false });
+  await isNestedUndone(host, t);
+});
+
+t.test("a repository that a command creates is reported", async (t) => {
+  const host = await start(t);
+  await run(host, "git init -q made; echo x > made/x.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(listed(host), []);
+  t.strictSame(host.messages(), [
+    "Not all changes of gemini may be listed: a command created a Git repository.",
+  ]);
+});
+
+t.test("an open directory of another repository is compared without its ignored files", async (t) => {
+  const host = await start(t);
+  const other = makeDirectory(t);
+  host.directories = [host.directory, other];
+  sh(
+    host,
+    `cd ${other}; git init -q; echo ignored > .gitignore; echo one > a.txt; git add -A; git commit -qm first`,
+  );
+  await delay(50);
+  await run(host, `echo two >> ${other}/a.txt; echo x > ${other}/ignored; echo two >> b.txt`);
+  t.strictSame([...host.shown.keys()].sort(), [join(other, "a.txt"), host.path("b.txt")].sort());
+  for (const path of host.shown.keys())
+    await host.changes.handlers.changes_undo({ files: [{ path }], unsaved: [] });
+  await host.settle();
+  t.equal(sh(host, `cat ${other}/a.txt`), "one\n");
 });
 
 t.test("links, folders and repositories are not listed as files", async (t) => {

@@ -89,6 +89,24 @@ t.test("an object that is missing is not fetched", async (t) => {
   t.ok(isTrapped(), "git by itself would run the program");
 });
 
+t.test("an object that the repository has replaced does not count as the earlier bytes", async (t) => {
+  const host = new ChangesHost(t);
+  for (const name of ["same.txt", "other.txt", "plain.txt"]) host.write(name, `${name}\n`);
+  await delay(50);
+  sh(host, SETUP);
+  const replace = (name: string, text: string) =>
+    `git replace $(git rev-parse HEAD:${name}) $(printf '${text}' | git hash-object -w --stdin);`;
+  sh(host, replace("same.txt", "evil.txt\\n") + replace("other.txt", "of another size\\n"));
+  await run(host, "for name in same other plain; do echo theirs >> $name.txt; done");
+  for (const name of ["same.txt", "other.txt"]) {
+    t.match(host.change(name), { status: "modified", fixed: /bytes from before are not known/ }, name);
+    await host.undo(name);
+    t.equal(String(host.read(name)), `${name}\ntheirs\n`);
+  }
+  await host.undo("plain.txt");
+  t.equal(String(host.read("plain.txt")), "plain.txt\n");
+});
+
 t.test("an index that is a pipe is not read", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");

@@ -1,0 +1,173 @@
+/**
+ * Takes snapshots of Git work trees before a command: those of the CLI's directory and of the open directories, and
+ * those of repositories inside them, such as submodules.
+ */
+import { realPath } from "../system/file-state.ts";
+import type { GitIndex, IndexEntry } from "./git-index.ts";
+import {
+  areReal,
+  type Candidate,
+  candidatesAt,
+  createFilter,
+  findWorkTree,
+  hasGit,
+  isBelow,
+  lookAt,
+  pathIn,
+  type Scope,
+  type Untracked,
+  untrackedFiles,
+  type WorkTree,
+} from "./work-tree.ts";
+
+/** Timeout of each Git process. */
+const GIT_TIMEOUT_MS = 5_000;
+
+/** Maximum number of work trees, because Git is asked about each. */
+const MAX_TREES = 16;
+
+export const SLOW = "a command began before all files were checked";
+const TOO_MANY_TREES = `there are more than ${MAX_TREES} Git repositories`;
+
+export interface TreeSnapshot extends WorkTree {
+  readonly index: GitIndex;
+  /** Entries of the index in the open directories. */
+  readonly entries: readonly IndexEntry[];
+  /** Number of checked entries. A checked entry that is not in the snapshot's files matched the index. */
+  readonly looked: number;
+  /** Permission bits of each entry. The index stores only the executable bit. */
+  readonly modes: Uint16Array;
+  /** Directories of the repositories inside, which have work trees of their own. Absolute. */
+  readonly repositories: readonly string[];
+}
+
+/** Returns undefined for an index that cannot be read. */
+export type ReadIndex = (tree: WorkTree) => Promise<GitIndex | undefined>;
+
+export interface TreesOptions {
+  readonly scope: Scope;
+  /** Aborted when the command begins. */
+  readonly begun: AbortSignal;
+  readonly readIndex: ReadIndex;
+}
+
+export interface Trees {
+  readonly trees: readonly TreeSnapshot[];
+  /** Files that differ from the index, or are not in it. */
+  readonly differing: readonly Candidate[];
+  /** Reasons why changes may be missing, each the end of a sentence. */
+  readonly gaps: readonly string[];
+}
+
+/** @param cwd the CLI's directory */
+export async function takeTrees(cwd: string, options: TreesOptions): Promise<Trees> {
+  const { scope, begun } = options;
+  const [own = cwd, ...open] = await Promise.all([cwd, ...scope.directories].map(realPath));
+  const isNear = (path: string) => open.some((one) => isBelow(path, one) || isBelow(one, path));
+  const gaps = new Set<string>();
+  const found: WorkTree[] = [];
+  const add = (tree: WorkTree | undefined) => {
+    if (!tree || found.some(({ top }) => top === tree.top)) return;
+    if (found.length < MAX_TREES) found.push(tree);
+    else gaps.add(TOO_MANY_TREES);
+  };
+  const find = (directory: string) => findWorkTree(directory, GIT_TIMEOUT_MS);
+  for (const tree of await Promise.all([...new Set([own, ...open])].map(find))) add(tree);
+
+  const trees: TreeSnapshot[] = [];
+  const differing: Candidate[] = [];
+  for (const one of found) {
+    const seen = await lookAtTree(one, options);
+    for (const gap of seen.gaps) gaps.add(gap);
+    if (!seen.tree) continue;
+    trees.push(seen.tree);
+    differing.push(...seen.differing);
+    for (const directory of seen.tree.repositories.filter(isNear)) {
+      if (begun.aborted || found.length > MAX_TREES) break;
+      add(await find(directory));
+    }
+  }
+  return { trees, differing, gaps: [...gaps] };
+}
+
+async function lookAtTree(
+  tree: WorkTree,
+  { scope, begun, readIndex }: TreesOptions,
+): Promise<{ tree?: TreeSnapshot; differing: Candidate[]; gaps: string[] }> {
+  const [isOpen, index, untracked] = await Promise.all([
+    createFilter(scope, tree.top),
+    readIndex(tree),
+    untrackedFiles(tree, GIT_TIMEOUT_MS),
+  ]);
+  if (!index) return { differing: [], gaps: ["Git's index cannot be read"] };
+  const entries = openEntries(index, isOpen);
+  const modes = new Uint16Array(entries.length);
+  const differing: Candidate[] = [];
+  const isOver = () => begun.aborted;
+  let looked = 0;
+  await lookAt(
+    entries,
+    ({ name }) => pathIn(tree, name),
+    (entry, found) => {
+      const stats = typeof found === "object" ? found : undefined;
+      modes[looked++] = stats ? stats.mode & 0o7777 : entry.mode;
+      if (!stats || !entry.isSame(stats)) differing.push({ path: pathIn(tree, entry.name), found });
+    },
+    isOver,
+  );
+  const others = (untracked?.files ?? []).filter(isOpen).map((name) => pathIn(tree, name));
+  const found = await candidatesAt(others, isOver);
+  const isWhole = looked === entries.length && found.length === others.length;
+  return {
+    tree: { ...tree, index, entries, looked, modes, repositories: repositoriesIn(tree, index, untracked) },
+    differing: await unlinked([...differing, ...found]),
+    gaps: [
+      ...(untracked ? [] : ["Git did not say which files it does not track"]),
+      ...(isWhole ? [] : [SLOW]),
+    ],
+  };
+}
+
+/** Returns the directories of the repositories inside a work tree: submodules that are checked out, and others. */
+export function repositoriesIn(
+  tree: WorkTree,
+  index: GitIndex | undefined,
+  untracked: Untracked | undefined,
+): string[] {
+  const submodules = (index?.entries ?? []).filter(({ isRepository }) => isRepository);
+  const names = [...submodules.map(({ name }) => name), ...(untracked?.repositories ?? [])];
+  return names.map((name) => pathIn(tree, name)).filter(hasGit);
+}
+
+/** Leaves out paths below a symbolic link, because they do not belong to the work tree. */
+async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
+  const real = await areReal(candidates.map(({ path }) => path));
+  return candidates.map((one, i) => (real[i] ? one : { ...one, found: "ELOOP" }));
+}
+
+function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexEntry[] {
+  return index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
+}
+
+/** As it is stored for the next host: the entries are read again from Git's index if it still has this version. */
+export type StoredTree = WorkTree &
+  Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };
+
+export function storedTree(tree: TreeSnapshot): StoredTree {
+  const { top, indexFile, idLength, index, looked, modes, repositories } = tree;
+  const base64 = Buffer.from(modes.buffer).toString("base64");
+  return { top, indexFile, idLength, indexVersion: index.version, looked, modes: base64, repositories };
+}
+
+/** @returns undefined if the index has changed */
+export async function restoreTree(
+  saved: StoredTree,
+  scope: Scope,
+  readIndex: ReadIndex,
+): Promise<TreeSnapshot | undefined> {
+  const index = await readIndex(saved);
+  const entries = index && openEntries(index, await createFilter(scope, saved.top));
+  const modes = new Uint16Array(new Uint8Array(Buffer.from(saved.modes, "base64")).buffer);
+  if (index?.version !== saved.indexVersion || entries?.length !== modes.length) return undefined;
+  return { ...saved, index, entries, modes };
+}
