@@ -61,7 +61,7 @@ const touched = await importers(changed.filter((file) => /^(src|test)\/.*\.ts$/.
 const ofNeovim = changed.flatMap((file) => {
   if (file.startsWith("lua/")) return testsOfLua(file);
   if (file.startsWith("src/")) return [join("test", "nvim", "bridge.test.ts")];
-  return /\.(md|txt)$/.test(file) ? ["snippets", "readme"].map((name) => `test/nvim/${name}.test.ts`) : [];
+  return /\.(md|txt)$/.test(file) ? [join("test", "outside", "documents.test.ts")] : [];
 });
 const several = [...new Set(ofNeovim)].filter((test) => existsSync(test) && !named.includes(test));
 const leftOut = several.slice(MAX_NEOVIM_TESTS);

@@ -1,7 +1,9 @@
+/** Tests the option `host = "shared"`: the bridge runs in the standard Node host of Neovim. */
 import { join } from "node:path";
-import t from "tap";
+import t, { type Test } from "tap";
+import { RunningBridge } from "../support/bridge.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
-import { root, startNvim } from "../support/nvim.ts";
+import { type Nvim, type NvimOptions, root, startNvim } from "../support/nvim.ts";
 import { isAlive } from "../support/processes.ts";
 
 /** The setup of users: the host of the `neovim` package, and a manifest written by :UpdateRemotePlugins. */
@@ -9,6 +11,20 @@ const INIT = `
   vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}
   require("gemini-bridge").setup({ host = "shared" })
 `;
+
+/** Writes the manifest, and loads it as at the start of Neovim. */
+async function register(nvim: Nvim): Promise<void> {
+  await nvim.command("UpdateRemotePlugins");
+  await nvim.command("runtime! plugin/rplugin.vim");
+  await nvim.lua("vim.cmd.source(vim.fn.stdpath('data') .. '/rplugin.vim')");
+}
+
+/** Starts a Neovim with the registered plugin. Its standard host is not running yet. */
+async function startRegistered(t: Test, options: NvimOptions = {}) {
+  const nvim = await startNvim(t, { init: INIT, ...options });
+  await register(nvim);
+  return { nvim, bridge: new RunningBridge(t, nvim) };
+}
 
 t.test("the bridge works in the standard Node host", async (t) => {
   const nvim = await startNvim(t, { init: INIT, files: { "a.txt": "one\n" } });
@@ -20,9 +36,7 @@ t.test("the bridge works in the standard Node host", async (t) => {
     t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped");
   });
 
-  await nvim.command("UpdateRemotePlugins");
-  await nvim.command("runtime! plugin/rplugin.vim");
-  await nvim.lua("vim.cmd.source(vim.fn.stdpath('data') .. '/rplugin.vim')");
+  await register(nvim);
 
   await t.test("only functions are registered, so that no event starts Node", async (t) => {
     const manifest = String(await nvim.lua("return vim.fn.stdpath('data') .. '/rplugin.vim'"));
@@ -69,4 +83,77 @@ t.test("the bridge works in the standard Node host", async (t) => {
     await nvim.waitFor(() => readDiscovery(nvim.dirs.tmp).length === 0, "the discovery file to go", 2000);
     await nvim.waitFor(() => !isAlive(host), "the host to end", 2000);
   });
+});
+
+t.test("after a crash of the host the user is told what to do, and nothing is left", async (t) => {
+  const { nvim, bridge } = await startRegistered(t, { files: { "a.txt": "" } });
+  await nvim.command("GeminiStart");
+  await bridge.is("running", 15_000);
+  const client = await bridge.client();
+  await client.openDiff(nvim.path("a.txt"), "proposed\n");
+
+  process.kill(await bridge.host(), "SIGKILL");
+  await nvim.command("GeminiAccept");
+  await bridge.is("stopped");
+  t.same(bridge.files(), []);
+  t.same((await bridge.status()).diffs, []);
+  t.equal(await nvim.lua("return vim.env.GEMINI_CLI_IDE_AUTH_TOKEN"), null);
+  await nvim.command("edit a.txt"); // nothing raises an error for every event from now on
+  await nvim.input("ihello<Esc>");
+  const messages = await nvim.messages();
+  t.match(messages, /standard Node host has ended; restart Neovim, or set host = 'private'/);
+  t.match(messages, /a\.txt that you accepted is kept: :edit gemini:/);
+  t.notMatch(messages, /E475|E5108|stack traceback/);
+});
+
+t.test("messages of an earlier start do not end the next one", async (t) => {
+  const { nvim, bridge } = await startRegistered(t);
+  await nvim.command("GeminiStart");
+  await bridge.is("running", 15_000);
+  const host = await bridge.host();
+  const token = bridge.file().content.authToken;
+
+  // Messages of a busy host arrive after Neovim has stopped it and has begun another start.
+  await nvim.lua(`
+    local rpc = require('gemini-bridge.host.rpc')
+    local carry_out = rpc.call
+    late = {}
+    function rpc.call(name, params, ...)
+      if name == 'status' and params.state == 'stopped' then
+        late[#late + 1] = vim.F.pack_len(name, params, ...)
+        return { result = vim.NIL }
+      end
+      return carry_out(name, params, ...)
+    end
+    function let_go()
+      rpc.call = carry_out
+      for _, args in ipairs(late) do
+        carry_out(vim.F.unpack_len(args))
+      end
+      return #late
+    end`);
+  await nvim.command("GeminiStop");
+  await bridge.is("stopped");
+  await nvim.command("GeminiStart");
+  await bridge.is("running");
+  t.equal(await nvim.lua("return let_go()"), 1);
+  await bridge.is("running");
+  await nvim.waitFor(() => bridge.files().length === 1, "the file of the second start alone");
+  t.equal(bridge.file().content.authToken, token);
+  const environment = "return { vim.env.GEMINI_CLI_IDE_AUTH_TOKEN, vim.env.GEMINI_CLI_IDE_SERVER_PORT }";
+  t.same(await nvim.lua(environment), [bridge.file().content.authToken, String(bridge.file().port)]);
+  await bridge.client();
+  t.equal(await bridge.host(), host);
+});
+
+t.test("a stop right after the start succeeds", async (t) => {
+  const { nvim, bridge } = await startRegistered(t);
+  await nvim.command("messages clear");
+  await nvim.lua("local b = require('gemini-bridge') b.start() b.stop()");
+  await bridge.is("stopped");
+  await nvim.lua("local b = require('gemini-bridge') b.start()");
+  await bridge.is("running", 15_000);
+  await bridge.client();
+  t.equal(bridge.files().length, 1);
+  t.equal(await nvim.messages(), "");
 });

@@ -1,48 +1,22 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
-import { type Nvim, root, startNvim } from "../support/nvim.ts";
+import t from "tap";
+import { root, startNvim } from "../support/nvim.ts";
+import { startTmux } from "../support/tmux.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** A program that enables bracketed paste, stores all received bytes, and echoes them. */
 const AGENT = "stty raw -echo; echo ready; printf '\\033[?2004h'; tee received\n";
 
-for (const tool of ["tmux", "ps"]) {
-  const debian = tool === "ps" ? "procps" : tool;
-  execFileSync(join(root, "scripts/need.sh"), [tool, debian], { stdio: "inherit" });
-}
-
-type Tmux = (...args: string[]) => string;
-
-/** A tmux server of the test's own; it ends with the test. */
-function startTmux(t: Test, nvim: Nvim, directory: string): Tmux {
-  const socket = join(nvim.dirs.base, "tmux");
-  const environment = [
-    "-i",
-    `PATH=${process.env["PATH"]}`,
-    `HOME=${nvim.dirs.home}`,
-    "TERM=xterm",
-    "LANG=C.UTF-8",
-  ];
-  const tmux: Tmux = (...args) =>
-    execFileSync("env", [...environment, "tmux", "-f", "/dev/null", "-S", socket, ...args], {
-      encoding: "utf8",
-      cwd: directory,
-    }).trim();
-  tmux("new-session", "-d", "-x", "120", "-y", "40", "sh");
-  t.teardown(() => tmux("kill-server"));
-  return tmux;
-}
+execFileSync(join(root, "scripts/need.sh"), ["ps", "procps"], { stdio: "inherit" });
 
 t.test("prompts reach a CLI in a pane of the same tmux", async (t) => {
   const nvim = await startNvim(t, {
     files: { "my-cli": AGENT, "a.txt": "one\ntwo\n", "sub/here.txt": "" },
     init: "require('gemini-bridge').setup({ terminal = { cmd = { 'my-cli' } } })",
   });
-  const tmux = startTmux(t, nvim, nvim.dirs.workspace);
-  const own = tmux("display-message", "-p", "#{pane_id}");
-  await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = ...", `${join(nvim.dirs.base, "tmux")},1,0`, own);
+  const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
   await nvim.command("GeminiStart");
   await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
   await nvim.command("edit a.txt");

@@ -1,0 +1,193 @@
+/** Tests that the help and the README are correct: their code runs, and what they name exists. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, existsSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { z } from "zod";
+import { type Nvim, nvimBinary, root, startNvim } from "../support/nvim.ts";
+import { copyPlugin, useCopy } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
+
+const HELP = join(root, "doc/gemini-bridge.txt");
+const help = readFileSync(HELP, "utf8");
+const readme = readFileSync(join(root, "README.md"), "utf8");
+const Names = z.array(z.string());
+
+/** The code blocks of a language in the help: indented, up to a line that is not. */
+const blocks = (language: string) =>
+  [...help.matchAll(new RegExp(`(?:^|\\s)>${language}\\n((?:[ \\t].*\\n|\\n)+)`, "g"))].map(
+    ([, code = ""]) => code,
+  );
+
+/** The code blocks of a language in the README. */
+const readmeBlocks = (language: string) =>
+  [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm"))].map(
+    ([, code = ""]) => code,
+  );
+
+/** Stand-ins for other plugins that a snippet sets up, which store the options. */
+const OTHERS = `
+for _, name in ipairs({ "lualine" }) do
+  package.preload[name] = function()
+    return { setup = function(options) _G[name .. "_options"] = options end }
+  end
+end`;
+
+/** A Neovim with a copy of the plugin, which a snippet may build. */
+async function startBeside(t: Test): Promise<{ nvim: Nvim; copy: string }> {
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
+  symlinkSync(join(root, "node_modules"), join(copy, "node_modules"));
+  t.teardown(() => rmSync(join(copy, "node_modules"), { force: true }));
+  return { nvim: await startNvim(t, { init: `${useCopy(copy)}\n${OTHERS}` }), copy };
+}
+
+t.test("the help contains valid Lua", async (t) => {
+  const lua = blocks("lua");
+  t.ok(lua.length >= 6, "it is found");
+  const { nvim, copy } = await startBeside(t);
+  for (const block of lua) {
+    const code = block.replaceAll("/path/to/gemini-bridge.nvim", copy);
+    await nvim.command("messages clear");
+    await t.resolves(nvim.lua(code), code);
+    // A wrong option is a message, as soon as Neovim is idle.
+    await nvim.lua("return true");
+    t.notMatch(await nvim.messages(), /option|E\d+:/, code);
+  }
+
+  t.equal(await nvim.lua("return require('gemini-bridge.host.bundle').problem()"), null, "it is built");
+  const maps = [
+    ...help.matchAll(/keymap\.set\((?:"(\w)"|\{ "(\w)"[^}]*\}), "([^"]+)", "<Plug>\((\w+)\)"\)/g),
+  ];
+  t.ok(maps.length >= 4, "maps are found");
+  for (const [, one, first, string = "", command] of maps) {
+    const keys = string.replaceAll("\\\\", "\\");
+    const mapped = await nvim.lua("return vim.fn.maparg(...)", keys, one ?? first);
+    t.equal(mapped, `<Plug>(${command})`);
+    t.equal(await nvim.lua("return vim.fn.exists(':' .. ...)", command), 2, `:${command}`);
+  }
+  t.same(await nvim.lua("return lualine_options.sections.lualine_x"), ["gemini"]);
+  t.equal(
+    await nvim.lua("return vim.api.nvim_eval_statusline(vim.o.statusline, {}).str:match('^%S+')"),
+    "[No",
+  );
+  t.ok(
+    Number(
+      await nvim.lua("return #vim.api.nvim_get_autocmds({ event = 'User', pattern = 'GeminiConnected' })"),
+    ) > 0,
+  );
+});
+
+/** A Neovim that all tests below share. */
+const nvim = await startNvim(t, { files: { "doc/keep": "" } });
+
+t.test("the help contains commands that exist", async (t) => {
+  const lines = blocks("vim")
+    .flatMap((block) => block.split("\n"))
+    .map((line) => /^ {4}(:\S.*?)(?: {2,}|$)/.exec(line)?.[1])
+    .filter((command) => command !== undefined);
+  t.ok(lines.length >= 8, "they are found");
+  for (const line of lines) {
+    const cmd = await nvim.lua("return vim.api.nvim_parse_cmd(..., {}).cmd", line);
+    t.equal(await nvim.lua("return vim.fn.exists(':' .. ...)", cmd), 2, line);
+  }
+});
+
+t.test("the help contains valid shell code", async (t) => {
+  for (const code of blocks("sh")) t.doesNotThrow(() => execFileSync("sh", ["-n", "-c", code]), code);
+});
+
+t.test("the generated parts of the help are up to date", async (t) => {
+  const check = () => execFileSync(nvimBinary(), ["-l", join(root, "scripts/doc.lua"), "--check"]);
+  t.doesNotThrow(check, "run `make doc`");
+});
+
+t.test("tags of the help are valid", async (t) => {
+  const doc = nvim.path("doc");
+  copyFileSync(HELP, join(doc, "gemini-bridge.txt"));
+  // Raises E154 for a tag that is there twice.
+  await nvim.command(`helptags ${doc}`);
+  const tags = new Set(
+    readFileSync(join(doc, "tags"), "utf8")
+      .split("\n")
+      .map((line) => line.split("\t", 1)[0] ?? ""),
+  );
+  const missing = (names: string[]) => names.filter((name) => !tags.has(name));
+
+  await t.test("links refer to existing tags", async (t) => {
+    const text = help.replace(/^>[a-z]*\n(?:[ \t].*\n|\n)*|^.* >[a-z]*\n(?:[ \t].*\n|\n)*/gm, "");
+    const links = [...text.matchAll(/(?<=^|\s|\()\|([^|\s]+)\|/gm)].map(([, name]) => name ?? "");
+    const unknown = Names.parse(
+      await nvim.lua(
+        `vim.opt.runtimepath:prepend(vim.fn.fnamemodify(..., ":h"))
+         local names = select(2, ...)
+         return vim.list_extend({ "-" }, vim.iter(names):filter(function(name)
+           return not vim.tbl_contains(vim.fn.getcompletion(name, "help"), name)
+         end):totable())`,
+        doc,
+        missing(links),
+      ),
+    );
+    t.same(unknown, ["-"]);
+  });
+});
+
+t.test("lines fit into 78 columns", async (t) => {
+  const wide = help.split("\n").filter((line) => [...line].length > 78 && !/https?:\/\//.test(line));
+  t.same(wide, []);
+});
+
+t.test("the README is correct", async (t) => {
+  await t.test("the README contains valid Lua", async (t) => {
+    const lua = readmeBlocks("lua");
+    t.ok(lua.length >= 4);
+    for (const code of lua) {
+      // A specification for lazy.nvim is a table, not a statement.
+      const problem = await nvim.lua(
+        `local code = ...
+         local chunk, problem = loadstring(code)
+         return not chunk and not loadstring("return " .. code) and problem or nil`,
+        code,
+      );
+      t.equal(problem, null, code);
+    }
+  });
+
+  await t.test("the README recommends mappings that exist", async (t) => {
+    const [maps] = readmeBlocks("lua").filter((code) => code.includes("<Plug>"));
+    await nvim.lua(maps ?? "error('no maps')");
+    for (const [, plug = ""] of (maps ?? "").matchAll(/"(<Plug>[^"]+)"/g)) {
+      t.not(await nvim.lua("return vim.fn.maparg(..., 'n')", plug), "", plug);
+    }
+  });
+
+  await t.test("the README sets options that exist", async (t) => {
+    const [setup] = readmeBlocks("lua").filter((code) => code.includes("setup("));
+    await nvim.lua(setup ?? "error('no setup')");
+    t.notMatch(await nvim.messages(), /option/, "nothing is complained of");
+    t.equal(await nvim.lua("return require('gemini-bridge.config').get().diff.layout"), "vertical");
+  });
+
+  await t.test("the README names all commands", async (t) => {
+    const named = [...readme.matchAll(/`:(Gemini\w*)/g)].map(([, name = ""]) => name);
+    const commands = Names.parse(await nvim.lua("return vim.fn.getcompletion('Gemini', 'command')"));
+    t.same([...new Set(named)].sort(), commands.sort());
+  });
+
+  await t.test("the README names make targets and files that exist", async (t) => {
+    for (const [, target = ""] of readme.matchAll(/(?:^|`)make (\w+)/gm)) {
+      t.doesNotThrow(() => execFileSync("make", ["--dry-run", target], { cwd: root, stdio: "pipe" }), target);
+    }
+    const links = [...readme.matchAll(/(?:\]\(|src(?:set)?=")(?!https?:)([^)#"]+)/g)];
+    t.ok(
+      links.some(([, file]) => file === "doc/review-light.svg"),
+      "pictures are found",
+    );
+    for (const [, file = ""] of links) {
+      t.ok(existsSync(join(root, file)), file);
+    }
+  });
+
+  await t.test("the README contains valid shell code", async (t) => {
+    for (const code of readmeBlocks("sh")) t.doesNotThrow(() => execFileSync("sh", ["-n", "-c", code ?? ""]));
+  });
+});
