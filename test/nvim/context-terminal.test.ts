@@ -1,10 +1,12 @@
-import t from "tap";
+import t, { type Test } from "tap";
 import { shows, startWithAgent } from "../support/agent.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 import { type ContextHost, startContext } from "../support/context.ts";
 import type { Scope } from "../support/scope.ts";
 
 const files = { "a.txt": "one two\nthree\nfour\n", "b.txt": "bee\n" };
+
+const selected = (host: ContextHost) => () => host.active()?.selectedText;
 
 /** Opens a file with the focus at the left, and a terminal at the right. */
 async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> {
@@ -14,7 +16,16 @@ async function besideTerminal(t: Scope, connected = true): Promise<ContextHost> 
   return host;
 }
 
-const selected = (host: ContextHost) => () => host.active()?.selectedText;
+/** Opens the same windows again, with the files as on disk and nothing selected. */
+async function openAgain(t: Test, host: ContextHost): Promise<void> {
+  await host.nvim.input("<C-\\><C-n>");
+  for (const command of ["unmap <C-l>", "fclose!", "only", "%bwipeout!"])
+    await host.nvim.command(`silent! ${command}`);
+  await host.nvim.command("edit a.txt");
+  await host.nvim.command("rightbelow vertical new | terminal sh");
+  await host.nvim.command("wincmd h");
+  await host.until(t, selected(host), undefined, "nothing is selected");
+}
 
 const ways: [name: string, keys: string, setup?: string][] = [
   ["<C-w>l", "<C-w>l"],
@@ -39,9 +50,10 @@ const ways: [name: string, keys: string, setup?: string][] = [
   ],
 ];
 
-for (const [name, keys, setup] of ways) {
-  t.test(`a selection survives ${name}`, async (t) => {
-    const host = await besideTerminal(t);
+t.test("a selection survives each way into a terminal", async (t) => {
+  const host = await besideTerminal(t);
+  for (const [name, keys, setup] of ways) {
+    await openAgain(t, host);
     if (setup) await host.nvim.lua(setup);
     await host.nvim.input("wvj");
     await host.until(t, selected(host), "two\nthree", "highlighted");
@@ -52,10 +64,10 @@ for (const [name, keys, setup] of ways) {
     await host.nvim.waitFor("vim.fn.mode() == 't'", "Terminal mode");
     await host.nvim.waitFor(() => host.snapshots.length > before, "a snapshot");
     await host.nvim.input("echo hello<CR>");
-    await host.until(t, selected(host), "two\nthree", "kept");
+    await host.until(t, selected(host), "two\nthree", `kept by ${name}`);
     t.equal(host.active()?.path, host.nvim.path("a.txt"));
-  });
-}
+  }
+});
 
 t.test("a block keeps the columns of its window", async (t) => {
   const host = await startContext(t, {
@@ -91,8 +103,9 @@ t.test("moving or editing drops a kept selection", async (t) => {
     ["moving in another file", ":edit b.txt<CR>"],
     ["another selection", "v", "o"],
   ];
+  const host = await besideTerminal(t);
   for (const [name, keys, left] of ends) {
-    const host = await besideTerminal(t);
+    await openAgain(t, host);
     await host.nvim.input("wve<C-w>l");
     await host.until(t, selected(host), "two", "kept");
     const before = host.snapshots.length;
@@ -105,8 +118,9 @@ t.test("moving or editing drops a kept selection", async (t) => {
 });
 
 t.test("<Esc> and keys typed before leaving drop the selection", async (t) => {
+  const host = await besideTerminal(t);
   for (const keys of ["<Esc>", "<C-c>", "v", ":<Esc>", "y"]) {
-    const host = await besideTerminal(t);
+    await openAgain(t, host);
     await host.nvim.input("wve");
     await host.until(t, selected(host), "two", "highlighted");
     await host.nvim.input(keys);

@@ -52,20 +52,20 @@ const MODES: [name: string, keys: string][] = [
   ["a search", "/tw"],
 ];
 for (const layout of ["auto", "tab"]) {
-  for (const [name, keys] of MODES) {
-    t.test(`${name} goes on, layout ${layout}`, async (t) => {
-      const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-      const reviewer = await start(t, `vim.cmd.edit('b.txt')`, init);
+  t.test(`every mode goes on while a review opens and closes, layout ${layout}`, async (t) => {
+    const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+    const reviewer = await start(t, `vim.cmd.edit('b.txt')`, init);
+    for (const [name, keys] of MODES) {
       await reviewer.nvim.input(keys);
       const before = await reviewer.nvim.nvim.mode;
       await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-      t.same(await reviewer.nvim.nvim.mode, before);
+      t.same(await reviewer.nvim.nvim.mode, before, name);
       await reviewer.nvim.lua(`require('gemini-bridge').reject()`);
-      t.same(await reviewer.nvim.nvim.mode, before);
+      t.same(await reviewer.nvim.nvim.mode, before, name);
       await reviewer.nvim.input("<Esc>");
       t.same(await reviewer.proposals(), []);
-    });
-  }
+    }
+  });
 }
 
 t.test("keys typed into a terminal keep reaching the terminal", async (t) => {

@@ -4,7 +4,7 @@ import { Reviewer } from "../support/review.ts";
 
 const FILES = { "a.txt": "one\ntwo\n", "b.txt": "b\n", "c.txt": "c\n" };
 
-async function start(t: Test, layout = "auto") {
+async function start(t: Test, layout: string) {
   const reviewer = await Reviewer.start(t, {
     files: FILES,
     args: ["b.txt", "-O", "c.txt"],
@@ -36,22 +36,29 @@ const CHANGES: [name: string, keys: string, after: string[][]][] = [
   ["the proposal split", "PROPOSAL:split<CR>", [["b.txt", "c.txt", "c.txt"]]],
 ];
 for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
-  for (const [name, keys, after] of CHANGES) {
-    t.test(`${name}, then ${end}: nothing of theirs is closed, nothing of ours stays`, async (t) => {
-      const reviewer = await start(t);
-      const { nvim } = reviewer;
+  t.test(`after ${end}, nothing of theirs is closed, and nothing of ours stays`, async (t) => {
+    const reviewer = await Reviewer.start(t, { files: FILES });
+    const { nvim } = reviewer;
+    for (const [name, keys, after] of CHANGES) {
+      await nvim.command("%bwipeout! | edit b.txt | rightbelow vsplit c.txt | wincmd t");
+      const id = await reviewer.open(nvim.path("a.txt"), "one\n2\n");
       const [proposal] = await reviewer.proposals();
       const file = await nvim.lua(
-        `return vim.iter(vim.api.nvim_list_wins()):find(function(win)
-        return win ~= ... and vim.wo[win].diff
-      end)`.replace("...", String(proposal)),
+        `local proposal = ...
+        return vim.iter(vim.api.nvim_list_wins()):find(function(win)
+          return win ~= proposal and vim.wo[win].diff
+        end)`,
+        proposal,
       );
       if (keys.startsWith("FILE")) await nvim.lua("vim.api.nvim_set_current_win(...)", file);
       if (keys.startsWith("PROPOSAL")) await nvim.lua("vim.api.nvim_set_current_win(...)", proposal);
       await nvim.input(keys.replace(/^(FILE|PROPOSAL)/, ""));
-      t.same(await reviewer.outcomes(), []);
-      if (end === "CLI") await reviewer.close(1);
-      else await nvim.command(`${end} a.txt`);
+      t.same(await reviewer.outcomes(), [], name);
+      if (end === "CLI") await reviewer.close(id);
+      else {
+        await nvim.command(`${end} a.txt`);
+        await reviewer.outcome();
+      }
       await reviewer.outcomes();
       const sorted = z
         .array(z.array(z.string()))
@@ -60,16 +67,17 @@ for (const end of ["GeminiAccept", "GeminiReject", "CLI"]) {
       t.same(
         sorted,
         after.map((tab) => [...tab].sort()),
+        name,
       );
       t.equal(await nvim.lua(LEFT_OVER), false);
       t.same(
         await nvim.lua(`return vim.tbl_filter(function(buf)
-        return vim.api.nvim_buf_get_name(buf):find('^gemini') ~= nil
-      end, vim.api.nvim_list_bufs())`),
+          return vim.api.nvim_buf_get_name(buf):find('^gemini') ~= nil
+        end, vim.api.nvim_list_bufs())`),
         [],
       );
-    });
-  }
+    }
+  });
 }
 
 t.test("sizes that the user changed meanwhile stay", async (t) => {

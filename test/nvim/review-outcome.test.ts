@@ -105,45 +105,35 @@ t.test("a split of the proposal keeps the review open until the last window goes
   t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
 });
 
-t.test("a proposal in the only window of Neovim is decided", async (t) => {
-  for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>"]) {
-    t.test(`${keys} rejects and Neovim goes on`, async (t) => {
-      const { reviewer, id } = await start(t);
-      await reviewer.nvim.input(`:only<CR>${keys}`);
-      t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id } });
-      t.same(await reviewer.outcomes(), []);
-      t.same(await reviewer.proposals(), []);
-      t.match(await reviewer.nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/);
-      t.equal(
-        await reviewer.nvim.lua('return vim.wo.diff or vim.wo.scrollbind or vim.wo.winbar ~= ""'),
-        false,
-      );
-    });
-  }
-  for (const keys of [":wq<CR>", "ZZ", ":GeminiAccept<CR>"]) {
-    t.test(`${keys} accepts and Neovim goes on`, async (t) => {
-      const { reviewer, id } = await start(t);
-      await reviewer.nvim.input(`:only<CR>${keys}`);
-      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: PROPOSED } });
-      t.same(await reviewer.outcomes(), []);
-      t.match(await reviewer.nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/);
-    });
+t.test("a proposal in the only window of Neovim is decided, and Neovim goes on", async (t) => {
+  const reviewer = await prepare(t, "");
+  for (const keys of [":q<CR>", ":q!<CR>", "ZQ", ":GeminiReject<CR>", ":wq<CR>", "ZZ", ":GeminiAccept<CR>"]) {
+    const { id } = await propose(reviewer, false);
+    await reviewer.nvim.input(`:only<CR>${keys}`);
+    const outcome = /w|ZZ|Accept/.test(keys)
+      ? { name: "diff_accepted", payload: { id, content: PROPOSED } }
+      : { name: "diff_rejected", payload: { id } };
+    t.same(await reviewer.outcome(), outcome, keys);
+    t.same(await reviewer.outcomes(), [], "and nothing else");
+    t.same(await reviewer.proposals(), []);
+    t.match(await reviewer.nvim.lua("return vim.api.nvim_buf_get_name(0)"), /b\.txt$/);
+    const left = await reviewer.nvim.lua('return vim.wo.diff or vim.wo.scrollbind or vim.wo.winbar ~= ""');
+    t.equal(left, false, "the window has no options of the review");
   }
 });
 
 t.test("write_accepts = false makes :w refuse", async (t) => {
-  const off = `require('gemini-bridge').setup({ diff = { write_accepts = false } })`;
+  const reviewer = await prepare(t, `require('gemini-bridge').setup({ diff = { write_accepts = false } })`);
   for (const edited of [false, true]) {
     for (const keys of [":w<CR>", ":wq<CR>", ":x<CR>", "ZZ", ":update<CR>"]) {
-      t.test(`${keys} decides nothing and says so`, async (t) => {
-        const { reviewer, id, content } = await start(t, off, edited);
-        await reviewer.nvim.input(keys);
-        t.same(await reviewer.outcomes(), []);
-        t.equal((await reviewer.proposals()).length, 1);
-        t.match(await reviewer.nvim.messages(), /Writing does not accept/);
-        await reviewer.nvim.input(":GeminiAccept<CR>");
-        t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
-      });
+      const { id, content } = await propose(reviewer, edited);
+      await reviewer.nvim.command("messages clear");
+      await reviewer.nvim.input(keys);
+      t.same(await reviewer.outcomes(), [], keys);
+      t.equal((await reviewer.proposals()).length, 1);
+      t.match(await reviewer.nvim.messages(), /Writing does not accept/);
+      await reviewer.nvim.input(":GeminiAccept<CR>");
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content } });
     }
   }
 });

@@ -37,26 +37,29 @@ const FILES: Record<string, string> = {
   "binary.bin": "\0\xff\r\n\n",
 };
 
-for (const file of [...Object.keys(FILES), "new.txt", "not/there/yet.txt"]) {
-  for (const loaded of [false, true]) {
-    t.test(`over ${file}${loaded ? ", open," : ""} every text comes back as it came`, async (t) => {
-      const reviewer = await Reviewer.start(t, { files: FILES, args: loaded ? [file] : [] });
-      const path = reviewer.nvim.path(file);
-      for (const [name, text] of Object.entries(CASES)) {
-        const id = await reviewer.open(path, text);
-        t.equal(await reviewer.close(id), text, `${name}, closed`);
-        const next = await reviewer.open(path, text);
-        await reviewer.nvim.input(":GeminiAccept<CR>");
-        t.same(
-          await reviewer.outcome(),
-          { name: "diff_accepted", payload: { id: next, content: text } },
-          name,
-        );
-      }
-      t.same(await reviewer.nvim.lua("return vim.fn.undotree().entries"), [], "the file is not touched");
-    });
+t.test("every text comes back as it came", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES });
+  for (const file of [...Object.keys(FILES), "new.txt", "not/there/yet.txt"]) {
+    for (const loaded of [false, true]) {
+      await t.test(`over ${file}${loaded ? ", open," : ""} every text comes back as it came`, async (t) => {
+        await reviewer.nvim.command(`%bwipeout! ${loaded ? `| edit ${file}` : ""}`);
+        const path = reviewer.nvim.path(file);
+        for (const [name, text] of Object.entries(CASES)) {
+          const id = await reviewer.open(path, text);
+          t.equal(await reviewer.close(id), text, `${name}, closed`);
+          const next = await reviewer.open(path, text);
+          await reviewer.nvim.input(":GeminiAccept<CR>");
+          t.same(
+            await reviewer.outcome(),
+            { name: "diff_accepted", payload: { id: next, content: text } },
+            name,
+          );
+        }
+        t.same(await reviewer.nvim.lua("return vim.fn.undotree().entries"), [], "the file is not touched");
+      });
+    }
   }
-}
+});
 
 t.test("any text is returned byte for byte, even if it replaces another one", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
@@ -103,16 +106,15 @@ const EDITED: [name: string, proposed: string, keys: string, accepted: string][]
   ["one empty line left", "a\nb\n", "ggdGo<Esc>kdd", "\n"],
   ["a text over nothing", "", "ihello<Esc>", "hello\n"],
 ];
-for (const [name, proposed, keys, accepted] of EDITED) {
-  t.test(`edited: ${name}`, async (t) => {
-    const reviewer = await Reviewer.start(t, { files: FILES, init: "vim.o.fixeol = true" });
+t.test("an edited proposal is accepted with its format", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES, init: "vim.o.fixeol = true" });
+  for (const [name, proposed, keys, accepted] of EDITED) {
     const id = await reviewer.open(reviewer.nvim.path("lf.txt"), proposed);
     await reviewer.review();
     await reviewer.nvim.input(`${keys}:w<CR>`);
-
-    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: accepted } });
-  });
-}
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: accepted } }, name);
+  }
+});
 
 t.test("an emptied proposal stays open, and the user is told", async (t) => {
   const reviewer = await Reviewer.start(t, { files: FILES });
@@ -149,12 +151,14 @@ const SHOWN: [name: string, file: string, proposed: string, lines: string[]][] =
   ["no BOM any more", "bom.txt", "one\n", []],
   ["nothing", "lf.txt", "one\ntwo\n", []],
 ];
-for (const [name, file, proposed, lines] of SHOWN) {
-  for (const loaded of [false, true]) {
-    t.test(`${name}: only what differs is shown${loaded ? ", file open" : ""}`, async (t) => {
-      const reviewer = await Reviewer.start(t, { files: FILES, args: loaded ? [file] : [] });
-      await reviewer.open(reviewer.nvim.path(file), proposed);
-      t.same(await reviewer.nvim.lua(HIGHLIGHTED), lines);
-    });
+t.test("only what differs is shown", async (t) => {
+  const reviewer = await Reviewer.start(t, { files: FILES });
+  for (const [name, file, proposed, lines] of SHOWN) {
+    for (const loaded of [false, true]) {
+      await reviewer.nvim.command(`%bwipeout! ${loaded ? `| edit ${file}` : ""}`);
+      const id = await reviewer.open(reviewer.nvim.path(file), proposed);
+      t.same(await reviewer.nvim.lua(HIGHLIGHTED), lines, `${name}${loaded ? ", file open" : ""}`);
+      await reviewer.close(id);
+    }
   }
-}
+});

@@ -1,5 +1,5 @@
 import t from "tap";
-import { start } from "../support/proposal.ts";
+import { prepare, propose, start } from "../support/proposal.ts";
 
 const AUTOSAVE: Record<string, string> = {
   "silent! wall in InsertLeave, nested": `
@@ -78,14 +78,17 @@ const NO_DECISION = [
   "<C-w>T",
 ];
 for (const edited of [false, true]) {
-  for (const keys of NO_DECISION) {
-    t.test(`${keys} decides nothing${edited ? " after an edit" : ""}`, async (t) => {
-      const { reviewer } = await start(t, "vim.o.autowriteall = true", edited);
+  t.test(`keys for other files and windows decide nothing${edited ? " after an edit" : ""}`, async (t) => {
+    const reviewer = await prepare(t, "vim.o.autowriteall = true");
+    for (const keys of NO_DECISION) {
+      const { id } = await propose(reviewer, edited);
       await reviewer.nvim.input(keys);
-      t.same(await reviewer.outcomes(), []);
+      t.same(await reviewer.outcomes(), [], keys);
       t.same(await reviewer.nvim.lua('return #require("gemini-bridge").diffs()'), 1);
-    });
-  }
+      await reviewer.close(id);
+      await reviewer.nvim.command("silent! tabonly | silent! only | edit! b.txt");
+    }
+  });
 }
 
 t.test(":w other-name writes the proposal there", async (t) => {

@@ -1,6 +1,6 @@
-/** Compares windows before and after a review, in many layouts. */
-import type { Test } from "tap";
-import { Reviewer } from "./review.ts";
+/** Compares windows before and after reviews, in many arrangements of windows and in each layout of reviews. */
+import t from "tap";
+import { Reviewer } from "../support/review.ts";
 
 const lines = (count: number, word = "line") =>
   Array.from({ length: count }, (_, index) => `${word} ${index + 1}\n`).join("");
@@ -64,39 +64,39 @@ const ENDS: [name: string, end: (reviewer: Reviewer, id: number) => Promise<unkn
   ["rejected from where the user is", (reviewer) => reviewer.nvim.lua(`require('gemini-bridge').reject()`)],
 ];
 
-async function arrange(t: Test, scene: string, layout: string) {
-  const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
-  const reviewer = await Reviewer.start(t, { files: FILES, init });
-  await reviewer.nvim.lua(`${scene}\nvim.cmd.redraw()`);
-  if (scene.includes("startinsert"))
-    await reviewer.nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");
-  return reviewer;
-}
+const LAYOUTS = ["auto", "vertical", "horizontal", "tab"];
 
-/** Opens and ends reviews in every scene, and compares everything that a user could miss. */
-export function compareScenes(t: Test, layout: string): void {
-  for (const [name, scene] of Object.entries(SCENES)) {
-    t.test(`${layout}, ${name}`, async (t) => {
-      const reviewer = await arrange(t, scene, layout);
-      const focus =
-        "return { vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf(), vim.api.nvim_get_mode().mode }";
-      const mode = () => reviewer.nvim.lua("return vim.api.nvim_get_mode().mode");
-      let wasIn = await mode();
+const FOCUS = `return {
+  vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf(), vim.api.nvim_get_mode().mode,
+}`;
+
+for (const [name, scene] of Object.entries(SCENES)) {
+  t.test(`in a scene with ${name}, all is as before after each review`, async (t) => {
+    const reviewer = await Reviewer.start(t, { files: FILES });
+    const { nvim } = reviewer;
+    await nvim.lua(`${scene}\nvim.cmd.redraw()`);
+    const mode = () => nvim.lua("return vim.api.nvim_get_mode().mode");
+    for (const layout of LAYOUTS) {
+      await nvim.lua("require('gemini-bridge').setup({ diff = { layout = ... } })", layout);
+      if (scene.includes("startinsert")) {
+        await nvim.command("startinsert");
+        await nvim.waitFor(`vim.api.nvim_get_mode().mode == 't'`, "Terminal mode");
+      }
       const before = await reviewer.layout();
       for (const [how, end] of ENDS) {
-        const at = await reviewer.nvim.lua(focus);
-        wasIn = await mode();
-        const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-        t.same(await reviewer.nvim.lua(focus), at, "the focus stays");
+        const at = await nvim.lua(FOCUS);
+        const wasIn = await mode();
+        const id = await reviewer.open(nvim.path("a.txt"), PROPOSED);
+        t.same(await nvim.lua(FOCUS), at, `the focus stays: ${layout}`);
         t.equal((await reviewer.proposals()).length, 1, "the proposal is shown");
         await end(reviewer, id);
         await reviewer.outcomes();
         // A decision inside a proposal returns to a terminal in Normal mode.
         const isLedBack = how === "accepted in the proposal" && wasIn === "t";
         const expected = { ...before, mode: isLedBack ? "nt" : wasIn };
-        t.same(await reviewer.layout(), expected, `all is as before: ${how}`);
+        t.same(await reviewer.layout(), expected, `all is as before: ${layout}, ${how}`);
       }
-      t.notMatch(await reviewer.nvim.messages(), /E\d+:/);
-    });
-  }
+    }
+    t.notMatch(await nvim.messages(), /E\d+:/);
+  });
 }
