@@ -75,7 +75,7 @@ t.test("the page goes on after the user closed, split, emptied and refilled its 
   await page.is(t, "*page:3", "b.txt:1");
   await page.changed(1);
   await nvim.input(":edit!<CR>");
-  await page.shows(t, "▾ task +2 -0 1/2", " ✓ a.txt +1 -0 1/1", " ● b.txt +1 -0 0/1");
+  await page.shows(t, "▾ task +1 -0 1/2", " ✓ a.txt 1/1", " ● b.txt +1 -0 0/1");
   await nvim.input("u");
   await page.changed(2);
   await nvim.input(":split<CR>:q<CR>");

@@ -200,7 +200,8 @@ return {
   stable(
     "diff.winbar",
     true,
-    "Show file, hunks and keys above the windows of a review and of |:GeminiHistory|.",
+    "Show file, hunks and keys above the windows of a review, and of the pages of |:GeminiChanges| and "
+      .. "|:GeminiHistory|.",
     a("boolean")
   ),
   experimental(

@@ -36,7 +36,7 @@
 ---@class gemini_bridge.Config.diff
 ---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), or in one window with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.
 ---@field write_accepts? boolean Accept a proposal with `:w`, `:wq` and similar commands. Otherwise only with :GeminiAccept.
----@field winbar? boolean Show file, hunks and keys above the windows of a review and of :GeminiHistory.
+---@field winbar? boolean Show file, hunks and keys above the windows of a review, and of the pages of :GeminiChanges and :GeminiHistory.
 ---@field keys? gemini_bridge.Config.diff.keys
 
 ---@class gemini_bridge.Config.notify

@@ -16,8 +16,8 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Whether the user's last action was a decision. If so, `u` in the file reverts the decision.
-local decided_last = false
+--- Number of decisions since the user's last edit, which `u` in the file reverts.
+local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
@@ -27,7 +27,7 @@ local decided_last = false
 local function apply(verb, chosen, done)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(told)
-    decided_last = true
+    decisions = decisions + 1
     done(told)
   end)
 end
@@ -37,8 +37,8 @@ end
 ---@param told gemini_bridge.ChosenFile[]
 local function go_on(shown, told)
   next_hunk.note_decided(told)
-  if #told > 0 and not page.go(shown, 1) then
-    notify("No undecided changes are left.")
+  if #told > 0 then
+    page.go_on(shown)
   end
 end
 
@@ -154,9 +154,10 @@ function M.on_hunk(verb)
     if chosen then
       apply(verb, chosen, function(told)
         if lines then
-          return -- part of the hunk remains; the host sends its new place
+          page.go_on_later(shown, chosen.files[1].path, lines[1])
+        else
+          go_on(shown, told)
         end
-        go_on(shown, told)
       end)
     end
   end
@@ -270,9 +271,10 @@ end
 ---@param shown gemini_bridge.Page
 function M.revert(shown)
   -- A deleted file and a notice have nothing else to undo.
-  if tree_view.has_focus(shown) or decided_last and not vim.bo.modified or not vim.bo.modifiable then
-    decided_last = false
+  if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
+    decisions = math.max(decisions - 1, 0)
     next_hunk.settle()
+    shown.is_reverting = true
     return keep_and_undo.revert()
   end
   vim.cmd.normal({ vim.v.count1 .. "u", bang = true })
@@ -297,7 +299,7 @@ end
 
 --- Records an edit of the user. Until the next decision, `u` in the file undoes edits as usual.
 function M.note_edit()
-  decided_last = false
+  decisions = 0
 end
 
 --- Returns the choice for commands in the windows of the page.

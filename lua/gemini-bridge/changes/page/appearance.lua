@@ -17,21 +17,24 @@ M.legend = {
   { "! ?", "edited by you since or cannot be undone; pending proposal" },
 }
 
+--- Returns the undecided lines, and the numbers of decided and all hunks.
 ---@param node gemini_bridge.Node
----@return [string, string][]
+---@return gemini_bridge.Words
 local function counts(node)
-  local is_decided = node.decided == node.hunks
-  local words = {
-    { ("+%d"):format(node.added), is_decided and "Comment" or "GeminiChangesAdd" },
-    { ("-%d"):format(node.removed), is_decided and "Comment" or "GeminiChangesDelete" },
+  local hunks = { ("%d/%d"):format(node.decided, node.hunks), "Comment" }
+  if node.decided == node.hunks then
+    return { hunks }
+  end
+  return {
+    { ("+%d"):format(node.added), "GeminiChangesAdd" },
+    { ("-%d"):format(node.removed), "GeminiChangesDelete" },
+    hunks,
   }
-  words[3] = { ("%d/%d"):format(node.decided, node.hunks), "Comment" }
-  return words
 end
 
 --- Returns the appearance of a group or folder.
 ---@param node gemini_bridge.Node
----@param right? [string, string][] Words at the right edge.
+---@param right? gemini_bridge.Words Words at the right edge.
 ---@return gemini_bridge.Face
 function M.folder(node, right)
   return {

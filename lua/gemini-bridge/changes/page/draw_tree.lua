@@ -6,7 +6,9 @@ local M = {}
 ---@field icon string One cell wide.
 ---@field icon_highlight string
 ---@field highlight? string Highlight of the name.
----@field right? [string, string][] Words at the right edge, with their highlights.
+---@field right? gemini_bridge.Words Words at the right edge.
+
+---@alias gemini_bridge.Words [string, string][] Words with their highlights.
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
@@ -18,6 +20,8 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 
 --- Highlighted parts of each line, by buffer.
 local spans_of = {} ---@type table<integer, gemini_bridge.Span[][]>
+--- Widths of the columns at the right edge, from right to left, by buffer (screen cells).
+local columns_of = {} ---@type table<integer, integer[]>
 
 ---@param text string
 ---@return integer
@@ -40,11 +44,51 @@ local function shorten(text, width)
   return text .. "…"
 end
 
+--- Returns the width of words, each after a blank.
+---@param words gemini_bridge.Words
+---@return integer
+local function width_of(words)
+  local sum = 0
+  for _, word in ipairs(words) do
+    sum = sum + cells(word[1]) + 1
+  end
+  return sum
+end
+
+--- Widens the columns for words.
+---@param columns integer[]
+---@param words gemini_bridge.Words
+---@return boolean is_wider
+local function widen(columns, words)
+  local is_wider = false
+  for index, word in ipairs(words) do
+    local column = #words - index + 1
+    if cells(word[1]) > (columns[column] or 0) then
+      columns[column], is_wider = cells(word[1]), true
+    end
+  end
+  return is_wider
+end
+
+--- Pads words to the widths of their columns.
+---@param words gemini_bridge.Words
+---@param columns integer[]
+---@return gemini_bridge.Words
+local function align(words, columns)
+  local padded = {}
+  for index, word in ipairs(words) do
+    local blanks = (" "):rep(columns[#words - index + 1] - cells(word[1]))
+    padded[index] = { blanks .. word[1], word[2] }
+  end
+  return padded
+end
+
 ---@param node gemini_bridge.Node
 ---@param face gemini_bridge.Face
 ---@param width integer
+---@param columns integer[]
 ---@return string line, gemini_bridge.Span[] spans
-local function draw(node, face, width)
+local function draw(node, face, width, columns)
   local spans = {} ---@type gemini_bridge.Span[]
   local parts, length = { (" "):rep(node.depth) }, node.depth
   local function add(text, highlight)
@@ -54,14 +98,15 @@ local function draw(node, face, width)
     parts[#parts + 1] = text
     length = length + #text
   end
-  local right, right_cells = face.right or {}, 0
-  for _, word in ipairs(right) do
-    right_cells = right_cells + cells(word[1]) + 1
-  end
   local room = width - node.depth - 2
   local name = node.name:find("%c") and vim.fn.strtrans(node.name) or node.name
-  local wanted, first = math.min(cells(name), MIN_NAME_CELLS), 1
-  while right[first] and room - right_cells < wanted do
+  local right, name_cells = face.right or {}, cells(name)
+  local padded = align(right, columns)
+  if room - width_of(padded) >= name_cells then
+    right = padded
+  end
+  local right_cells, first = width_of(right), 1
+  while right[first] and room - right_cells < math.min(name_cells, MIN_NAME_CELLS) do
     right_cells = right_cells - cells(right[first][1]) - 1
     first = first + 1
   end
@@ -99,11 +144,16 @@ vim.api.nvim_set_decoration_provider(namespace, {
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 ---@param width integer Width of the window in screen cells.
 function M.write(buf, rows, face, width)
+  local columns, faces = {}, {}
+  for index, node in ipairs(rows) do
+    faces[index] = face(node)
+    widen(columns, faces[index].right or {})
+  end
   local lines, spans = {}, {}
   for index, node in ipairs(rows) do
-    lines[index], spans[index] = draw(node, face(node), width)
+    lines[index], spans[index] = draw(node, faces[index], width, columns)
   end
-  spans_of[buf] = spans
+  spans_of[buf], columns_of[buf] = spans, columns
   vim.bo[buf].modifiable = true
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable = false
@@ -114,23 +164,28 @@ end
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 ---@param width integer
+---@return boolean fits False if a column must become wider; then all lines must be written again.
 function M.patch(buf, nodes, face, width)
+  local columns, fits = columns_of[buf], true
   vim.bo[buf].modifiable = true
   for _, node in ipairs(nodes) do
     local row = node.row
     if row then
+      local seen = face(node)
+      fits = not widen(columns, seen.right or {}) and fits
       local line
-      line, spans_of[buf][row] = draw(node, face(node), width)
+      line, spans_of[buf][row] = draw(node, seen, width, columns)
       vim.api.nvim_buf_set_text(buf, row - 1, 0, row - 1, -1, { line })
     end
   end
   vim.bo[buf].modifiable = false
+  return fits
 end
 
 --- Drops the data of a deleted buffer.
 ---@param buf integer
 function M.forget(buf)
-  spans_of[buf] = nil
+  spans_of[buf], columns_of[buf] = nil, nil
 end
 
 return M

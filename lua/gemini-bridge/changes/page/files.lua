@@ -60,7 +60,7 @@ function M.update(name, change, decision)
   if not change then
     if file then
       file.change, file.state = nil, decision or "kept"
-      file.decided = file.hunks
+      file.added, file.removed, file.decided = 0, 0, file.hunks
     end
     return false
   end
@@ -69,7 +69,8 @@ function M.update(name, change, decision)
   file.turn, file.cli = change.turn, change.cli
   file.added, file.removed = change.added, change.removed
   file.decided = change.decided
-  file.hunks = file.decided + #change.hunks
+  -- A file without a hunk, such as an empty one, is decided as a whole.
+  file.hunks = file.decided + math.max(#change.hunks, 1)
   local group = turn_key(change.cli, change.turn)
   prompts[group] = change.prompt
   local is_moved = group ~= file.group

@@ -23,14 +23,17 @@ function M.note_decided(chosen)
   end
 end
 
---- Handles the host's answer for a file, or for all files.
+--- Handles the host's answer for a file, or drops all decisions without an answer.
 ---@param name? string
+---@return boolean was_pending Whether a decision on the file had no answer yet.
 function M.settle(name)
-  if name then
-    pending[name] = nil
-  else
+  if not name then
     pending = {}
+    return false
   end
+  local was_pending = pending[name] ~= nil
+  pending[name] = nil
+  return was_pending
 end
 
 ---@param file gemini_bridge.PageFile

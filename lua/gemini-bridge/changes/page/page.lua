@@ -2,17 +2,15 @@
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
-local appearance = require("gemini-bridge.changes.page.appearance")
-local bar = require("gemini-bridge.changes.page.bar")
 local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local path = require("gemini-bridge.disk.path")
+local redraw = require("gemini-bridge.changes.page.redraw")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local tree = require("gemini-bridge.changes.page.tree")
-local tree_view = require("gemini-bridge.changes.page.tree_view")
+local signs = require("gemini-bridge.changes.signs")
 local view = require("gemini-bridge.changes.page.view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
@@ -25,7 +23,9 @@ local MAX_PATCHED_FILES = 50
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk: integer } Next position of the cursor, after the host has answered.
+---@field goal? { path: string, hunk?: integer, line?: integer } Where the cursor goes when the host has answered a
+--- decision: to this hunk, or to the first one from this line.
+---@field is_reverting? boolean Whether the page goes to the next hunk that is listed again.
 ---@field stops fun()[]
 
 local page ---@type gemini_bridge.Page?
@@ -67,59 +67,12 @@ function M.get()
   return page
 end
 
----@param shown gemini_bridge.Page
-local function update_bars(shown)
-  local file = shown.current and files.get(shown.current)
-  if layout.shows_own(shown) then
-    bar.show(shown.right, {
-      file and path.part(file.path) or bar.title(""),
-      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
-      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
-    })
-  end
-  local decided, hunks = 0, 0
-  for _, node in ipairs(shown.nodes) do
-    decided, hunks = decided + node.decided, hunks + node.hunks
-  end
-  bar.show(shown.tree, {
-    bar.title(("Changes %d/%d"):format(decided, hunks)),
-    bar.hints({ { "help", "keys" } }),
-  })
-end
-
---- Draws the tree. The cursor stays on the same node.
----@param shown gemini_bridge.Page
-local function draw(shown)
-  tree_view.draw(shown, files.groups(), appearance.of)
-  shown.list, shown.by_path = next_hunk.list(shown.nodes), {}
-  tree.each(shown.nodes, function(node)
-    if node.item and node.item.state ~= "proposed" then
-      shown.by_path[node.item.path] = node
-    end
-  end)
-  update_bars(shown)
-end
-
 --- Draws the tree at once, for example after the user has opened a folder.
 function M.draw()
   local shown = M.get()
   if shown then
-    draw(shown)
+    redraw.all(shown)
   end
-end
-
---- Draws the lines of files with new counts, and of their folders and groups.
----@param shown gemini_bridge.Page
----@param names table<string, true>
-local function patch(shown, names)
-  local touched = {} ---@type table<gemini_bridge.Node, true>
-  for name in pairs(names) do
-    for _, node in ipairs(tree.update(shown.by_path[name])) do
-      touched[node] = true
-    end
-  end
-  tree_view.patch(shown, vim.tbl_keys(touched), appearance.of)
-  update_bars(shown)
 end
 
 --- Draws the tree soon, once for several updates.
@@ -143,9 +96,9 @@ function M.refresh(name)
     if not shown then
       return
     elseif names and vim.tbl_count(names) <= MAX_PATCHED_FILES then
-      patch(shown, names)
+      redraw.files(shown, names)
     else
-      draw(shown)
+      redraw.all(shown)
     end
   end)
 end
@@ -163,7 +116,7 @@ local function reveal(shown, name)
     above = above.parent
   end
   if is_hidden then
-    draw(shown)
+    redraw.all(shown)
     return reveal(shown, name)
   end
   return found
@@ -209,18 +162,19 @@ function M.show(shown, node, direction)
   if hunk then
     layout.go_to_line(shown, hunk.first)
   end
-  update_bars(shown)
+  redraw.bars(shown)
 end
 
 --- Goes to the next or previous undecided hunk, in this file or in another one.
 ---@param shown gemini_bridge.Page
 ---@param direction 1|-1
+---@param from? integer Line of the file. Default: that of the cursor.
 ---@return boolean found
-function M.go(shown, direction)
+function M.go(shown, direction, from)
   local file = shown.current and files.get(shown.current)
   local node = M.current_node(shown)
   if file and node and file.change and layout.shows_own(shown) then
-    local line = vim.api.nvim_win_get_cursor(shown.right)[1]
+    local line = from or vim.api.nvim_win_get_cursor(shown.right)[1]
     local hunk = next_hunk.hunk(shown.right_buf, file, line, direction)
     if hunk then
       shown.goal = { path = file.path, hunk = hunk.hunk.id }
@@ -239,12 +193,84 @@ function M.go(shown, direction)
   return true
 end
 
+--- Goes to the next undecided hunk after a decision.
+---@param shown gemini_bridge.Page
+---@param from? integer Line of the file. Default: that of the cursor.
+function M.go_on(shown, from)
+  if not M.go(shown, 1, from) then
+    notify("No undecided changes are left.")
+  end
+end
+
+--- Goes to the next undecided hunk as soon as the host has answered a decision on lines of the file.
+---@param shown gemini_bridge.Page
+---@param name string
+---@param line integer First of these lines.
+function M.go_on_later(shown, name, line)
+  next_hunk.note_decided({ { path = name, hunks = {} } })
+  shown.goal = { path = name, line = line }
+end
+
 --- Closes the page, and moves the focus back to the previous window.
 function M.close()
   local shown = M.get()
   if shown then
     dispose(shown)
     layout.close(shown)
+  end
+end
+
+--- Moves the cursor of the file to a hunk.
+---@param shown gemini_bridge.Page
+---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean
+local function go_to_hunk(shown, is_meant)
+  local placed = vim.iter(signs.list(shown.right_buf)):find(function(one)
+    return is_meant(one.hunk)
+  end)
+  if placed then
+    layout.go_to_line(shown, placed.first)
+  end
+end
+
+--- Goes to the first hunk that a reverted decision has listed again.
+---@param shown gemini_bridge.Page
+---@param name string
+---@param before? gemini_bridge.Change Change of the file before it was reverted.
+local function go_back(shown, name, before)
+  local known = {}
+  for _, hunk in ipairs(before and before.hunks or {}) do
+    known[hunk.id] = true
+  end
+  if not shown.by_path[name] then
+    redraw.all(shown)
+  end
+  M.show(shown, shown.by_path[name])
+  go_to_hunk(shown, function(hunk)
+    return not known[hunk.id]
+  end)
+end
+
+--- Handles new changes of a file: marks them if the file is shown.
+---@param shown gemini_bridge.Page
+---@param name string
+---@param is_answer boolean Whether they are the host's answer to a decision. Then the cursor goes to the next hunk.
+local function follow(shown, name, is_answer)
+  local buf, goal = shown.right_buf, shown.goal
+  if name ~= shown.current or not layout.shows_own(shown) then
+    return
+  elseif path.buffer(name) == buf then
+    view.mark(buf, name, not compare.is_open(shown.right))
+  end
+  if not is_answer or not goal or goal.path ~= name then
+    return
+  end
+  shown.goal = nil
+  if goal.line then
+    M.go_on(shown, goal.line - 1)
+  else
+    go_to_hunk(shown, function(hunk)
+      return hunk.id == goal.hunk
+    end)
   end
 end
 
@@ -283,34 +309,18 @@ local function listen(shown)
         files.drop_undecided()
         return M.refresh()
       end
-      next_hunk.settle(name)
+      local before = files.get(name)
+      local known = before and before.change
+      local is_answer = next_hunk.settle(name)
       local is_moved = files.update(name, change, decision)
-      M.follow(shown, name, change)
+      follow(shown, name, is_answer)
       M.refresh(not is_moved and shown.by_path[name] and name or nil)
+      if change and shown.is_reverting then
+        shown.is_reverting = nil
+        go_back(shown, name, known)
+      end
     end),
   }
-end
-
---- Handles new changes of a file: marks them if the file is shown, and moves the cursor to the next hunk.
----@param shown gemini_bridge.Page
----@param name string
----@param change? gemini_bridge.Change
-function M.follow(shown, name, change)
-  local buf = shown.right_buf
-  if name ~= shown.current or not layout.shows_own(shown) or path.buffer(name) ~= buf then
-    return
-  end
-  view.mark(buf, name, not compare.is_open(shown.right))
-  local goal = shown.goal
-  if change and goal and goal.path == name then
-    local placed = vim.iter(require("gemini-bridge.changes.signs").list(buf)):find(function(one)
-      return one.hunk.id == goal.hunk
-    end)
-    if placed then
-      layout.go_to_line(shown, placed.first)
-    end
-  end
-  shown.goal = nil
 end
 
 ---@param shown gemini_bridge.Page
@@ -324,6 +334,7 @@ end
 ---@param name? string Path of a file to go to.
 function M.open(name)
   focus.end_visual()
+  channel.notify("changes_refresh", vim.empty_dict())
   local opened = M.get()
   if opened then
     focus.go(opened.tree)
@@ -332,13 +343,12 @@ function M.open(name)
     end
     return
   end
-  channel.notify("changes_refresh", vim.empty_dict())
   files.reset()
   local shown = layout.open(NAME) --[[@as gemini_bridge.Page]]
   shown.nodes, shown.rows, shown.list, shown.by_path, shown.is_open, shown.stops = {}, {}, {}, {}, {}, {}
   page = shown
   listen(shown)
-  draw(shown)
+  redraw.all(shown)
   focus.go(shown.tree)
   vim.bo[shown.buf].filetype = "gemini_changes"
   table.insert(shown.stops, on_open(shown))

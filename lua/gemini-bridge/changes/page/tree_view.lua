@@ -32,7 +32,10 @@ end
 ---@param nodes gemini_bridge.Node[]
 ---@param face fun(node: gemini_bridge.Node): gemini_bridge.Face
 function M.patch(view, nodes, face)
-  draw_tree.patch(view.buf, nodes, face, vim.api.nvim_win_get_width(view.tree))
+  local width = vim.api.nvim_win_get_width(view.tree)
+  if not draw_tree.patch(view.buf, nodes, face, width) then
+    draw_tree.write(view.buf, view.rows, face, width)
+  end
 end
 
 ---@param view gemini_bridge.TreeView

@@ -1,0 +1,61 @@
+--- Draws the tree and the bars of the review page.
+local appearance = require("gemini-bridge.changes.page.appearance")
+local bar = require("gemini-bridge.changes.page.bar")
+local files = require("gemini-bridge.changes.page.files")
+local layout = require("gemini-bridge.changes.page.layout")
+local next_hunk = require("gemini-bridge.changes.page.next_hunk")
+local path = require("gemini-bridge.disk.path")
+local tree = require("gemini-bridge.changes.page.tree")
+local tree_view = require("gemini-bridge.changes.page.tree_view")
+
+local M = {}
+
+--- Draws the bars above both windows.
+---@param shown gemini_bridge.Page
+function M.bars(shown)
+  local file = shown.current and files.get(shown.current)
+  if layout.shows_own(shown) then
+    bar.show(shown.right, {
+      file and path.part(file.path) or bar.title(""),
+      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
+      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
+    })
+  end
+  local decided, hunks = 0, 0
+  for _, node in ipairs(shown.nodes) do
+    decided, hunks = decided + node.decided, hunks + node.hunks
+  end
+  bar.show(shown.tree, {
+    bar.title(("Changes %d/%d"):format(decided, hunks)),
+    bar.hints({ { "help", "keys" } }),
+  })
+end
+
+--- Draws the tree. The cursor stays on the same node.
+---@param shown gemini_bridge.Page
+function M.all(shown)
+  tree_view.draw(shown, files.groups(), appearance.of)
+  shown.list, shown.by_path = next_hunk.list(shown.nodes), {}
+  tree.each(shown.nodes, function(node)
+    if node.item and node.item.state ~= "proposed" then
+      shown.by_path[node.item.path] = node
+    end
+  end)
+  M.bars(shown)
+end
+
+--- Draws the lines of files with new counts, and of their folders and groups.
+---@param shown gemini_bridge.Page
+---@param names table<string, true>
+function M.files(shown, names)
+  local touched = {} ---@type table<gemini_bridge.Node, true>
+  for name in pairs(names) do
+    for _, node in ipairs(tree.update(shown.by_path[name])) do
+      touched[node] = true
+    end
+  end
+  tree_view.patch(shown, vim.tbl_keys(touched), appearance.of)
+  M.bars(shown)
+end
+
+return M

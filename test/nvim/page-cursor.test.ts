@@ -1,0 +1,117 @@
+/** Where the cursor goes on the review page, and the columns of its tree. */
+import t from "tap";
+import { z } from "zod";
+import { startPage } from "../support/page.ts";
+
+const text = Array.from({ length: 40 }, (_, index) => `${index + 1}\n`).join("");
+/** Three hunks. */
+const changed = text
+  .replace("5\n", "five\n")
+  .replace("20\n", "20\nnew\nlines\nhere\n")
+  .replace("30\n", "thirty\n");
+
+t.test("after a decision on selected lines, the cursor goes to the next undecided hunk", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" } });
+  const { nvim, agent, read } = page;
+  await agent.write("a.txt", changed);
+  await agent.write("b.txt", "B\n");
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:2", "a.txt:5");
+  await nvim.input("\\t]h");
+  await page.is(t, "page:2", "*a.txt:21");
+  await nvim.input("V\\d");
+  await page.says(/Undid 1 hunk in a\.txt/);
+  await page.is(t, "page:2", "*a.txt:21");
+  t.equal(read("a.txt"), changed.replace("new\n", ""));
+  await nvim.input("Vj\\k");
+  await page.says(/Kept 1 hunk in a\.txt/);
+  await page.is(t, "page:2", "*a.txt:32");
+  await nvim.input("V\\k");
+  await page.is(t, "page:3", "*b.txt:1");
+  await nvim.input("V\\k");
+  await page.is(t, "page:2", "*a.txt:5");
+  await nvim.input("V\\k");
+  await page.says(/No undecided changes are left/);
+});
+
+t.test("u reverts decision by decision, and goes to what is undecided again", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "b.txt": "b\n" }, args: ["b.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.prompt("count");
+  await agent.write("a.txt", changed);
+  await agent.write("b.txt", "B\n");
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:2", "a.txt:5");
+  await nvim.input("\\t\\d");
+  await page.is(t, "page:2", "*a.txt:21");
+  await nvim.input("\\k");
+  await page.is(t, "page:2", "*a.txt:33");
+  await nvim.input("\\d");
+  await page.is(t, "page:3", "*b.txt:1");
+  await page.changed(1);
+  await nvim.input("u");
+  await page.is(t, "page:2", "*a.txt:33");
+  await nvim.input("u");
+  await page.is(t, "page:2", "*a.txt:21");
+  await nvim.input("u");
+  await page.is(t, "page:2", "*a.txt:5");
+  await page.shows(t, "▾ count +6 -3 0/4", " ● a.txt +5 -2 0/3", " ● b.txt +1 -1 0/1");
+  t.equal(read("a.txt"), changed);
+  t.equal(await nvim.lua("return vim.bo.modified"), false);
+
+  await nvim.input("\\t");
+  await nvim.input("X");
+  await page.is(t, "*page:3", "b.txt:1");
+  await page.changed(1);
+  await nvim.input("u");
+  await page.is(t, "*page:2", "a.txt:5");
+});
+
+t.test("the cursor stays when the user or an agent writes the file", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text } });
+  const { nvim, agent } = page;
+  await agent.write("a.txt", changed);
+  await page.changed(1);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "page:2", "*a.txt:5");
+  await nvim.input("]h");
+  await page.is(t, "page:2", "*a.txt:21");
+  const hunks = (count: number) =>
+    nvim.waitFor(`require('gemini-bridge').changes()[1].hunks == ${count}`, `${count} hunks`);
+  await nvim.input("GAmine<Esc>:silent write<CR>");
+  await agent.write("a.txt", changed.replace("40\n", "40mine\n").replace("12\n", "twelve\n"));
+  await hunks(4);
+  await page.is(t, "page:2", "*a.txt:43");
+});
+
+t.test("the counts form columns, and give way to names", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
+  const { nvim, agent } = page;
+  await agent.prompt("columns");
+  await agent.write("a.txt", "");
+  await agent.write("long.txt", "y\n");
+  await agent.write("empty.txt", "");
+  await agent.write("a-name-that-needs-almost-the-whole-line.c", "new\n");
+  await page.changed(4);
+  await nvim.input(":GeminiChanges<CR>");
+  const lines = async () =>
+    z.array(z.string()).parse(await nvim.lua("return vim.fn.getbufline('gemini-changes://page', 1, '$')"));
+  await nvim.waitFor(async () => (await lines()).length === 5, "the tree");
+  t.same(await lines(), [
+    "▾ columns                             +2 -41 0/4",
+    " ● a-name-that-needs-almost-the-whole… +1 -0 0/1",
+    " ● a.txt                              +0 -40 0/1",
+    " ● empty.txt                          +0  -0 0/1",
+    " ● long.txt                           +1  -1 0/1",
+  ]);
+  await nvim.input("3GS");
+  await nvim.input("4GS");
+  await page.changed(2);
+  await nvim.waitFor(async () => (await lines())[3]?.includes("✓") === true, "the decisions");
+  t.same((await lines()).slice(2, 4), [
+    " ✓ a.txt                                     1/1",
+    " ✓ empty.txt                                 1/1",
+  ]);
+});
