@@ -59,6 +59,10 @@ export interface Changes {
   close(): Promise<void>;
 }
 
+function counted(count: number, noun: string): string[] {
+  return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
+}
+
 function withoutSnapshot(command: RestoredCommand): RestoredCommand {
   return { ...command, snapshot: undefined };
 }
@@ -74,6 +78,8 @@ export interface ChangesOptions {
   userFiles: UserFiles;
   stateDirectory: string;
   absence: Boot["absence"];
+  /** Number of notes that Neovim has loaded from an earlier session. */
+  notes: number;
   /** Directories that were open in Neovim at the start. */
   directories: readonly string[];
   report(counts: NonNullable<Status["changes"]>): void;
@@ -215,8 +221,9 @@ export function createChanges(options: ChangesOptions): Changes {
   }
 
   const resumed = resume();
+
   /** Takes over the changes that ended Neovims have left in these directories. */
-  async function takeLeft(open: readonly string[]): Promise<void> {
+  async function takeLeft(open: readonly string[], noteCount: number): Promise<void> {
     const roots = await Promise.all(open.map(realPath));
     const isWanted = (path: string) => !files.get(path) && roots.some((root) => isBelow(path, root));
     const left = await memory.takeLeft(isWanted);
@@ -225,12 +232,9 @@ export function createChanges(options: ChangesOptions): Changes {
     for (const { path } of left) staging.wrote(path);
     if (left.length > 0) await staging.keep();
     const count = left.filter(({ path }) => files.get(path)).length;
-    const changes = count === 1 ? "1 unreviewed change" : `${count} unreviewed changes`;
-    if (count > 0)
-      bridge.tell("message", {
-        level: "info",
-        text: `${changes} from an earlier session: see :GeminiChanges`,
-      });
+    const found = [...counted(count, "unreviewed change"), ...counted(noteCount, "note")].join(" and ");
+    const remedy = count > 0 ? "see :GeminiChanges" : ":GeminiSend --notes sends them";
+    if (found) bridge.tell("message", { level: "info", text: `${found} from an earlier session: ${remedy}` });
   }
 
   void enqueue(async () => {
@@ -240,7 +244,7 @@ export function createChanges(options: ChangesOptions): Changes {
     for (const { path, now } of written) await wroteHere(path, now);
     for (const { path } of unawaited) await syncPath(path);
     await tracker.resolveGone();
-    await takeLeft(directories);
+    await takeLeft(directories, options.notes);
   });
 
   /** Reads a file that the user has written, so that it is not attributed to a running command. */
@@ -258,7 +262,7 @@ export function createChanges(options: ChangesOptions): Changes {
     agreed: tracker.agreed,
     undone: notes.take,
     left: (cli) => enqueue(() => tracker.resolveGone(cli)),
-    opened: (open) => enqueue(() => takeLeft(open)),
+    opened: (open) => enqueue(() => takeLeft(open, 0)),
     handlers: {
       ...createPast({ bridge, history, enqueue, userFiles, restored }),
       file_written({ path: named }) {

@@ -14,7 +14,7 @@ export interface TrackingOptions {
   terminalOf(agent: Agent): string | undefined;
   bridge: Bridge;
   userFiles: UserFiles;
-  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "workspace">;
+  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
   report: (change: Partial<Status>) => void;
   log: Log;
 }
@@ -24,7 +24,7 @@ export function createTracking(tracking: TrackingOptions): {
   history: History;
 } {
   const { bridge, terminalOf, userFiles, boot, log } = tracking;
-  const { stateDirectory: directory, instance, exclude, absence, workspace } = boot;
+  const { stateDirectory: directory, instance, exclude, absence, notes, workspace } = boot;
   const memory = createChangeMemory({ directory, instance, exclude, log });
   const prompts = createPrompts(memory.saveTurn);
   const history = createHistory({
@@ -37,5 +37,5 @@ export function createTracking(tracking: TrackingOptions): {
   const options = { bridge, terminalOf, memory, prompts, history, userFiles, stateDirectory: directory, log };
   const report = (changes: Status["changes"]) => tracking.report({ changes });
   const { directories } = workspace;
-  return { changes: createChanges({ ...options, absence, directories, report }), history };
+  return { changes: createChanges({ ...options, absence, notes, directories, report }), history };
 }

@@ -66,6 +66,8 @@ export const Boot = z.object({
   memory: Memory.optional(),
   /** Time since the end of the previous host (ms), and the files that the user has written since. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
+  /** Number of notes from an earlier Neovim, for its first host. */
+  notes: z.number().int().nonnegative(),
   /** Events (name and payload) with decisions that the previous host has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),
 });

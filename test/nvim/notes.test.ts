@@ -2,6 +2,7 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
+import { startBridge } from "../support/bridge.ts";
 import { receives, startWithEcho } from "../support/echo.ts";
 import { type Nvim, startNvim } from "../support/nvim.ts";
 
@@ -63,9 +64,12 @@ t.test(
     await first.exited;
     t.match(JSON.parse(readFileSync(saved(first), "utf8")), [{ first: 1, last: 1, text: "why?" }]);
 
-    const next = await startNvim(t, { after: first, init: MAP });
+    const { nvim: next } = await startBridge(t, { after: first, init: MAP });
+    await next.waitFor(
+      async () => /1 note from an earlier session/.test(await next.messages()),
+      "the number of notes",
+    );
     await next.command("edit a.txt");
-    await next.lua("require('gemini-bridge.notes.notes').load()");
     await shows(t, next, "1-1 \u270e why?");
     await next.input("gn");
     await next.waitFor("vim.fn.getcmdline() == 'why?'", "the text of the note");

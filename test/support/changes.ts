@@ -35,6 +35,7 @@ export class ChangesHost {
    * @param absence data about the time since the end of that host
    * @param instance identifies the Neovim
    * @param directories open directories of that Neovim
+   * @param notes number of notes that it has loaded
    */
   constructor(
     t: Scope,
@@ -43,6 +44,7 @@ export class ChangesHost {
     absence?: Boot["absence"],
     instance = "1",
     directories = [directory],
+    notes = 0,
   ) {
     this.directory = directory;
     this.directories = directories;
@@ -61,6 +63,7 @@ export class ChangesHost {
       instance,
       exclude,
       absence,
+      notes,
       workspace: { directories: this.directories },
     };
     const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));

@@ -122,6 +122,16 @@ t.test("changes are taken over when their directory is opened", async (t) => {
   t.equal(next.message(), "1 unreviewed change from an earlier session: see :GeminiChanges");
 });
 
+t.test("one message counts changes and notes, and notes alone", async (t) => {
+  const first = await ended(t);
+  const next = new ChangesHost(t, first.directory, [], undefined, "2", [first.directory], 2);
+  await next.settle();
+  t.equal(next.message(), "1 unreviewed change and 2 notes from an earlier session: see :GeminiChanges");
+  const other = new ChangesHost(t, undefined, [], undefined, "2", undefined, 1);
+  await other.settle();
+  t.equal(other.message(), "1 note from an earlier session: :GeminiSend --notes sends them");
+});
+
 t.test("a file that is no longer shared is not taken over", async (t) => {
   const next = nextOf(t, await ended(t), "2", ["a.txt"]);
   await next.settle();

@@ -59,6 +59,7 @@
 ---@field prompts table<string, { description: string, text: string }>
 ---@field memory? gemini_bridge.Memory
 ---@field absence? { duration: number, written: string[] }
+---@field notes integer
 ---@field decisions [string, any][]
 
 ---@class gemini_bridge.Turn

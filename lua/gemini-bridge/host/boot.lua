@@ -62,6 +62,7 @@ function M.make()
     prompts = options.prompts,
     memory = memory.get(),
     absence = memory.take_absence(),
+    notes = require("gemini-bridge.notes.notes").load(),
     decisions = vim.tbl_map(function(review)
       return review.decision
     end, require("gemini-bridge.review.records").decided()),

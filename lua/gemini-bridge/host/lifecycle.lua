@@ -250,7 +250,6 @@ function M.attached(params)
   require("gemini-bridge.context.workspace").watch(require("gemini-bridge.context.snapshot_debounce").refresh)
   require("gemini-bridge.context.snapshot_debounce").track()
   require("gemini-bridge.model.published_diagnostics").track()
-  require("gemini-bridge.notes.notes").load()
   require("gemini-bridge.changes.changes").clear() -- the host sends all changes again
   return require("gemini-bridge.host.boot").make()
 end

@@ -119,10 +119,11 @@ local function update()
   scheduler.now(place_all)
 end
 
---- Loads the notes of an earlier Neovim in these directories, once.
+--- Loads the notes of an earlier Neovim in this directory, once.
+---@return integer count Number of notes that were loaded now.
 function M.load()
   if is_loaded then
-    return
+    return 0
   end
   is_loaded = true
   local cwd = vim.fn.getcwd()
@@ -135,6 +136,7 @@ function M.load()
     listen()
     scheduler.now(place_all)
   end
+  return vim.tbl_count(by_id)
 end
 
 --- Returns the notes, sorted by file and line.
