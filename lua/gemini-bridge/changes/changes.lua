@@ -114,7 +114,7 @@ function M.follow(params)
     end,
   })
   -- Files may have been staged or committed in another program.
-  vim.api.nvim_create_autocmd("FocusGained", {
+  vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
       channel.notify("changes_refresh", vim.empty_dict())
