@@ -1,4 +1,5 @@
 /** The scenes of the README's pictures. */
+import { z } from "zod";
 import type { Model } from "../test/support/model.ts";
 import type { Nvim } from "../test/support/nvim.ts";
 
@@ -52,7 +53,7 @@ const prompt = (text: string) =>
   `return require('gemini-bridge').send({ source = 'nothing', text = '${text}', submit = true })`;
 const PROMPT = prompt("Punctuation must not get into a slug.");
 
-/** Files with the calls of a function that the agent renames. */
+/** A file with calls of the function that the agent renames. */
 const page = (name: string) => `import { slug } from "../slug";
 
 // The address of ${name}.
@@ -64,25 +65,44 @@ export function ${name}Link(title: string) {
   return \`<a href="/${name}/\${slug(title)}">\${title}</a>\`;
 }
 `;
-const PAGES = ["blog", "news", "shop", "wiki"];
+const PAGES =
+  "about blog cart contact events faq gallery help home jobs legal login maps news orders press prices search".split(
+    " ",
+  );
+const DOCUMENTS = ["address", "link", "menu", "page", "slug"];
+/** Files that the agent's command deletes. */
+const LEGACY = "address anchor encode escape link menu path query route title url words".split(" ");
+const TESTS = PAGES.slice(0, 16);
+
 const PROJECT: Record<string, string> = {
   "src/slug.ts":
     'export function slug(title: string) {\n  return title.toLowerCase().replace(/\\W+/g, "-");\n}\n',
   "dist/site.min.js": "let link=(t)=>slug (t)\\n",
 };
 for (const name of PAGES) PROJECT[`src/pages/${name}.ts`] = page(name);
+for (const name of ["news", "shop", "wiki", "blog", "home", "help"])
+  PROJECT[`src/api/${name}.ts`] = page(name);
+for (const name of DOCUMENTS)
+  PROJECT[`doc/${name}.md`] = `# The ${name}\n\nIts address is built by slug().\n`;
 
-/** Keys on the page, their effect, seconds in the recording, and the number of hunks that are undecided afterwards. */
-const DECISIONS: [keys: string, effect: string, seconds: number, left: number][] = [
-  ["s", "keep the hunk", 1.5, 13],
-  ["s", "keep the hunk", 1, 12],
-  ["s", "keep the hunk", 1.5, 11],
-  ["x", "undo the hunk", 2, 10],
-  ["u", "revert the last decision", 2, 11],
-  ["S", "keep the file", 1.5, 8],
-  ["d", "side by side", 2, 8],
-  ["X", "undo the file", 2, 5],
-  ["gS", "keep all", 2, 0],
+/** Files that the agent does not write itself. */
+const OTHERS: Record<string, string> = {};
+for (const name of LEGACY)
+  OTHERS[`src/legacy/${name}.ts`] = `export const ${name} = (text: string) => encodeURI(text);\n`;
+
+const COMMAND = "rm -r src/legacy && mv src/slug.ts src/toSlug.ts";
+
+/** Keys on the page, their effect, seconds in the recording, and the number of hunks that it decides. */
+const DECISIONS: [keys: string, effect: string, seconds: number, decided: number | "all"][] = [
+  ["s", "keep the hunk", 1.5, 1],
+  ["x", "undo the hunk", 1.5, 1],
+  ["u", "revert the last decision", 2, -1],
+  ["2GS", "keep the folder", 2, 4],
+  ["s", "keep the hunk", 1, 1],
+  ["d", "side by side", 2, 0],
+  ["X", "undo the file", 1.5, 2],
+  ["S", "keep the file", 1.5, 3],
+  ["gS", "keep all", 2.5, "all"],
 ];
 
 export const SCENES: Scene[] = [
@@ -134,35 +154,44 @@ export const SCENES: Scene[] = [
   },
   {
     name: "page",
-    title: "A turn of six files, decided on a page: hunks are kept and undone by single keys",
-    files: PROJECT,
-    columns: 132,
+    title:
+      "A turn of 60 files, decided on a page: hunks, files and folders are kept and undone by single keys",
+    files: { ...PROJECT, ...OTHERS },
+    columns: 150,
     async play({ nvim, model, start, shows, frame }) {
       await start("Gemini --yolo");
-      const write = (name: string, content: string) => [
-        { functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } } },
-      ];
+      const write = (name: string, content: string) => ({
+        functionCall: { name: "write_file", args: { file_path: nvim.path(name), content } },
+      });
       const renamed = (text: string) => text.replaceAll(/\bslug\b(?=[ (])/g, "toSlug");
-      model.say(...Object.entries(PROJECT).map(([name, text]) => write(name, renamed(text))), [
-        { text: "slug is now toSlug everywhere." },
-      ]);
-      await nvim.lua(prompt("Rename slug to toSlug."));
+      model.say(
+        Object.entries(PROJECT).map(([name, text]) => write(name, renamed(text))),
+        TESTS.map((name) => write(`test/${name}.test.ts`, `test("${name}", () => check(${name}Address));\n`)),
+        [{ functionCall: { name: "run_shell_command", args: { command: COMMAND } } }],
+        [{ text: "slug is now toSlug everywhere." }],
+      );
+      await nvim.lua(prompt("Rename slug to toSlug, test all pages, remove src/legacy."));
       await shows("toSlug everywhere");
-      await nvim.waitFor("#require('gemini-bridge').changes() == 6", "the changes", 20_000);
+      await nvim.waitFor("#require('gemini-bridge').changes() == 60", "the changes", 20_000);
       await shows("Executing Hook", false);
       await nvim.input("<C-\\><C-n>");
       await frame(2);
       await nvim.input(":GeminiChanges<CR>");
-      await nvim.waitFor("vim.fn.winbufnr(2) == vim.fn.bufnr('blog.ts')", "the first file");
+      await nvim.waitFor("vim.fn.winbufnr(2) == vim.fn.bufnr('address.md')", "the first file");
       await frame(2.5, ":GeminiChanges");
-      for (const [keys, effect, seconds, left] of DECISIONS) {
+      let left = z.number().parse(await nvim.lua(UNDECIDED));
+      for (const [keys, effect, seconds, decided] of DECISIONS) {
+        left = decided === "all" ? 0 : left - decided;
         await nvim.input(keys);
-        await nvim.waitFor(`require('gemini-bridge').status().changes.hunks == ${left}`, `${left} hunks`);
+        await nvim.waitFor(async () => (await nvim.lua(UNDECIDED)) === left, `${left} hunks after ${keys}`);
         await frame(seconds, `${keys}: ${effect}`);
       }
     },
   },
 ];
+
+/** Number of undecided hunks. */
+const UNDECIDED = "return require('gemini-bridge').status().changes.hunks";
 
 /** Whether the old lines are shown. */
 const OLD_LINES = `(function()
