@@ -148,13 +148,7 @@ function M.restore(before, shown, ended, chosen)
   if not vim.api.nvim_tabpage_is_valid(before.tab) or not vim.deep_equal(tree(before.tab), before.tree) then
     return
   end
-  local cmdheight = vim.o.cmdheight
   restore_sizes(before, chosen)
-  if vim.o.cmdheight ~= cmdheight then
-    -- Neovim 0.10 gives rows to the command line if a winbar has enlarged a window of one row.
-    vim.cmd("noautocmd let &cmdheight = " .. cmdheight)
-    restore_sizes(before, chosen)
-  end
   for win, was in pairs(before.windows) do
     local at_first, at_last = shown.windows[win], ended.windows[win]
     local same = at_first and at_last and vim.deep_equal(at_first.view, at_last.view)

@@ -72,7 +72,9 @@ function M.update(review)
   end
   -- Sets a winbar in both windows. Otherwise the lines of one window would be one row higher.
   for _, win in ipairs({ view.proposal, view.original }) do
-    local buf = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_buf(win)
+    -- A winbar would enlarge a window of one row, and Neovim 0.10 and 0.12 do not restore the rows of the others.
+    local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
+    local buf = has_room and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
     local text
     if buf == view.buffers.proposal then
@@ -80,8 +82,9 @@ function M.update(review)
     elseif buf == view.buffers.original then
       text = winbar_text.fit({ path.part(review.filePath) }, width)
     end
-    -- A window with a single line has no room for a winbar.
-    pcall(window.set, win, text and { winbar = text } or {})
+    if text then
+      window.set(win, { winbar = text })
+    end
   end
 end
 
