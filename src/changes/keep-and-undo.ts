@@ -122,6 +122,12 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     decisions.splice(0, Math.max(last + 1, decisions.length - MAX_DECISIONS));
   }
 
+  /** Puts files that an agent created first: they may be in the place of a directory, or of a file. */
+  function createdFirst(chosen: readonly Chosen[]): Chosen[] {
+    const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";
+    return [...chosen].sort((a, b) => Number(isCreated(b)) - Number(isCreated(a)));
+  }
+
   /** Keeps the chosen hunks of a file. */
   async function keep(one: Chosen, turn: number | undefined) {
     const before = files.get(one.path);
@@ -229,7 +235,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   return {
     handlers: {
       changes_keep: (chosen) => enqueue(() => decide("Kept", chosen, keep)),
-      changes_undo: (chosen) => enqueue(() => decide("Undid", chosen, undo)),
+      changes_undo: (chosen) =>
+        enqueue(() => decide("Undid", { ...chosen, files: createdFirst(chosen.files) }, undo)),
       changes_revert: () => enqueue(revert),
     },
     agentWrote(path, { cli }) {

@@ -1,8 +1,12 @@
 import type { BigIntStats, Stats } from "node:fs";
 
-/** Identifies the content of a file without reading it: equal as long as the file does not change. */
-export function versionOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
-  return [ino, size, mtimeMs, ctimeMs].join(" ");
+/**
+ * Identifies the content of a file without reading it: equal as long as the file does not change. For a directory, its
+ * entries do not count.
+ */
+export function versionOf(found: Stats): string {
+  const { ino, size, mtimeMs, ctimeMs } = found;
+  return (found.isDirectory() ? [ino] : [ino, size, mtimeMs, ctimeMs]).join(" ");
 }
 
 /** A version without the time of the last change of the inode, which a rename updates. */

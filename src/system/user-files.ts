@@ -3,7 +3,7 @@
  * metadata, and leaves the file unchanged if anything fails.
  */
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, rename, rm } from "node:fs/promises";
+import { type FileHandle, link, lstat, mkdir, open, rename, rm, rmdir } from "node:fs/promises";
 import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
@@ -85,14 +85,17 @@ interface Writing {
 async function write(path: string, bytes: Buffer, writing: Writing): Promise<void> {
   if (writing.found.kind === "absent") return create(path, bytes, writing);
   const stats = await lstat(path);
-  if (stats.isSymbolicLink()) return create(path, bytes, writing);
+  if (stats.isSymbolicLink() || stats.isDirectory()) return create(path, bytes, writing);
   if (!stats.isFile()) throw new Refusal(`${path} is not a regular file: nothing was written`);
   // Replacing the file would lose its hard links or its owner.
   const mayReplace = stats.nlink === 1 && platform.isOwn(stats.uid);
   if (!mayReplace || !(await exchange(path, bytes, stats, writing))) await overwrite(path, bytes, writing);
 }
 
-/** Creates a file, or replaces a symbolic link. Readers never see a part of it. Keeps a file that appears meanwhile. */
+/**
+ * Creates a file, or replaces a symbolic link or an empty directory. Readers never see a part of it. Keeps a file that
+ * appears meanwhile.
+ */
 async function create(
   path: string,
   bytes: Buffer,
@@ -114,7 +117,14 @@ async function create(
       // Some file systems have no hard links.
     }
     await check(path, found);
+    if (found.kind !== "absent" && (await lstat(path)).isDirectory()) await removeDirectory(path);
     await rename(temporary, path);
+  });
+}
+
+async function removeDirectory(path: string): Promise<void> {
+  await rmdir(path).catch(() => {
+    throw new Refusal(`${path} is a directory with files now: nothing was written`);
   });
 }
 

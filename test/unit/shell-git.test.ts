@@ -120,6 +120,21 @@ t.test("renamed files and folders are listed and undone", async (t) => {
   t.strictSame(host.messages(), []);
 });
 
+t.test("a folder in the place of a file, and a file in that of a folder, are undone", async (t) => {
+  const host = await start(t);
+  sh(host, "mkdir dir; echo deep > dir/deep.txt; git add dir; git commit -qm dir");
+  await delay(50);
+  const files = sh(host, "cat a.txt dir/deep.txt");
+  await run(host, "rm -r dir a.txt; echo theirs > dir; mkdir a.txt; echo theirs > a.txt/new.txt");
+  t.equal(listed(host).length, 4);
+  const paths = [...host.shown.keys()];
+  await host.changes.handlers.changes_undo({ files: paths.map((path) => ({ path })), unsaved: [] });
+  await host.settle();
+  t.strictSame(listed(host), []);
+  t.strictSame(host.messages(), []);
+  t.equal(sh(host, "cat a.txt dir/deep.txt"), files);
+});
+
 /** Creates a submodule, a repository that Git does not track, and a linked work tree, with a file in each. */
 async function startNested(t: Test): Promise<ChangesHost> {
   const host = await start(t);
@@ -201,7 +216,7 @@ t.test("links, folders and repositories are not listed as files", async (t) => {
   const host = await start(t);
   await run(
     host,
-    "ln -sfn b.txt link; ln -s c.txt another; rm c.txt; mkdir c.txt; rm a.txt; ln -s b.txt a.txt;" +
+    "ln -sfn b.txt link; ln -s c.txt another; rm c.txt; mkdir c.txt; touch c.txt/.env; rm a.txt; ln -s b.txt a.txt;" +
       "git init -q nested; echo x > nested/x.txt",
   );
   t.strictSame(listed(host), [
@@ -215,7 +230,7 @@ t.test("links, folders and repositories are not listed as files", async (t) => {
   t.ok(lstatSync(host.path("a.txt")).isFile(), "a link in the place of a file goes");
   t.equal(String(host.read("a.txt")), "a.txt\none\r\n");
   t.notOk(existsSync(host.path("another")));
-  t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder stays");
+  t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder with files stays");
   t.equal(readlinkSync(host.path("link")), "b.txt");
-  t.match(host.messages().sort(), [/c\.txt is not a regular file/, /link cannot be undone/]);
+  t.match(host.messages().sort(), [/c\.txt is a directory with files now/, /link cannot be undone/]);
 });
