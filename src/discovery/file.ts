@@ -18,7 +18,7 @@ import { directoryOf, fileName } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { codeOf } from "../system/error-code.ts";
 import { platform } from "../system/platform.ts";
-import { readSmallFile } from "../system/small-file.ts";
+import { readJson } from "../system/small-file.ts";
 import { type Announcement, discoveryContent } from "./content.ts";
 import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
@@ -119,20 +119,12 @@ const Named = z.union([
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  const name = platform.isOwn(found.uid) ? nameIn(path) : "of another user";
+  // CLIs cannot read a file without a name either.
+  const name = platform.isOwn(found.uid) ? readJson(path, Named) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(
       `${path} belongs to another editor (${name}); remove it if that editor is not running`,
     );
-}
-
-/** The editor's name in a discovery file. */
-function nameIn(path: string): string | undefined {
-  try {
-    return Named.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
-  } catch {
-    return undefined; // CLIs cannot read the file either
-  }
 }
 
 /** The name of the draft of a discovery file. No CLI reads such names. */

@@ -1,7 +1,6 @@
 /** Keeps the discovery file in place, with a fresh modification time, while the bridge runs. */
-import { type FSWatcher, watch } from "node:fs";
-import { basename, dirname } from "node:path";
 import type { Profile } from "../profiles/profiles.ts";
+import { createFileWatch } from "../system/file-watch.ts";
 import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
@@ -44,20 +43,24 @@ export interface DiscoveryOptions {
 export function createDiscovery(options: DiscoveryOptions): Discovery {
   const { report = () => {}, interval = CHECK_INTERVAL_MS } = options;
   const file = createDiscoveryFile(options.profile, options.announcement);
-  const directory = dirname(file.path);
-  const names = [basename(file.path), basename(directory)];
   /** The published roots; undefined before the start and after `remove`. */
   let workspace: readonly string[] | undefined;
   /** Whether the current problem was reported. */
   let complained = false;
-  let watcher: FSWatcher | undefined;
   let clock: NodeJS.Timeout | undefined;
   let pause: NodeJS.Timeout | undefined;
+  const watch = createFileWatch(() => {
+    pause ??= setTimeout(() => {
+      pause = undefined;
+      look(false);
+    }, RESTORE_DELAY_MS).unref();
+  });
 
   function write(): void {
     if (!workspace) return;
     file.write(workspace);
-    watchDirectory();
+    watch.close(); // the directory may be a new one
+    watch.set([file.path]);
   }
 
   function restore(): void {
@@ -89,25 +92,6 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     complained = true;
   }
 
-  /** Watches the directory. Called after each write, because the directory may be a new one. */
-  function watchDirectory(): void {
-    watcher?.close();
-    try {
-      const next = watch(directory, { persistent: false }, (_, name) => {
-        // Ignore the files of other editors.
-        if (name !== null && !names.includes(name)) return;
-        pause ??= setTimeout(() => {
-          pause = undefined;
-          look(false);
-        }, RESTORE_DELAY_MS).unref();
-      });
-      next.on("error", () => next.close());
-      watcher = next;
-    } catch {
-      watcher = undefined; // the system has no watches left; the interval remains
-    }
-  }
-
   return {
     path: file.path,
     publish(directories) {
@@ -123,7 +107,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     },
     remove() {
       workspace = undefined;
-      watcher?.close();
+      watch.close();
       clearInterval(clock);
       clearTimeout(pause);
       clock = pause = undefined;

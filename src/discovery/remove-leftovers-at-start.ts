@@ -1,16 +1,15 @@
 /** Removes the discovery files of dead editors. */
-import { lstatSync, readdirSync, readFileSync, unlinkSync } from "node:fs";
+import { lstatSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { IDE_INFO } from "../contract/companion.ts";
+import { list } from "../profiles/announced-editors.ts";
 import { directoryOf, readFileName } from "../profiles/discovery-paths.ts";
 import { isLeftover } from "../profiles/leftover-files.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
+import { readJson } from "../system/small-file.ts";
 import { draftName } from "./file.ts";
-
-/** A larger file is not from this plugin. */
-const MAX_SIZE_BYTES = 1_000_000;
 
 const OfNeovim = z.object({
   ppid: z.int().positive().optional().catch(undefined),
@@ -26,14 +25,6 @@ export async function cleanUpDiscovery(profile: Profile): Promise<void> {
   await Promise.all(names.map((name) => removeIfDead(profile, name).catch(() => {})));
 }
 
-function list(directory: string): string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return []; // missing or not readable
-  }
-}
-
 async function removeIfDead(profile: Profile, name: string): Promise<void> {
   const published = name.startsWith(".") ? name.slice(1).replace(/\.tmp$/, "") : name;
   const isDraft = name === draftName(published);
@@ -41,10 +32,10 @@ async function removeIfDead(profile: Profile, name: string): Promise<void> {
   if (said?.port === undefined || (published !== name && !isDraft)) return;
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
-  if (!found.isFile() || !platform.isOwn(found.uid) || found.size > MAX_SIZE_BYTES) return;
+  if (!found.isFile() || !platform.isOwn(found.uid)) return;
   // A draft may be incomplete, so only its name is checked. No other program uses such names.
-  const content = isDraft ? undefined : OfNeovim.parse(JSON.parse(readFileSync(path, "utf8")));
-  if (!(await isLeftover(said.pid ?? content?.ppid, said.port, found.mtimeMs))) return;
+  const content: { ppid?: number | undefined } | undefined = isDraft ? {} : readJson(path, OfNeovim);
+  if (!content || !(await isLeftover(said.pid ?? content.ppid, said.port, found.mtimeMs))) return;
   // The editor may have updated the file meanwhile.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import * as z from "zod";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { readSmallFile } from "../system/small-file.ts";
+import { readJson } from "../system/small-file.ts";
 import type { Findings } from "./findings.ts";
 
 const NAME = "gemini-bridge";
@@ -26,10 +26,5 @@ export function checkExtension(findings: Findings, profile: Profile): void {
 
 function readLink({ settings: { files, folder } }: Profile): z.infer<typeof Link> | undefined {
   const home = dirname(expand(files[0] ?? ""));
-  try {
-    const path = join(home, "extensions", NAME, `${folder}-extension-install.json`);
-    return Link.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
-  } catch {
-    return undefined;
-  }
+  return readJson(join(home, "extensions", NAME, `${folder}-extension-install.json`), Link);
 }

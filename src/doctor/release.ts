@@ -1,6 +1,19 @@
-/** Checks the release of Gemini CLI. */
-import { judge, NEWEST } from "../profiles/release.ts";
+/** Determines the release of Gemini CLI, and checks it. */
+import { realpathSync } from "node:fs";
+import { dirname, join } from "node:path";
+import * as z from "zod";
+import { run } from "../system/program.ts";
+import { readSmallFile } from "../system/small-file.ts";
 import type { Findings } from "./findings.ts";
+
+/** The oldest and newest release that test/compat covers. */
+export const OLDEST = "0.7.0";
+export const NEWEST = "0.61.0";
+
+/** Timeout for `--version`. */
+const TIMEOUT_MS = 10_000;
+
+const Package = z.object({ name: z.literal("@google/gemini-cli"), version: z.string() });
 
 export function checkRelease(findings: Findings, version: string | undefined): void {
   if (version === undefined) {
@@ -8,12 +21,43 @@ export function checkRelease(findings: Findings, version: string | undefined): v
     return;
   }
   const name = `Gemini CLI ${version}`;
-  const verdict = judge(version);
-  if (verdict === "older")
+  if (compare(version, OLDEST) < 0)
     findings.error(
       `${name} is too old for editors other than VS Code`,
       "npm install -g @google/gemini-cli@latest",
     );
-  else if (verdict === "newer") findings.info(`${name}; the newest that was tested is ${NEWEST}`);
+  else if (compare(version, NEWEST) > 0) findings.info(`${name}; the newest that was tested is ${NEWEST}`);
   else findings.ok(name);
+}
+
+/** The release of the CLI in a command line. */
+export function releaseOfCommand(words: readonly string[]): string | undefined {
+  return words
+    .filter((word) => word.includes("/"))
+    .map(packageVersion)
+    .find((version) => version !== undefined);
+}
+
+/** The release of a program, from its npm package or from `--version`. */
+export async function releaseOfProgram(path: string): Promise<string | undefined> {
+  return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT_MS))?.[0];
+}
+
+/** The release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */
+function packageVersion(path: string): string | undefined {
+  try {
+    for (let directory = dirname(realpathSync(path)); ; directory = dirname(directory)) {
+      const file = readSmallFile(join(directory, "package.json"));
+      if (file) return Package.parse(JSON.parse(file.text)).version;
+      if (directory === dirname(directory)) return undefined;
+    }
+  } catch {
+    return undefined; // another package, or none
+  }
+}
+
+function compare(version: string, other: string): number {
+  const [a, b] = [version, other].map((text) => text.split(/[.-]/).slice(0, 3).map(Number));
+  const differences = (a ?? []).map((part, index) => part - (b?.[index] ?? 0));
+  return differences.find((difference) => difference !== 0) ?? 0;
 }

@@ -1,7 +1,6 @@
 /** Checks the running CLIs: lists all, and examines one in detail. */
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
-import { releaseOfCommand } from "../profiles/release.ts";
 import { platform } from "../system/platform.ts";
 import { familyOf, processesOf } from "../system/processes.ts";
 import type { Process, ProcessTable, Variables } from "../system/system.ts";
@@ -9,7 +8,7 @@ import { checkCli } from "./cli.ts";
 import type { Bridge, Facts, Section } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import { type Findings, section } from "./findings.ts";
-import { checkRelease } from "./release.ts";
+import { checkRelease, releaseOfCommand } from "./release.ts";
 
 /** The Neovim or shell that runs the doctor. */
 export interface Asker {

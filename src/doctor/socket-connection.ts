@@ -4,7 +4,7 @@ import * as z from "zod";
 import { SOCKET_TOKEN_HEADER } from "../contract/companion.ts";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { readSmallFile } from "../system/small-file.ts";
+import { readJson } from "../system/small-file.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 import type { Searcher } from "./gemini-connection.ts";
@@ -26,7 +26,7 @@ const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
 export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
   const path = announcedFile(profile, bridge);
   if (path === undefined || bridge.state !== "running") return;
-  const { authToken = "" } = read(path, Lock) ?? {};
+  const { authToken = "" } = readJson(path, Lock) ?? {};
   const headers = { ...HANDSHAKE, [SOCKET_TOKEN_HEADER]: authToken };
   const answer = await answerOf(bridge.port, "/", headers);
   if (answer?.includes(" 101")) findings.ok("is accepted with the token of the lock file");
@@ -53,7 +53,7 @@ export function checkSocket(
     findings.ok(`connects without a question, because ${variable} names the port`);
   else findings.info(`connects after you type \`/ide\` in it, because ${variable} does not name the port`);
   const path = statePath(profile, env);
-  if (read(path, State)?.diffTool === "terminal")
+  if (readJson(path, State)?.diffTool === "terminal")
     findings.warn(
       `shows diffs only in its terminal ("diffTool" in ${path})`,
       'set "diffTool" to "auto" there, or with `/config` in it',
@@ -67,12 +67,4 @@ function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));
   const isNamed = folder !== expand(`~/${settings.folder}`, env);
   return `${isNamed ? join(folder, settings.folder) : folder}.json`;
-}
-
-function read<Shape extends z.ZodType>(path: string, shape: Shape): z.infer<Shape> | undefined {
-  try {
-    return shape.parse(JSON.parse(readSmallFile(path)?.text ?? "{}"));
-  } catch {
-    return undefined; // not readable: the CLI says so itself
-  }
 }

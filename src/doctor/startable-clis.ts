@@ -3,16 +3,14 @@ import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { expand } from "../profiles/discovery-paths.ts";
 import type { Profile } from "../profiles/profiles.ts";
-import { releaseOfProgram } from "../profiles/release.ts";
 import { platform } from "../system/platform.ts";
-import { findProgram } from "../system/program.ts";
-import { run } from "../system/run.ts";
+import { findProgram, run } from "../system/program.ts";
 import type { ProcessTable } from "../system/system.ts";
 import { checkCli } from "./cli.ts";
 import type { Facts, Section } from "./contract.ts";
 import { checkExtension } from "./extension.ts";
 import { type Findings, section } from "./findings.ts";
-import { checkRelease } from "./release.ts";
+import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
 /** Checks Gemini CLI, started in a `:terminal` of Neovim or, without facts, in this shell. */

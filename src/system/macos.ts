@@ -1,6 +1,6 @@
 /** macOS, and any other Unix without /proc: asks `ps` and `lsof`. */
 import { join, relative } from "node:path";
-import { run } from "./run.ts";
+import { run } from "./program.ts";
 import type { Connection, System } from "./system.ts";
 import { isBelow, secondsOf, unix } from "./unix.ts";
 

@@ -1,7 +1,13 @@
-/** Finds programs as a shell does. */
+/** Finds programs as a shell does, and runs them. */
 import { accessSync, constants, statSync } from "node:fs";
 import { basename, delimiter, join, resolve } from "node:path";
 import type { Variables } from "./system.ts";
+
+/** Default timeout of a program (milliseconds). */
+const TIMEOUT_MS = 3000;
+
+/** Maximum output: a process table may have many long command lines (bytes). */
+const MAX_OUTPUT_BYTES = 64_000_000;
 
 /** Returns the path of a program, given by its path or by a name in PATH; undefined if there is none. */
 export function findProgram(name: string, env: Variables): string | undefined {
@@ -19,4 +25,28 @@ function isExecutable(path: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** @returns the output of a program, or "" if it fails or does not exist */
+export async function run(program: string, args: readonly string[], timeout = TIMEOUT_MS): Promise<string> {
+  return (await execute(program, args, timeout)) ?? "";
+}
+
+/** @returns whether the program ended without an error */
+export async function succeeds(program: string, args: readonly string[]): Promise<boolean> {
+  return (await execute(program, args, TIMEOUT_MS)) !== undefined;
+}
+
+/** @returns the output; undefined after an error */
+async function execute(
+  program: string,
+  args: readonly string[],
+  timeout: number,
+): Promise<string | undefined> {
+  const { execFile } = await import("node:child_process"); // keeps the start of the host fast
+  return new Promise((resolve) => {
+    execFile(program, args, { timeout, maxBuffer: MAX_OUTPUT_BYTES }, (error, stdout) =>
+      resolve(error ? undefined : stdout),
+    );
+  });
 }

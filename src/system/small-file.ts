@@ -1,5 +1,6 @@
 /** Reads small regular files. Refuses pipes, devices and large files, which would block or fill the memory. */
 import { closeSync, constants, fstatSync, openSync, promises, readSync, type Stats } from "node:fs";
+import type * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import { codeOf } from "./error-code.ts";
 
@@ -95,5 +96,14 @@ export function readSmallFile(path: string): SmallFile | undefined {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return undefined;
     throw new Refusal(REASONS[code] ?? `cannot be read (${code})`, { cause: error });
+  }
+}
+
+/** Reads a small JSON file of this shape. @returns undefined if it is missing, cannot be read, or has another shape */
+export function readJson<T>(path: string, shape: z.ZodType<T>): T | undefined {
+  try {
+    return shape.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
+  } catch {
+    return undefined;
   }
 }

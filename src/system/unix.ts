@@ -1,6 +1,6 @@
 /** The common part of Linux and macOS. */
 import { basename } from "node:path";
-import { run } from "./run.ts";
+import { run } from "./program.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
 /** Shells that a CLI looks for among its ancestors, and how far it looks (Gemini CLI 0.61.0, `process-utils`). */

@@ -10,7 +10,7 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { type FileState, type Metadata, metadataOf, readState, realPath } from "./file-state.ts";
 import { platform } from "./platform.ts";
-import { succeeds } from "./run.ts";
+import { succeeds } from "./program.ts";
 import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
 
 /** Permission bits of a new file. */

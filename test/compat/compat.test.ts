@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { z } from "zod";
-import { NEWEST, OLDEST } from "../../src/profiles/release.ts";
+import { NEWEST, OLDEST } from "../../src/doctor/release.ts";
 import { playSession, startCompat } from "../support/compat.ts";
 import { root } from "../support/nvim.ts";
 
