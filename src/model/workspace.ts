@@ -5,7 +5,7 @@ import { Refusal } from "../base/refusal.ts";
 import type { Consent } from "../contract/sharing.ts";
 import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import type { Files } from "../sharing/files.ts";
-import { type Disk, fileSystem, disk as thisDisk } from "../system/disk.ts";
+import { disk, fileSystem } from "../system/disk.ts";
 import { oneLine } from "./format.ts";
 
 export interface Workspace {
@@ -33,7 +33,6 @@ export interface Workspace {
 export function openWorkspace(
   { paused, exclude, directories }: Consent,
   files: Pick<Files, "takeSnapshot">,
-  disk: Pick<Disk, "moment"> = thisDisk,
 ): Workspace {
   if (paused) throw new Refusal("The user has paused sharing; :GeminiShare on in Neovim resumes it");
   const moment = disk.moment();

@@ -121,7 +121,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
   const { bridge, log, clients } = options;
   const closing = new AbortController();
   const table = createReviewTable(options.lastId, options.earlier);
-  const files = createReviewedFiles(bridge);
+  const files = createReviewedFiles(bridge, (path) => staleness.changed(path));
   const staleness = createStaleness({
     bridge,
     log,
@@ -363,6 +363,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     resume() {
       for (const review of table.all()) {
         if (review.state !== "open") continue;
+        files.follow(review.filePath);
         if (review.sessionId === OWN || clients.get(review.sessionId)) staleness.resume(review);
         // The connection of this client has ended with the earlier host.
         else void abandon(review, "disconnected");

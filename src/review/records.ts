@@ -30,8 +30,6 @@ export interface FollowedFile {
   seen?: Pick<DiskText, "hash" | "version">;
   /** Last value that was sent to Neovim. */
   stale: boolean;
-  /** Paths whose folders are watched. */
-  paths: string[];
 }
 
 /** Only src/review/open-to-outcome.ts changes the state, the text and the outcome. */
@@ -50,7 +48,7 @@ export interface Review {
   text?: { readonly id: string; readonly content: string };
   /** Undefined until the file was read. */
   baseline?: Baseline | undefined;
-  /** Defined while the file is watched. */
+  /** Defined from the first reading of the file. */
   file?: FollowedFile;
   /** Resolves the promise of the outcome. */
   tell?: (outcome: ReviewOutcome) => void;

@@ -1,12 +1,19 @@
 /**
- * Watches the files that were reviewed, and tells Neovim to reload them. The CLI writes such a file after the decision,
- * and may write it again without asking.
+ * Watches the files that are or were reviewed, and tells Neovim to reload them. The CLI writes such a file after the
+ * decision, and may write it again without asking.
  */
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import type { Bridge } from "../neovim/bridge.ts";
 import { disk } from "../system/disk.ts";
 import { readVersion } from "../system/disk-text.ts";
 import { createFileWatch } from "../system/file-watch.ts";
-import { pathsToWatch, untilStill } from "./staleness.ts";
+
+/** Time without changes after which a write counts as complete (milliseconds). */
+const STABLE_AFTER_MS = 30;
+
+/** Maximum number of checks of a file that never stops changing. */
+const MAX_CHECKS = 20;
 
 export interface ReviewedFiles {
   /** Watches this file until `close`. */
@@ -23,11 +30,15 @@ interface Followed {
   isLooking: boolean;
 }
 
-export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles {
+/** @param changed called after a file has changed, when the write is complete */
+export function createReviewedFiles(
+  bridge: Pick<Bridge, "tell">,
+  changed: (path: string) => void,
+): ReviewedFiles {
   const files = new Map<string, Followed>();
   let isClosed = false;
-  const watch = createFileWatch((changed) => {
-    for (const [path, { paths }] of files) if (paths.some((one) => changed.has(one))) void look(path);
+  const watch = createFileWatch((written) => {
+    for (const [path, { paths }] of files) if (paths.some((one) => written.has(one))) void look(path);
   });
 
   /** Watches the folders of a file. The version is read afterwards, so that no write is missed. */
@@ -47,6 +58,7 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
     if (isClosed || version === file.version) return;
     file.version = version;
     bridge.tell("file_changed", { path });
+    changed(path);
   }
 
   return {
@@ -63,4 +75,31 @@ export function createReviewedFiles(bridge: Pick<Bridge, "tell">): ReviewedFiles
       watch.close();
     },
   };
+}
+
+/** Waits until a write that may be in progress is complete. */
+export async function untilStill(path: string): Promise<void> {
+  let before = await readVersion(path);
+  for (let checks = 0; checks < MAX_CHECKS; checks++) {
+    await delay(STABLE_AFTER_MS);
+    const now = await readVersion(path);
+    if (now === before) return;
+    before = now;
+  }
+}
+
+/** Returns the paths to watch for a file: the path and the target of a link, or the first missing folder. */
+async function pathsToWatch(path: string): Promise<string[]> {
+  const exists = (folder: string) =>
+    disk.stat(folder).then(
+      () => true,
+      () => false,
+    );
+  try {
+    return [path, await disk.realpath(path)];
+  } catch {
+    let missing = path;
+    while (dirname(missing) !== missing && !(await exists(dirname(missing)))) missing = dirname(missing);
+    return [missing];
+  }
 }

@@ -2,34 +2,27 @@
  * Detects stale reviews: the bytes of the file have changed since the proposal came, or the user has edited the file's
  * buffer. A review is no longer stale when both are as before. If the file contains the proposal, the review is closed.
  */
-import { promises, realpathSync, statSync } from "node:fs";
-import { dirname } from "node:path";
-import { setTimeout as delay, setImmediate } from "node:timers/promises";
+import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import type { Bridge } from "../neovim/bridge.ts";
-import { disk } from "../system/disk.ts";
 import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
-import { createFileWatch } from "../system/file-watch.ts";
 import type { FollowedFile, Review } from "./records.ts";
-
-/** Time without changes after which a write counts as complete (milliseconds). */
-const STABLE_AFTER_MS = 30;
-
-/** Maximum number of checks of a file that never stops changing. */
-const MAX_CHECKS = 20;
+import { untilStill } from "./reviewed-files.ts";
 
 export interface Staleness {
   /**
-   * Starts to watch for a new proposal, or for a replaced text.
+   * Starts with a new proposal, or with a replaced text.
    * @param original the file at that moment
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
   /** Continues a review of an earlier host, which may have missed the last change. */
   resume(review: Review): void;
+  /** Handles that a file has changed on disk. */
+  changed(path: string): void;
   /** Handles that the user has edited the buffer of the file, or undone all edits. */
   edited(review: Review, edited: boolean): void;
   end(review: Review): void;
-  /** Stops watching. May run twice. */
+  /** May run twice. */
   close(): void;
 }
 
@@ -47,7 +40,6 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   /** Reviews to check, one after the other: an unresponsive network drive then blocks only one of Node's threads. */
   const due = new Set<Review>();
   let looking = false;
-  const watch = createFileWatch(() => lookAt([...followed]));
 
   /** Returns the state of the review's file, or a new one if the review has a new text. */
   function follow(review: Review): FollowedFile {
@@ -55,20 +47,14 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     const file: FollowedFile = {
       edited: review.baseline?.edited ?? before?.edited ?? false,
       stale: before?.stale ?? false,
-      paths: before?.paths ?? [],
     };
     review.file = file;
     followed.add(review);
     return file;
   }
 
-  function watchAll(): void {
-    if (followed.size === 0) watch.close();
-    else watch.set([...followed].flatMap(({ file }) => file?.paths ?? []));
-  }
-
-  function lookAt(some: readonly Review[]): void {
-    for (const one of some) due.add(one);
+  function lookAt(review: Review): void {
+    due.add(review);
     if (!looking) void lookAtDue();
   }
 
@@ -86,9 +72,6 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     if (!file) return;
     if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
-    // Updates the watched paths, because a link or a folder of the path may have changed. Must precede the reading, so
-    // that no change is missed.
-    await watchPaths(one, file);
     const found = await readDiskText(filePath);
     const isCurrent = () => followed.has(one) && one.file === file;
     if (!isCurrent() || !one.baseline) return;
@@ -114,11 +97,6 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     bridge.tell("diff_update", { id, stale });
   }
 
-  async function watchPaths(one: Review, file: FollowedFile): Promise<void> {
-    file.paths = await disk.run(one.filePath, () => pathsToWatch(one.filePath));
-    if (followed.has(one)) watchAll();
-  }
-
   return {
     async begin(review, original, proposed) {
       const file = follow(review);
@@ -128,13 +106,15 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };
       noted();
       tell(review, false);
-      await watchPaths(review, file);
-      lookAt([review]); // the file was not watched until now
+      lookAt(review); // the file may have changed since it was read
     },
     resume(review) {
       if (!review.baseline) return;
       follow(review);
-      lookAt([review]);
+      lookAt(review);
+    },
+    changed(path) {
+      for (const review of followed) if (review.filePath === path) lookAt(review);
     },
     edited(review, edited) {
       const { file, baseline } = review;
@@ -146,44 +126,10 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
       tell(review, false);
     },
     end(review) {
-      if (followed.delete(review)) watchAll();
+      followed.delete(review);
     },
     close() {
       followed.clear();
-      watch.close();
     },
   };
-}
-
-export async function untilStill(path: string): Promise<void> {
-  let before = await readVersion(path);
-  for (let checks = 0; checks < MAX_CHECKS; checks++) {
-    await delay(STABLE_AFTER_MS);
-    const now = await readVersion(path);
-    if (now === before) return;
-    before = now;
-  }
-}
-
-/** Returns the paths to watch for a file: the path and the target of a link, or the first missing folder. */
-export async function pathsToWatch(path: string): Promise<string[]> {
-  const isOnNetwork = disk.moment().isOnNetwork(path);
-  const realpath = isOnNetwork ? promises.realpath : realpathSync.native;
-  const stat = isOnNetwork ? promises.stat : statSync;
-  async function exists(folder: string): Promise<boolean> {
-    try {
-      await stat(folder);
-      return true;
-    } catch {
-      return false;
-    }
-  }
-
-  try {
-    return [path, await realpath(path)];
-  } catch {
-    let missing = path;
-    while (dirname(missing) !== missing && !(await exists(dirname(missing)))) missing = dirname(missing);
-    return [missing];
-  }
 }

@@ -1,6 +1,6 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
-import { type Disk, fileSystem, type Question, disk as thisDisk } from "../system/disk.ts";
+import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { createIgnoreFiles, type IgnoreProblem } from "./geminiignore.ts";
 import { createJudge, createRules } from "./rules.ts";
 
@@ -35,7 +35,6 @@ export interface FilesOptions {
   answered?: () => void;
   /** Whether a missing file is judged by its name. Otherwise it is `absent`. */
   judgesMissing?: boolean;
-  disk?: Disk;
 }
 
 /** The cached verdict on a file on a network drive. */
@@ -49,7 +48,6 @@ export function createFiles({
   report = () => {},
   answered = () => {},
   judgesMissing = false,
-  disk = thisDisk,
 }: FilesOptions = {}): Files {
   const ignoreFiles = createIgnoreFiles(report);
   const remote = new Map<string, Remote>();

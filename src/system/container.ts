@@ -1,8 +1,11 @@
 /**
- * Recognizes containers as Gemini CLI does (0.61.0, `getIdeServerHost`): in a container, it connects to
+ * Identifies the machine or container. Recognizes containers as Gemini CLI does (0.61.0, `getIdeServerHost`): in a container, it connects to
  * `host.docker.internal` instead of 127.0.0.1.
  */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { readSmallSync } from "./small-file.ts";
 import type { Variables } from "./system.ts";
 
 const MARKER_FILES = ["/.dockerenv", "/run/.containerenv"];
@@ -28,4 +31,23 @@ export function dialsLoopback(env: Variables): string | undefined {
 /** Returns the additional variables that make a CLI on this machine connect to 127.0.0.1. */
 export function loopbackVariables(env: Variables): Record<string, string> {
   return isContainer() && !dialsLoopback(env) ? { REMOTE_CONTAINERS: "true" } : {};
+}
+
+/**
+ * Returns the same name for each process of a machine or container. Valid as a file name. Several machines may share a
+ * home directory.
+ */
+export function machineName(): string {
+  // The name of a Mac changes with its network.
+  const id = process.platform === "darwin" ? "" : machineId() || hostname();
+  const name = isContainer() ? `${id} ${hostname()}` : id;
+  return createHash("sha256").update(name).digest("hex").slice(0, 8);
+}
+
+function machineId(): string {
+  try {
+    return readSmallSync("/etc/machine-id").toString().trim();
+  } catch {
+    return "";
+  }
 }

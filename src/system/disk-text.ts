@@ -1,7 +1,7 @@
 /** Reads and hashes files. Hashes are kept instead of contents, because reviewed files may be large and many. */
 import { createHash } from "node:crypto";
 import { constants, statSync } from "node:fs";
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, stat } from "node:fs/promises";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
@@ -9,8 +9,6 @@ import { MAX_SMALL, readUpToSync } from "./small-file.ts";
 
 /** Maximum size of a file that is read. A larger one is identified by its size and dates (bytes). */
 const MAX_READ_BYTES = 64 * 1024 * 1024;
-
-const CHUNK_BYTES = 1024 * 1024;
 
 export interface DiskText {
   /** Hash of the bytes. If the path is not that of a regular file, the reason why it was not read. */
@@ -50,8 +48,9 @@ async function readText(path: string): Promise<DiskText> {
       const found = await file.stat();
       const version = versionOf(found);
       if (!found.isFile()) return { hash: "no file", version };
-      const bytes = await readUpTo(file, MAX_READ_BYTES);
-      return bytes ? { hash: hashOf(bytes), version, bytes } : { hash: version, version };
+      if (found.size > MAX_READ_BYTES) return { hash: version, version };
+      const bytes = await file.readFile();
+      return { hash: hashOf(bytes), version, bytes };
     } finally {
       await file.close();
     }
@@ -62,25 +61,7 @@ async function readText(path: string): Promise<DiskText> {
 
 /** Reads the {@link DiskText.version} of a file. Never rejects. */
 export async function readVersion(path: string): Promise<string> {
-  if (disk.moment().isOnNetwork(path)) return disk.run(path, () => stat(path).then(versionOf, codeOf));
-  try {
-    return versionOf(statSync(path));
-  } catch (error) {
-    return codeOf(error);
-  }
-}
-
-/** @returns undefined if the file is longer. The size that a file reports may be wrong. */
-async function readUpTo(file: FileHandle, size: number): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of file.createReadStream({
-    autoClose: false,
-    end: size,
-    highWaterMark: CHUNK_BYTES,
-  }))
-    chunks.push(chunk);
-  const bytes = Buffer.concat(chunks);
-  return bytes.length > size ? undefined : bytes;
+  return disk.stat(path).then(versionOf, codeOf);
 }
 
 export function hashOf(text: string | Buffer): string {

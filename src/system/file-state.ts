@@ -1,15 +1,6 @@
 /** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  lstatSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-  type Stats,
-} from "node:fs";
-import { lstat, open, realpath } from "node:fs/promises";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { disk } from "./disk.ts";
@@ -74,21 +65,12 @@ export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.
  * @param path absolute
  */
 export async function realPath(path: string): Promise<string> {
-  const isLocal = !disk.moment().isOnNetwork(path);
   const missing: string[] = [];
   for (let head = path; ; head = dirname(head)) {
-    const found = isLocal ? realNow(head) : await disk.run(head, () => realpath(head)).catch(() => undefined);
+    const found = await disk.realpath(head).catch(() => undefined);
     if (found !== undefined) return join(found, ...missing);
     if (dirname(head) === head) return path;
     missing.unshift(basename(head));
-  }
-}
-
-function realNow(path: string): string | undefined {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return undefined;
   }
 }
 
@@ -172,14 +154,10 @@ export async function readStableState(path: string): Promise<FileState> {
 
 /** Reads the {@link FileState.version} of a path without following links. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
-  try {
-    const found = disk.moment().isOnNetwork(path)
-      ? await disk.run(path, () => lstat(path))
-      : lstatSync(path, { throwIfNoEntry: false });
-    return found ? versionOf(found) : ABSENT.version;
-  } catch (error) {
-    return codeOf(error);
-  }
+  return disk.lstat(path).then(versionOf, (error: unknown) => {
+    const code = codeOf(error);
+    return isAbsent(code) ? ABSENT.version : code;
+  });
 }
 
 export function metadataOf({ mode, uid, gid }: Pick<Stats, "mode" | "uid" | "gid">): Metadata {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { workspacePaths } from "../../src/discovery/workspace.ts";
 import { createFiles } from "../../src/sharing/files.ts";
-import { createDisk, fileSystem } from "../../src/system/disk.ts";
+import { disk, fileSystem } from "../../src/system/disk.ts";
 import { startBridge } from "../support/bridge.ts";
 import { mountNetworkFolder } from "../support/network.ts";
 import { isAlive } from "../support/processes.ts";
@@ -78,7 +78,6 @@ t.test(
     const base = makeDirectory(t);
     writeFileSync(join(base, "local.txt"), "");
     symlinkSync(network.path, join(base, "link"));
-    const disk = createDisk();
     const size = (path: string) =>
       disk.moment().ask(function* () {
         return (yield* fileSystem.stat(path)).value?.size;
@@ -93,7 +92,7 @@ t.test(
     t.equal(await size(join(network.path, "none")), undefined);
 
     let answers = 0;
-    const files = createFiles({ answered: () => answers++, disk });
+    const files = createFiles({ answered: () => answers++ });
     t.teardown(() => files.close());
     const verdict = () => files.takeSnapshot(NO_PATTERNS)(join(base, "link/remote.txt"));
     t.equal(verdict(), "absent", "until it is known");
