@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { basename, join } from "node:path";
 import type { Log } from "./base/log.ts";
-import { createTracking } from "./changes/tracking.ts";
+import { createChanges } from "./changes/changes.ts";
 import { createSocketEndpoint } from "./claude/endpoint.ts";
 import { createCliAndEditorSearch } from "./clis-and-editors.ts";
 import { createContextPublisher } from "./context/publisher.ts";
@@ -109,7 +109,7 @@ export function createServices(options: ServicesOptions): Services {
   const used = () => rest.changed(connections.connected().length > 0);
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
-  const { changes, history } = createTracking({
+  const changes = createChanges({
     bridge,
     terminalOf: clients.terminalOf,
     userFiles,
@@ -127,7 +127,7 @@ export function createServices(options: ServicesOptions): Services {
     decided: activity.decided,
     remember: (diffs) => remember({ diffs }),
     agreed: changes.agreed,
-    history,
+    history: changes.history,
     userFiles,
   });
   const prompts = createPrompts({

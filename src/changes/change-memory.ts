@@ -4,7 +4,8 @@ import * as z from "zod";
 import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { createFiles, type SharingSnapshot } from "../sharing/files.ts";
-import { machineName } from "../system/machine.ts";
+import { machineName } from "../system/container.ts";
+import type { Turn } from "./agent-turns.ts";
 import {
   type CommandMemory,
   createCommandMemory,
@@ -16,7 +17,6 @@ import { type FileChange, isChanged } from "./file-change.ts";
 import { createJournal, JOURNAL } from "./journal.ts";
 import { createLeftChanges } from "./left-changes.ts";
 import { splitLines } from "./line-diff.ts";
-import type { Turn } from "./prompts.ts";
 
 /** An agent, and the paths of the files that it is about to change. */
 interface PendingEdits {

@@ -2,6 +2,8 @@
  * Tracks changes that agents make without a review: finds them around each edit, shows them, and keeps or
  * undoes them.
  */
+import { readdir } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
 import { Refusal } from "../base/refusal.ts";
@@ -10,23 +12,23 @@ import type { changeEvents } from "../contract/changes.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { Boot, Status } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
+import { disk } from "../system/disk.ts";
 import { type FileState, readStableState, readState, realPath, versionAt } from "../system/file-state.ts";
+import { versionOf, withoutRename } from "../system/file-version.ts";
 import type { UserFiles } from "../system/user-files.ts";
-import type { ChangeMemory } from "./change-memory.ts";
+import { createAgentTurns } from "./agent-turns.ts";
+import { createChangeMemory } from "./change-memory.ts";
 import { createChangedFiles } from "./changed-files.ts";
-import type { RestoredCommand } from "./command-memory.ts";
 import type { OpenPlaces } from "./commands.ts";
 import { type FileChange, follow, obstacle, textOf, undone } from "./file-change.ts";
-import type { History } from "./history.ts";
-import { createPast } from "./history-requests.ts";
+import { createHistory, type History } from "./history.ts";
+import { answerHistoryRequests } from "./history-requests.ts";
 import { createTracker } from "./hook-tracker.ts";
 import { createDecisions } from "./keep-and-undo.ts";
-import type { Prompts } from "./prompts.ts";
-import { findRenamed } from "./renamed-file.ts";
 import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-import { isBelow } from "./work-tree.ts";
+import { isBelow, lookAt } from "./work-tree.ts";
 
 /** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
@@ -54,6 +56,7 @@ export interface Changes {
   left(cli: string): Promise<void>;
   /** Handles the opening of directories in Neovim. */
   opened(directories: readonly string[]): Promise<void>;
+  readonly history: History;
   readonly handlers: Pick<EventHandlers, keyof typeof changeEvents>;
   /** Stops watching the disk. Resolves when the next host can continue. May run twice. */
   close(): Promise<void>;
@@ -63,43 +66,29 @@ function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-function withoutSnapshot(command: RestoredCommand): RestoredCommand {
-  return { ...command, snapshot: undefined };
-}
-
 export interface ChangesOptions {
   bridge: Bridge;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
-  /** Memory of an earlier host. */
-  memory: ChangeMemory;
-  prompts: Prompts;
-  history: History;
   userFiles: UserFiles;
-  stateDirectory: string;
-  absence: Boot["absence"];
-  /** Number of notes that Neovim has loaded from an earlier session. */
-  notes: number;
-  /** Directories that were open in Neovim at the start. */
-  directories: readonly string[];
-  report(counts: NonNullable<Status["changes"]>): void;
+  boot: Pick<Boot, "stateDirectory" | "instance" | "exclude" | "absence" | "notes" | "workspace">;
+  report(change: Pick<Status, "changes">): void;
   log: Log;
 }
 
-export function createChanges(options: ChangesOptions): Changes {
-  const {
-    bridge,
-    terminalOf,
-    memory,
-    prompts,
-    history,
-    userFiles,
-    stateDirectory,
-    absence,
-    directories,
-    report,
+export function createChanges({ bridge, terminalOf, userFiles, boot, report, log }: ChangesOptions): Changes {
+  const { stateDirectory, instance, exclude, absence, workspace } = boot;
+  const { directories } = workspace;
+  const memory = createChangeMemory({ directory: stateDirectory, instance, exclude, log });
+  const { mayKeep } = memory;
+  const turns = createAgentTurns(memory.saveTurn);
+  const history = createHistory({
+    directory: stateDirectory,
+    instance,
+    mayKeep,
+    authorOf: turns.latest,
     log,
-  } = options;
+  });
   const files = createChangedFiles({
     bridge,
     memory,
@@ -108,13 +97,13 @@ export function createChanges(options: ChangesOptions): Changes {
       decisions.agentWrote(path, agent);
       staging.wrote(path);
     },
-    report,
+    report: (changes) => report({ changes }),
   });
   const tracker = createTracker({
     bridge,
     terminalOf,
     files,
-    prompts,
+    turns,
     history,
     memory: memory.commands,
     stateDirectory,
@@ -124,7 +113,7 @@ export function createChanges(options: ChangesOptions): Changes {
     openPlaces,
     resumed: () => resumed,
   });
-  const notes = createUndoNotes({ sessionOf: prompts.sessionOf, isShared: memory.mayKeep });
+  const notes = createUndoNotes({ sessionOf: turns.sessionOf, isShared: mayKeep });
   const decisions = createDecisions({
     bridge,
     files,
@@ -215,7 +204,10 @@ export function createChanges(options: ChangesOptions): Changes {
     const saved = await memory.load();
     const agents = saved.awaited.map(({ agent }) => agent);
     const isLong = absence !== undefined && absence.duration > MAX_ABSENCE_MS;
-    tracker.resume(agents, isLong ? saved.commands.map(withoutSnapshot) : saved.commands);
+    tracker.resume(
+      agents,
+      isLong ? saved.commands.map((command) => ({ ...command, snapshot: undefined })) : saved.commands,
+    );
     const written = await Promise.all((absence?.written ?? []).map(readWrittenFile));
     return { saved, written };
   }
@@ -239,13 +231,21 @@ export function createChanges(options: ChangesOptions): Changes {
 
   void enqueue(async () => {
     const { saved, written } = await resumed;
-    prompts.restore(saved.turns);
+    turns.restore(saved.turns);
     const unawaited = files.restore(saved);
     for (const { path, now } of written) await wroteHere(path, now);
     for (const { path } of unawaited) await syncPath(path);
     await tracker.resolveGone();
-    await takeLeft(directories, options.notes);
+    await takeLeft(directories, boot.notes);
   });
+
+  /** Runs a function with the change of a file, if there is one. */
+  function withChange(path: string, run: (change: FileChange) => void): Promise<void> {
+    return enqueue(() => {
+      const change = files.get(path);
+      if (change) run(change);
+    });
+  }
 
   /** Reads a file that the user has written, so that it is not attributed to a running command. */
   async function readWrittenFile(named: string): Promise<{ path: string; now: FileState }> {
@@ -263,8 +263,9 @@ export function createChanges(options: ChangesOptions): Changes {
     undone: notes.take,
     left: (cli) => enqueue(() => tracker.resolveGone(cli)),
     opened: (open) => enqueue(() => takeLeft(open, 0)),
+    history,
     handlers: {
-      ...createPast({ bridge, history, enqueue, userFiles, restored }),
+      ...answerHistoryRequests({ bridge, history, enqueue, userFiles, restored }),
       file_written({ path: named }) {
         const seen = resumed.then(() => readWrittenFile(named));
         return enqueue(async () => {
@@ -275,19 +276,13 @@ export function createChanges(options: ChangesOptions): Changes {
       ...decisions.handlers,
       changes_refresh: () => enqueue(refresh),
       change_lines_asked: ({ path }) =>
-        enqueue(() => {
-          const change = files.get(path);
-          if (change) bridge.tell("change_lines", { path, hunks: oldLines(change.text) });
-        }),
+        withChange(path, ({ text }) => bridge.tell("change_lines", { path, hunks: oldLines(text) })),
       deleted_text_asked: ({ path }) =>
-        enqueue(() => {
-          const change = files.get(path);
-          if (change) bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") });
-        }),
+        withChange(path, (change) =>
+          bridge.tell("deleted_text", { path, lines: shownLines(textOf(undone(change)) ?? "") }),
+        ),
       change_before_asked: ({ path }) =>
-        enqueue(() => {
-          const change = files.get(path);
-          if (!change) return;
+        withChange(path, (change) => {
           const problem = obstacle(change);
           const lines = problem === undefined ? wholeLines(textOf(undone(change)) ?? "") : [];
           bridge.tell("change_before", { path, lines, problem });
@@ -300,4 +295,28 @@ export function createChanges(options: ChangesOptions): Changes {
       await memory.close();
     },
   };
+}
+
+/**
+ * Finds the new name of a changed file that the user has renamed.
+ * @param openFiles paths of the files that are open in Neovim; searched in addition to the file's folder
+ * @returns undefined if the file was not found, or was changed at the same time
+ */
+async function findRenamed(
+  { path, version }: Pick<FileChange, "path" | "version">,
+  openFiles: readonly string[],
+): Promise<string | undefined> {
+  const folder = dirname(path);
+  const names = await disk.run(folder, () => readdir(folder)).catch((): string[] => []);
+  const candidates = [...openFiles, ...names.map((name) => join(folder, name))];
+  let renamed: string | undefined;
+  await lookAt(
+    candidates,
+    (candidate) => candidate,
+    (candidate, found) => {
+      if (typeof found === "object" && withoutRename(versionOf(found)) === withoutRename(version))
+        renamed ??= candidate;
+    },
+  );
+  return renamed && realPath(renamed);
 }

@@ -3,7 +3,6 @@
  * hunks become part of the reference text, so that they are neither marked nor undone.
  * Pure: each operation returns a new text.
  */
-import { grouped, overlaps, touches } from "./hunk-groups.ts";
 import { diffLines, type Edit } from "./line-diff.ts";
 
 /** `count` lines, starting at `line` (0-based), which have replaced the `old` lines. */
@@ -192,4 +191,62 @@ function hunksOf(
     growth += inserted.length - removed;
     return { line, count: inserted.length, old: old.slice(at, at + removed), ...rest };
   });
+}
+
+interface Span {
+  readonly line: number;
+  readonly count: number;
+}
+
+function touches(edit: Edit, { line, count }: Span): boolean {
+  return edit.at <= line + count && line <= edit.at + edit.removed;
+}
+
+/** Whether an edit changes lines of a hunk. An edit exactly at its edge does not. */
+function overlaps(edit: Edit, { line, count }: Span): boolean {
+  return edit.at < line + count && line < edit.at + edit.removed;
+}
+
+/** Edits and hunks that cannot be separated. */
+interface Group<H> {
+  edits: Edit[];
+  hunks: H[];
+}
+
+/**
+ * @param edits in order
+ * @param hunks in order
+ * @param meet whether an edit and a hunk belong together
+ */
+function grouped<H extends Span>(
+  edits: readonly Edit[],
+  hunks: readonly H[],
+  meet: (edit: Edit, hunk: Span) => boolean,
+): Group<H>[] {
+  const groups: Group<H>[] = [];
+  let [e, h] = [0, 0];
+  for (;;) {
+    const [edit, hunk] = [edits[e], hunks[h]];
+    if (!edit && !hunk) return groups;
+    const group = groups.at(-1);
+    const [lastEdit, lastHunk] = [group?.edits.at(-1), group?.hunks.at(-1)];
+    if (group && edit && lastHunk && meet(edit, lastHunk)) {
+      group.edits.push(edit);
+      e += 1;
+    } else if (group && hunk && lastEdit && meet(lastEdit, hunk)) {
+      group.hunks.push(hunk);
+      h += 1;
+    } else if (edit && (!hunk || isFirst(edit, hunk))) {
+      groups.push({ edits: [edit], hunks: [] });
+      e += 1;
+    } else if (hunk) {
+      groups.push({ edits: [], hunks: [hunk] });
+      h += 1;
+    }
+  }
+}
+
+/** Whether an edit comes before a hunk. If both begin at the same line, the one with no lines comes first. */
+function isFirst(edit: Edit, hunk: Span): boolean {
+  return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
 }

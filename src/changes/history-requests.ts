@@ -8,14 +8,14 @@ import { ABSENT, type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 import { beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
-import { tellResult } from "./result-message.ts";
+import { tellResult } from "./keep-and-undo.ts";
 import { shownLines } from "./shown-lines.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
 
 const UNKNOWN = "the history has no text of this entry: the file is not shared, or the entry is too old";
 
-export interface PastOptions {
+export interface HistoryRequestsOptions {
   bridge: Bridge;
   history: History;
   /**
@@ -28,7 +28,13 @@ export interface PastOptions {
   restored(path: string, now: FileState): Promise<void>;
 }
 
-export function createPast({ bridge, history, enqueue, userFiles, restored }: PastOptions): Handlers {
+export function answerHistoryRequests({
+  bridge,
+  history,
+  enqueue,
+  userFiles,
+  restored,
+}: HistoryRequestsOptions): Handlers {
   return {
     history_asked: ({ id, directories }) =>
       enqueue(async () => {

@@ -6,13 +6,13 @@ import type { Agent, AgentEvent, EditTexts, Tool } from "../contract/hooks.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { hashOfPlain } from "../system/disk-text.ts";
 import { ABSENT, type FileState, readState, realPath, unknown } from "../system/file-state.ts";
+import type { AgentTurns } from "./agent-turns.ts";
 import type { ChangedFiles } from "./changed-files.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
 import { LATE } from "./command-snapshot.ts";
 import { type CommandResult, createCommands, type OpenPlaces } from "./commands.ts";
 import { type FileChange, fileStateOf, follow, isChanged, NOT_KNOWN, shown, textOf } from "./file-change.ts";
 import type { History } from "./history.ts";
-import type { Prompts } from "./prompts.ts";
 import { type Agents, createAgents } from "./working-agents.ts";
 
 const NOT_SEEN = "the bridge was not running when a command began";
@@ -42,7 +42,7 @@ export interface TrackerOptions {
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
   files: ChangedFiles;
-  prompts: Prompts;
+  turns: AgentTurns;
   history: History;
   memory: CommandMemory;
   /** Directory of the plugin, whose files are not tracked. */
@@ -66,7 +66,7 @@ interface Seen {
 }
 
 export function createTracker(options: TrackerOptions): Tracker {
-  const { bridge, terminalOf, files, prompts, history, openPlaces, enqueue } = options;
+  const { bridge, terminalOf, files, turns, history, openPlaces, enqueue } = options;
   const commands = createCommands(options.stateDirectory, options.memory);
   const agents = createAgents({
     gone: () => void enqueue(() => resolveGone()),
@@ -125,7 +125,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     const known = files.get(path);
     const isShared = files.isAwaited(path, agent);
     if (known && !isShared) catchUp(known, now, commands.runner);
-    else if (!known) files.set(files.begin(path, now, prompts.authorOf(agent)));
+    else if (!known) files.set(files.begin(path, now, turns.authorOf(agent)));
   }
 
   function editEnds(agent: Agent, { path, now }: Seen, failed: boolean, texts?: EditTexts): void {
@@ -135,7 +135,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     if (!known && (failed || isReviewed)) return;
     const told = beforeTold(now, texts);
     const isMissed = !known || (known.reason === LATE && !known.touched && told.kind !== "unknown");
-    const before = isMissed ? files.begin(path, told, prompts.authorOf(agent)) : known;
+    const before = isMissed ? files.begin(path, told, turns.authorOf(agent)) : known;
     if (isReviewed) {
       const after = follow(before, now);
       history.agreed(path, textsOf(before, after));
@@ -169,7 +169,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       await enqueue(async () => {
         const found = await result;
         if (found) return commandEnds(agent, found);
-        if (!unended.delete(keyOf(agent, tool.command))) prompts.missed(agent, NOT_SEEN);
+        if (!unended.delete(keyOf(agent, tool.command))) turns.missed(agent, NOT_SEEN);
       });
     }
   }
@@ -205,11 +205,11 @@ export function createTracker(options: TrackerOptions): Tracker {
   async function commandEnds(agent: Agent, result: CommandResult | undefined): Promise<void> {
     if (!result) return;
     const yieldIfDue = createYielder();
-    for (const gap of result.gaps) prompts.missed(agent, gap);
+    for (const gap of result.gaps) turns.missed(agent, gap);
     for (const { path, before, after } of result.written) {
       await yieldIfDue();
       if (files.isAwaited(path)) continue;
-      const change = files.get(path) ?? files.begin(path, before, prompts.authorOf(agent));
+      const change = files.get(path) ?? files.begin(path, before, turns.authorOf(agent));
       if (isAgreed(path, after)) files.set(follow(change, after));
       else wrote(agent, change, after);
     }
@@ -218,10 +218,10 @@ export function createTracker(options: TrackerOptions): Tracker {
 
   function wrote(agent: Agent, before: FileChange, now: FileState): void {
     if (now.version === before.version) return;
-    const author = prompts.authorOf(agent);
+    const author = turns.authorOf(agent);
     const after = follow(before, now, author);
     files.set(after, { agent });
-    prompts.changed(agent, before.path);
+    turns.changed(agent, before.path);
     const texts = textsOf(before, after);
     if (texts && texts.before !== texts.after) history.wrote(agent, author, before.path, texts);
   }
@@ -261,7 +261,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   /** Reports the number of changes in a turn, and why changes may be missing. */
   function report(agent: Agent): void {
     const { cli } = agent;
-    const { files: paths, gaps } = prompts.end(agent);
+    const { files: paths, gaps } = turns.end(agent);
     const changes = [...paths].flatMap((path) => {
       const change = files.get(path);
       return change && isChanged(change) ? [shown(change)] : [];
@@ -289,7 +289,7 @@ export function createTracker(options: TrackerOptions): Tracker {
           return enqueue(async () => {
             await turnEnds(agent, false);
             forget(unended, agent);
-            prompts.begin(agent, event.prompt);
+            turns.begin(agent, event.prompt);
           });
         case "tool_starting":
           return toolStarts(agent, event.tool, begun);

@@ -21,12 +21,14 @@ import {
 } from "./file-change.ts";
 import type { History } from "./history.ts";
 import { splitHunks } from "./hunk-parts.ts";
-import { tellResult } from "./result-message.ts";
 import type { UndoNotes } from "./undo-notes.ts";
 
 /** Maximum number of decisions that can be reverted, and maximum total length of their files (characters). */
 const MAX_DECISIONS = 50;
 const MAX_TEXT_LENGTH = 32 * 1024 * 1024;
+
+/** Maximum number of problems in a message. */
+const MAX_PROBLEMS = 3;
 
 type Verb = "Kept" | "Undid";
 
@@ -291,4 +293,16 @@ function summaryOf(steps: readonly Step[]): string {
   const files = steps.length === 1 ? basename(steps[0]?.before.path ?? "") : `${steps.length} files`;
   const hunks = steps.reduce((sum, { before, after }) => sum + after.decided - before.decided, 0);
   return hunks === 0 ? files : `${hunks} ${hunks === 1 ? "hunk" : "hunks"} in ${files}`;
+}
+
+/** Tells the user the result of a decision on several files in one message. */
+export function tellResult(
+  bridge: Pick<Bridge, "tell">,
+  result: readonly string[],
+  problems: readonly string[],
+): void {
+  const more = problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : [];
+  const reasons = [...problems.slice(0, MAX_PROBLEMS), ...more].join("; ");
+  const text = [...result, reasons].filter((part) => part !== "").join(" ");
+  bridge.tell("message", { level: problems.length > 0 ? "warn" : "info", text });
 }

@@ -2,9 +2,8 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createLog } from "../../src/base/log.ts";
-import type { Changes } from "../../src/changes/changes.ts";
+import { type Changes, createChanges } from "../../src/changes/changes.ts";
 import type { History } from "../../src/changes/history.ts";
-import { createTracking } from "../../src/changes/tracking.ts";
 import type { Calls, ShownChange } from "../../src/contract/calls.ts";
 import type { Agent, AgentEvent } from "../../src/contract/hooks.ts";
 import type { Boot, Status } from "../../src/contract/neovim.ts";
@@ -67,7 +66,7 @@ export class ChangesHost {
       workspace: { directories: this.directories },
     };
     const userFiles = createUserFiles(createTemporaryFiles(join(boot.stateDirectory, "drafts")));
-    const { changes, history } = createTracking({
+    this.changes = createChanges({
       bridge,
       terminalOf: () => "gemini-2",
       userFiles,
@@ -75,7 +74,7 @@ export class ChangesHost {
       report: (change) => Object.assign(this.status, change),
       log,
     });
-    [this.changes, this.history] = [changes, history];
+    this.history = this.changes.history;
     t.teardown(() => void this.changes.close());
   }
 

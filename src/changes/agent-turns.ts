@@ -20,7 +20,7 @@ export interface Turn extends Author {
   readonly gaps: Set<string>;
 }
 
-export interface Prompts {
+export interface AgentTurns {
   begin(agent: Agent, prompt: string): void;
   authorOf(agent: Agent): Author;
   /** The session of a turn, if this host knows it. */
@@ -36,7 +36,7 @@ export interface Prompts {
 }
 
 /** @param save stores a turn for the next host; undefined removes it */
-export function createPrompts(save: (session: string, turn: Turn | undefined) => void): Prompts {
+export function createAgentTurns(save: (session: string, turn: Turn | undefined) => void): AgentTurns {
   const turns = new Map<string, Turn>();
   /** Session by start of the turn. */
   const sessions = new Map<number, string>();
