@@ -8,7 +8,6 @@ import type { Log } from "../base/log.ts";
 import type { Client, SharedContext } from "../http/client.ts";
 import { hasLongId, sessionInfo } from "../http/client-limits.ts";
 import { mentionOf } from "./mention.ts";
-import { type SelectionChanged, selectionOf } from "./selection.ts";
 import type { Tools } from "./tools.ts";
 
 /** Intervals and timeouts (milliseconds). */
@@ -180,4 +179,32 @@ function parse(text: string) {
   } catch {
     return undefined;
   }
+}
+
+/** 0-based, characters in UTF-16 units. */
+interface Position {
+  line: number;
+  character: number;
+}
+
+/** An empty path clears the CLI's last selection. */
+interface SelectionChanged {
+  text: string;
+  filePath: string;
+  fileUrl: string;
+  selection: { start: Position; end: Position; isEmpty: boolean };
+}
+
+const zeroBased = ({ line, character }: Position): Position => ({ line: line - 1, character: character - 1 });
+
+/** Converts the context to `selection_changed`, which names only the active file. */
+function selectionOf({ context, selected }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
+  const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
+  const { path = "", selectedText: text = "" } = file ?? {};
+  // Without a selection, the CLI uses only the path. A constant position avoids a message for each movement of the
+  // cursor.
+  const range =
+    text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
+  const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };
+  return { text, filePath: path, fileUrl: path === "" ? "" : `file://${path}`, selection };
 }

@@ -11,7 +11,6 @@ import type { Calls } from "./calls.ts";
 import { changeEvents } from "./changes.ts";
 import { list } from "./list.ts";
 import { DiffId } from "./memory.ts";
-import { promptEvents, promptResults } from "./prompts.ts";
 import { Changed, Consent } from "./sharing.ts";
 import { Snapshot } from "./snapshot.ts";
 
@@ -87,7 +86,20 @@ export const events = {
   /** The status view needs the editors that a CLI finds in this directory. */
   editors_asked: z.object({ cwd: z.string() }),
   ...changeEvents,
-  ...promptEvents,
+  /** The user has a prompt for the CLI in this terminal of `:Gemini`, or for any CLI if no terminal is open. */
+  prompt: z.object({ id: z.number().int(), submit: z.boolean(), terminal: z.string().optional() }),
+  /** The user has cancelled all prompts that are not delivered. */
+  prompts_cancelled: z.unknown(),
+  /** The screen of a watched terminal. Sent after changes, debounced. */
+  screen: z.object({
+    buf: z.number().int(),
+    /** Identifies this version of the screen. */
+    tick: z.number().int(),
+    /** From top to bottom; absent after the program has ended. */
+    lines: list(z.string()).optional(),
+    /** Whether the CLI waits for a text that the user edits in Neovim. */
+    isEditing: z.boolean(),
+  }),
 } as const;
 
 export type EventName = keyof typeof events;
@@ -126,7 +138,29 @@ export const results = {
   history_diff: Nothing,
   history_undone: Nothing,
   files_open: z.object({ paths: list(z.string()), directories: list(z.string()) }),
-  ...promptResults,
+  prompt_places: z.object({
+    /** The program that `:Gemini` runs. */
+    program: z.string(),
+    buffers: list(z.object({ buf: z.number().int(), pid: z.number().int().positive() })),
+    /** The directories in which a CLI finds this Neovim. */
+    directories: list(z.string()),
+  }),
+  prompt_found: z.object({
+    /** The whole prompt. */
+    text: z.string(),
+    focus: z.boolean(),
+    /** The files to which the prompt refers; absent if it contains anything else than these and the user's text. */
+    references: list(
+      z.object({ path: z.string(), lines: z.tuple([z.number(), z.number()]).optional() }),
+    ).optional(),
+    /** The user's text; may be empty. */
+    userText: z.string(),
+  }),
+  prompt_open: Nothing,
+  prompt_waits: Nothing,
+  prompt_done: Nothing,
+  screen_watch: Nothing,
+  screen_type: z.object({ typed: z.boolean() }),
 } as const;
 
 export type CallName = keyof Calls;
