@@ -1,8 +1,6 @@
 /** Formats answers for a model: short lines, with a note about what was left out and how to get it. */
 
-const SEVERITIES = ["error", "warning", "info", "hint"] as const;
-export type Severity = (typeof SEVERITIES)[number];
-export { SEVERITIES };
+export const SEVERITIES = ["error", "warning", "info", "hint"] as const;
 
 /** `3 errors`, `1 error`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {

@@ -86,10 +86,7 @@ export async function askAboutSymbol(
   context: CallContext,
   isEdit = false,
 ): Promise<Replies> {
-  const question = { path, method, line, timeout: context.limits.timeout };
-  const { servers, attached, text } = await context.ask("document", question);
-  const name = context.workspace.label(path);
-  if (text === undefined) throw new Refusal(`${name} has no line ${line}`);
+  const { servers, attached, text, name } = await openAtLine(method, path, line, context);
   const character = findSymbol(text, symbol);
   if (character === undefined)
     throw new Refusal(`${oneLine(symbol)} is not on line ${line} of ${name}, which is: ${oneLine(text)}`);
@@ -100,6 +97,19 @@ export async function askAboutSymbol(
     ...more,
   });
   return askServers(servers, { method, path, params, isEdit }, context);
+}
+
+/** Opens a document for a question about one of its lines. @throws {Refusal} if there is no such line */
+export async function openAtLine(
+  method: string,
+  path: string,
+  line: number,
+  { ask, limits: { timeout }, workspace }: CallContext,
+) {
+  const { servers, attached, text } = await ask("document", { path, method, line, timeout });
+  const name = workspace.label(path);
+  if (text === undefined) throw new Refusal(`${name} has no line ${line}`);
+  return { servers, attached, text, name };
 }
 
 function none(attached: number, path: string, { workspace }: CallContext): Replies {

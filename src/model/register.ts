@@ -6,8 +6,34 @@ import type { Boot } from "../contract/neovim.ts";
 import type { Offer, Sdk } from "../http/sessions.ts";
 import { registerPrompts } from "./prompts.ts";
 import { type Read, registerResources } from "./resources.ts";
-import { resultOf } from "./tool.ts";
-import { TOOLS } from "./tools/index.ts";
+import { resultOf, type Tool } from "./tool.ts";
+import { applyCodeAction, codeActions } from "./tools/actions.ts";
+import { buffers, readBufferTool, selection } from "./tools/buffers.ts";
+import { diagnostics } from "./tools/diagnostics.ts";
+import { format, rename } from "./tools/edit.ts";
+import { definition, hover, implementations, references } from "./tools/language.ts";
+import { symbols, workspaceSymbols } from "./tools/symbols.ts";
+import { openFile, quickfix } from "./tools/view.ts";
+
+/** All tools, in the order of `tools/list`. */
+const TOOLS: readonly Tool[] = [
+  diagnostics,
+  symbols,
+  workspaceSymbols,
+  definition,
+  references,
+  implementations,
+  hover,
+  buffers,
+  readBufferTool,
+  selection,
+  openFile,
+  quickfix,
+  rename,
+  codeActions,
+  applyCodeAction,
+  format,
+];
 
 /** Instructions for the model, in addition to the description of each tool. */
 export const INSTRUCTIONS = `Neovim is the editor that the user works in. Ask it for what only it knows.

@@ -57,7 +57,6 @@ export type Perform = (
 
 export interface Tool {
   readonly name: string;
-  readonly isReadOnly: boolean;
   register(server: McpServer, perform: Perform): void;
 }
 
@@ -69,7 +68,6 @@ export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): 
   const input = z.object(definition.input);
   return {
     name,
-    isReadOnly: annotations.readOnlyHint,
     register(server, perform) {
       const inputSchema: z.ZodType = input;
       server.registerTool(

@@ -16,11 +16,6 @@ export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
 
-/** A call that Lua refused. The message is for the user. */
-export class EditorError extends Refusal {
-  override readonly name = "EditorError";
-}
-
 type Contract = typeof import("../contract/neovim.ts");
 
 const Answer = z.object({ result: z.unknown().optional(), error: z.string().optional() });
@@ -29,10 +24,7 @@ const Channel = z.object({ id: z.number() });
 export interface Bridge {
   /** Registers this host with Lua. @returns the data that the host needs to start */
   attach(): Promise<Boot>;
-  /**
-   * Calls Lua.
-   * @throws {EditorError} if Lua refuses
-   */
+  /** Calls Lua. @throws {Refusal} if Lua refuses */
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
   /** Calls Lua without waiting for the answer. A failure is logged. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
@@ -82,7 +74,7 @@ export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
           ...(start === undefined ? [] : [start]),
         ]),
       );
-      if (answer.error !== undefined) throw new EditorError(answer.error);
+      if (answer.error !== undefined) throw new Refusal(answer.error);
       const { results } = await contract;
       return results[name].parse(answer.result) as CallResult<typeof name>;
     },

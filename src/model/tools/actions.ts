@@ -4,7 +4,7 @@ import * as z from "zod";
 import { Refusal } from "../../base/refusal.ts";
 import type { Moment, Server } from "../../contract/questions.ts";
 import { count, oneLine } from "../format.ts";
-import { askServers } from "../language-servers.ts";
+import { askServers, openAtLine } from "../language-servers.ts";
 import { defineTool } from "../tool.ts";
 import { applyEdits, workspaceEdits } from "../workspace-edit.ts";
 import { EDITS, firstOf } from "./edit.ts";
@@ -65,10 +65,7 @@ export const codeActions = defineTool({
   async run(args, context) {
     const { ask, workspace, limits } = context;
     const path = await workspace.file(args.path);
-    const question = { path, method: METHOD, line: args.line, timeout: limits.timeout };
-    const { servers, attached, text } = await ask("document", question);
-    const name = workspace.label(path);
-    if (text === undefined) throw new Refusal(`${name} has no line ${args.line}`);
+    const { servers, attached, text, name } = await openAtLine(METHOD, path, args.line, context);
     const { tick, diagnostics } = await ask("edit_context", { path, line: args.line });
     const line = args.line - 1;
     const range = { start: { line, character: 0 }, end: { line, character: text.length } };
