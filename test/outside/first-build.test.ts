@@ -78,13 +78,14 @@ t.test("after a refusal, the build is not offered again", async (t) => {
 t.test("the question uses the user's own vim.ui.select", async (t) => {
   const nvim = await startBeside(
     t,
-    "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt } answer(items[1], 1) end",
+    "vim.ui.select = function(items, opts, answer) asked = { items, opts.prompt, opts.kind } answer(items[1], 1) end",
   );
   await nvim.type(":GeminiStart\r");
   await nvim.waitFor(isRunning, "the bridge to run", 20_000);
   t.same(await nvim.lua("return asked"), [
     ["Build and continue", "Not now"],
     "gemini-bridge is not built yet. Build it now?",
+    "gemini-bridge",
   ]);
 });
 

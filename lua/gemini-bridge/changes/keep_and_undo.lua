@@ -1,6 +1,7 @@
 --- Keeps and undoes changes: hunks, files, turns, or all changes.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
+local choose_answer = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
@@ -165,11 +166,7 @@ function M.confirm(count, act)
     return act()
   end
   local yes = ("Undo the changes of %d files"):format(count)
-  -- CTRL-C in the built-in selection raises an error.
-  pcall(vim.ui.select, { yes, "Cancel" }, {
-    prompt = ("Undo %d files?"):format(count),
-    kind = "gemini-bridge",
-  }, function(answer)
+  choose_answer({ yes, "Cancel" }, { prompt = ("Undo %d files?"):format(count) }, function(answer)
     if answer == yes then
       act()
     end

@@ -2,6 +2,7 @@
 ---
 --- Lua decides this, because the question must be open before `:Gemini` returns. Otherwise keys that the user
 --- has already typed would answer it.
+local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
@@ -85,12 +86,7 @@ end
 ---@param go fun()
 local function ask(cli, go)
   local question = ("Let %s tell Neovim what it changes? This links an extension."):format(cli.label)
-  local is_answered = false
-  local function answer(choice)
-    if is_answered then
-      return
-    end
-    is_answered = true
+  choose({ INSTALL, NOT_NOW, NEVER }, { prompt = question }, function(choice)
     if choice == INSTALL then
       return create(cli, go)
     elseif choice == NEVER then
@@ -100,12 +96,7 @@ local function ask(cli, go)
       postponed[cli.name] = true
     end
     go()
-  end
-  local options = { prompt = question, kind = "gemini-bridge" }
-  -- CTRL-C in the built-in selection raises an error.
-  if not pcall(vim.ui.select, { INSTALL, NOT_NOW, NEVER }, options, answer) then
-    answer(nil)
-  end
+  end)
 end
 
 --- Runs a step, and then each start of this CLI that was requested meanwhile.

@@ -43,8 +43,8 @@ local function offer_build(state, go)
   if problem then
     return require("gemini-bridge.notify")("Not built: " .. problem, "error")
   end
-  vim.ui.select(BUILD, { prompt = QUESTIONS[state] }, function(_, index)
-    if index == 1 then
+  require("gemini-bridge.editor.choose")(BUILD, { prompt = QUESTIONS[state] }, function(choice)
+    if choice == BUILD[1] then
       M.rebuild(go)
     end
   end)
@@ -71,8 +71,8 @@ function M.restart(go)
   end
   declined = built
   local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
-  vim.ui.select(RESTART, { prompt = question }, function(_, index)
-    if index == 1 then
+  require("gemini-bridge.editor.choose")(RESTART, { prompt = question }, function(choice)
+    if choice == RESTART[1] then
       require("gemini-bridge.host").restart()
     end
     go()

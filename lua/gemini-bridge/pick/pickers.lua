@@ -1,4 +1,5 @@
 --- Shows a list in a picker: snacks.nvim, telescope.nvim, fzf-lua, or |vim.ui.select()|.
+local choose = require("gemini-bridge.editor.choose")
 local lists = require("gemini-bridge.pick.lists").lists
 local notify = require("gemini-bridge.notify")
 
@@ -94,10 +95,8 @@ end
 ---@param list gemini_bridge.PickList
 ---@param items gemini_bridge.PickItem[]
 local function show_select(list, items)
-  -- CTRL-C in the built-in selection raises an error.
-  pcall(vim.ui.select, items, {
+  choose(items, {
     prompt = list.title,
-    kind = "gemini-bridge",
     format_item = function(item)
       return item.text
     end,

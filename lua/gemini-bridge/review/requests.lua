@@ -1,5 +1,6 @@
 --- Implements the requests of the host, the commands and the Lua API for reviews.
 local advice = require("gemini-bridge.review.advice")
+local choose = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
 local saved_texts = require("gemini-bridge.review.saved_texts")
@@ -137,10 +138,8 @@ local function with_review(file, act)
     notify(file and ("No pending proposal for %s."):format(path.display(file, 32)) or "No pending proposals.")
     return
   end
-  -- CTRL-C in the built-in selection raises an error.
-  pcall(vim.ui.select, choices, {
+  choose(choices, {
     prompt = "Proposal:",
-    kind = "gemini-bridge",
     format_item = function(review)
       return ("%s (%s)"):format(path.display(review.filePath), status.plain(review.client, review.label))
     end,
