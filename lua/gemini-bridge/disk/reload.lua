@@ -1,7 +1,6 @@
 --- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Only handles
 --- files that the host reports or the model reads; Neovim handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
-local end_undo_step = require("gemini-bridge.editor.end_undo_step")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -121,9 +120,9 @@ local function follow(buf, text)
   local is_other = options.modified
   options.modifiable, options.readonly = true, false
   options.modified = true -- otherwise undo would mark the old text as saved
-  end_undo_step()
+  window.end_undo_step()
   is_other = apply(buf, text) or is_other
-  end_undo_step()
+  window.end_undo_step()
   for _, name in ipairs(DETECTED) do
     if options[name] ~= new[name] then
       options[name], is_other = new[name], true

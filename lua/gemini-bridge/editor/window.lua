@@ -51,6 +51,12 @@ function M.show(win, buf)
 end
 
 ---@param win integer
+---@return boolean
+function M.is_float(win)
+  return vim.api.nvim_win_get_config(win).relative ~= ""
+end
+
+---@param win integer
 ---@return vim.fn.winsaveview.ret
 function M.view(win)
   return vim.api.nvim_win_call(win, vim.fn.winsaveview)
@@ -62,6 +68,11 @@ function M.set_view(win, view)
   vim.api.nvim_win_call(win, function()
     vim.fn.winrestview(view)
   end)
+end
+
+--- Ends the current undo step of the current buffer, also in Insert mode, so that the next change is a step of its own.
+function M.end_undo_step()
+  vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
 
 --- Restores the current directory, because with 'autochdir' it changes when windows in other tab pages open or close.
@@ -76,14 +87,11 @@ end
 ---@param win integer
 local function close_floats_above(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
-  local function is_float(other)
-    return vim.api.nvim_win_get_config(other).relative ~= ""
-  end
-  if tab == vim.api.nvim_get_current_tabpage() or is_float(win) then
+  if tab == vim.api.nvim_get_current_tabpage() or M.is_float(win) then
     return
   end
   local others = vim.api.nvim_tabpage_list_wins(tab)
-  local floats = vim.tbl_filter(is_float, others)
+  local floats = vim.tbl_filter(M.is_float, others)
   if #others - #floats == 1 then
     vim.iter(floats):each(M.close)
   end
@@ -190,12 +198,11 @@ end
 --- Returns the window that new windows are split off from. Neovim 0.10 cannot split a float.
 ---@return integer
 function M.base()
-  local function is_ordinary(win)
-    return vim.api.nvim_win_get_config(win).relative == ""
-  end
   local current = vim.api.nvim_get_current_win()
   local windows = vim.list_extend({ current }, vim.api.nvim_tabpage_list_wins(0))
-  return vim.iter(windows):find(is_ordinary) --[[@as integer]]
+  return vim.iter(windows):find(function(win)
+    return not M.is_float(win)
+  end) --[[@as integer]]
 end
 
 --- Opens a window beside another one. If an autocommand fails, tries again without autocommands. Raises an error if

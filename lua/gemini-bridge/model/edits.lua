@@ -2,7 +2,6 @@
 local apply = require("gemini-bridge.disk.apply_differences")
 local disk = require("gemini-bridge.disk.path")
 local documents = require("gemini-bridge.model.documents")
-local end_undo_step = require("gemini-bridge.editor.end_undo_step")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local work_slices = require("gemini-bridge.model.work_slices")
@@ -200,11 +199,11 @@ function M.apply(params, answer)
   scheduler.now(function()
     local ok, result = pcall(edit_copy, params, function(buf, copy, before, after)
       vim.api.nvim_buf_call(buf, function()
-        end_undo_step()
+        window.end_undo_step()
         apply(buf, copy)
         vim.bo[buf].endofline = vim.bo[copy].endofline
         vim.bo[buf].modified = true -- until the host has written the file
-        end_undo_step()
+        window.end_undo_step()
       end)
       local tick = vim.api.nvim_buf_get_changedtick(buf)
       return { tick = tick, before = vim.base64.encode(before), after = vim.base64.encode(after) }

@@ -2,7 +2,6 @@
 local close_events = require("gemini-bridge.review.close_events")
 local config = require("gemini-bridge.config")
 local decision = require("gemini-bridge.review.decision")
-local end_undo_step = require("gemini-bridge.editor.end_undo_step")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local keys = require("gemini-bridge.review.keys")
 local close_windows = require("gemini-bridge.review.window.close_windows")
@@ -222,7 +221,7 @@ function M.replace(review, params)
         review.make() -- also if the buffer with the user's text was unloaded
       end
       -- The user may be in Insert mode: undo must lead back to their text, not to the one before it.
-      vim.api.nvim_buf_call(review.buffers.proposal, end_undo_step)
+      vim.api.nvim_buf_call(review.buffers.proposal, window.end_undo_step)
       text.write(review.buffers.proposal, review.proposed)
       review.written = text.state(review.buffers.proposal)
       scheduler.next(function()

@@ -65,7 +65,7 @@ local MIN_LINES = 20
 ---@param terminal integer Window of the terminal.
 ---@return vim.api.keyset.win_config
 local function beside(terminal)
-  if vim.api.nvim_win_get_config(terminal).relative ~= "" then
+  if window.is_float(terminal) then
     return { split = "above", win = -1 }
   end
   local is_low = vim.api.nvim_win_get_height(terminal) < MIN_LINES
@@ -99,7 +99,7 @@ end
 ---@param win integer
 ---@param hide boolean
 local function hide_float(win, hide)
-  if vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_config(win).relative ~= "" then
+  if vim.api.nvim_win_is_valid(win) and window.is_float(win) then
     vim.api.nvim_win_set_config(win, { hide = hide })
   end
 end

@@ -1,5 +1,6 @@
 --- Hides a floating terminal while the user is in a review, which the float would cover.
 local scheduler = require("gemini-bridge.editor.scheduler")
+local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -28,8 +29,7 @@ function M.watch(buf)
 
   on("BufEnter", { pattern = "gemini://*" }, function()
     for _, win in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
-      local is_float = vim.api.nvim_win_get_config(win).relative ~= ""
-      if is_float and vim.api.nvim_win_get_buf(win) == buf then
+      if window.is_float(win) and vim.api.nvim_win_get_buf(win) == buf then
         vim.api.nvim_win_set_config(win, { hide = true })
         hidden[#hidden + 1] = win
       end

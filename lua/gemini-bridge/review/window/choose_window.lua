@@ -1,4 +1,6 @@
 --- Chooses the windows of a tab page in which a review is shown.
+local window = require("gemini-bridge.editor.window")
+
 local M = {}
 
 --- Minimum width of each side: below it, `auto` stacks the two windows.
@@ -6,17 +8,12 @@ local MIN_COLUMNS = 50
 --- Minimum height of a window to be split above and below. A lower window is split side by side.
 local MIN_LINES = 16
 
----@param win integer
-local function is_float(win)
-  return vim.api.nvim_win_get_config(win).relative ~= ""
-end
-
 --- Returns the non-floating windows of a tab page.
 ---@param tab integer
 ---@return integer[]
 function M.windows(tab)
   return vim.tbl_filter(function(win)
-    return not is_float(win)
+    return not window.is_float(win)
   end, vim.api.nvim_tabpage_list_wins(tab))
 end
 
@@ -55,13 +52,13 @@ end
 ---@return table<integer, true>
 local function in_use(tab)
   local current = vim.api.nvim_tabpage_get_win(tab)
-  if not is_float(current) then
+  if not window.is_float(current) then
     return { [current] = true }
   end
   local number = vim.api.nvim_tabpage_get_number(tab)
   local behind = vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
   local taken = { [behind] = true }
-  if behind == 0 or is_float(behind) then
+  if behind == 0 or window.is_float(behind) then
     for _, win in ipairs(M.windows(tab)) do
       taken[win] = true
     end
