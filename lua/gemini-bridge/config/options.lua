@@ -24,20 +24,22 @@ local function stable(name, default, doc, check, expects, sort_out)
   return { name, default = default, check = check, expects = expects, doc = doc, sort_out = sort_out }
 end
 
----@param name string
----@param default any
----@param doc string
----@param check fun(value: any): boolean
----@param expects string
----@param sort_out? fun(value: any): any, string[]
+---@param ... any The arguments of `stable`.
 ---@return gemini_bridge.Option
-local function experimental(name, default, doc, check, expects, sort_out)
-  local option = stable(name, default, doc, check, expects, sort_out)
+local function experimental(...)
+  local option = stable(...)
   option.experimental = true
   return option
 end
 
-local KEY = "a key as in mappings, or false for none"
+---@param declare fun(...): gemini_bridge.Option `stable` or `experimental`.
+---@param name string
+---@param default string
+---@param doc string
+---@return gemini_bridge.Option
+local function key(declare, name, default, doc)
+  return declare(name, default, doc, checks.is_key, "a key as in mappings, or false for none")
+end
 
 --- The names of the tools in src/model/tools.
 local TOOLS = {
@@ -240,52 +242,28 @@ return {
     checks.strings,
     "a list of patterns"
   ),
-  experimental("changes.keys.next", "]h", "Go to the next undecided hunk, in any file.", checks.is_key, KEY),
-  experimental("changes.keys.prev", "[h", "Go to the previous undecided hunk.", checks.is_key, KEY),
-  experimental("changes.keys.next_file", "]f", "Go to the next file.", checks.is_key, KEY),
-  experimental("changes.keys.prev_file", "[f", "Go to the previous file.", checks.is_key, KEY),
-  experimental(
-    "changes.keys.keep",
-    "<LocalLeader>k",
-    "Keep the hunk or the selected lines.",
-    checks.is_key,
-    KEY
-  ),
-  experimental(
-    "changes.keys.undo",
-    "<LocalLeader>d",
-    "Undo the hunk or the selected lines.",
-    checks.is_key,
-    KEY
-  ),
-  experimental("changes.keys.keep_file", "<LocalLeader>K", "Keep the file.", checks.is_key, KEY),
-  experimental("changes.keys.undo_file", "<LocalLeader>D", "Undo the file.", checks.is_key, KEY),
-  experimental("changes.keys.revert", "u", "Revert the last decision.", checks.is_key, KEY),
-  experimental(
-    "changes.keys.compare",
-    "<LocalLeader>s",
-    "Show the earlier text beside the file.",
-    checks.is_key,
-    KEY
-  ),
-  experimental("changes.keys.note", "<LocalLeader>n", "Write a note on the line.", checks.is_key, KEY),
-  experimental(
-    "changes.keys.switch",
-    "<LocalLeader>t",
-    "Go from the tree to the file, and back.",
-    checks.is_key,
-    KEY
-  ),
-  experimental("changes.keys.close", "q", "Close the page.", checks.is_key, KEY),
-  experimental("changes.keys.help", "g?", "Show these keys.", checks.is_key, KEY),
-  stable("diff.keys.accept", "<LocalLeader>a", "Accept, like |:GeminiAccept|.", checks.is_key, KEY),
-  stable("diff.keys.reject", "<LocalLeader>r", "Reject, like |:GeminiReject|.", checks.is_key, KEY),
-  stable("diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor.", checks.is_key, KEY),
-  stable("diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor.", checks.is_key, KEY),
-  stable("diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk.", checks.is_key, KEY),
-  stable("diff.keys.next", "]h", "Go to the next hunk.", checks.is_key, KEY),
-  stable("diff.keys.prev", "[h", "Go to the previous hunk.", checks.is_key, KEY),
-  stable("diff.keys.help", "g?", "Show these keys.", checks.is_key, KEY),
+  key(experimental, "changes.keys.next", "]h", "Go to the next undecided hunk, in any file."),
+  key(experimental, "changes.keys.prev", "[h", "Go to the previous undecided hunk."),
+  key(experimental, "changes.keys.next_file", "]f", "Go to the next file."),
+  key(experimental, "changes.keys.prev_file", "[f", "Go to the previous file."),
+  key(experimental, "changes.keys.keep", "<LocalLeader>k", "Keep the hunk or the selected lines."),
+  key(experimental, "changes.keys.undo", "<LocalLeader>d", "Undo the hunk or the selected lines."),
+  key(experimental, "changes.keys.keep_file", "<LocalLeader>K", "Keep the file."),
+  key(experimental, "changes.keys.undo_file", "<LocalLeader>D", "Undo the file."),
+  key(experimental, "changes.keys.revert", "u", "Revert the last decision."),
+  key(experimental, "changes.keys.compare", "<LocalLeader>s", "Show the earlier text beside the file."),
+  key(experimental, "changes.keys.note", "<LocalLeader>n", "Write a note on the line."),
+  key(experimental, "changes.keys.switch", "<LocalLeader>t", "Go from the tree to the file, and back."),
+  key(experimental, "changes.keys.close", "q", "Close the page."),
+  key(experimental, "changes.keys.help", "g?", "Show these keys."),
+  key(stable, "diff.keys.accept", "<LocalLeader>a", "Accept, like |:GeminiAccept|."),
+  key(stable, "diff.keys.reject", "<LocalLeader>r", "Reject, like |:GeminiReject|."),
+  key(stable, "diff.keys.keep", "<LocalLeader>k", "Keep the hunk at the cursor."),
+  key(stable, "diff.keys.drop", "<LocalLeader>d", "Drop the hunk at the cursor."),
+  key(stable, "diff.keys.undo", "<LocalLeader>u", "Undo the last kept or dropped hunk."),
+  key(stable, "diff.keys.next", "]h", "Go to the next hunk."),
+  key(stable, "diff.keys.prev", "[h", "Go to the previous hunk."),
+  key(stable, "diff.keys.help", "g?", "Show these keys."),
   stable(
     "terminal.cli",
     "gemini",
