@@ -29,6 +29,18 @@ local function by_id(clients)
   return map
 end
 
+--- Returns the data of the events GeminiConnected and GeminiDisconnected.
+---@param client gemini_bridge.ClientInfo
+local function event_data(client)
+  return {
+    id = client.id,
+    name = client.name,
+    version = client.version,
+    cli = client.cli,
+    terminal = client.terminal,
+  }
+end
+
 ---@return gemini_bridge.HostStatus
 function M.get()
   return current
@@ -93,14 +105,9 @@ function M.set(new)
   local was, is = by_id(old.clients), by_id(new.clients)
   for id, client in pairs(was) do
     if not is[id] then
-      M.emit("GeminiDisconnected", {
-        id = id,
-        name = client.name,
-        version = client.version,
-        cli = client.cli,
-        terminal = client.terminal,
-        interrupted = client.interrupted,
-      })
+      local data = event_data(client)
+      data.interrupted = client.interrupted
+      M.emit("GeminiDisconnected", data)
     end
   end
   if old.state ~= "running" and new.state == "running" then
@@ -110,13 +117,7 @@ function M.set(new)
   end
   for id, client in pairs(is) do
     if not was[id] then
-      M.emit("GeminiConnected", {
-        id = id,
-        name = client.name,
-        version = client.version,
-        cli = client.cli,
-        terminal = client.terminal,
-      })
+      M.emit("GeminiConnected", event_data(client))
     end
   end
 end

@@ -90,15 +90,6 @@ function M.known_clients()
     :totable()
 end
 
---- Returns the CLI of a program.
----@param program string
----@return gemini_bridge.Cli?
-function M.of_program(program)
-  return vim.iter(M.all()):find(function(cli)
-    return vim.fs.basename(cli.cmd[1]) == program
-  end)
-end
-
 ---@param name string
 ---@return gemini_bridge.Cli?
 ---@return string? problem Set if the name is unknown.

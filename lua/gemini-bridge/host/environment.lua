@@ -38,10 +38,38 @@ function M.set(params)
   end
 end
 
---- Returns the variables for CLIs in Neovim's terminals, in addition to Neovim's own environment.
+local LOOPBACK = { "127.0.0.1", "localhost" }
+
+--- Adds the local hosts to a list for NO_PROXY.
+---@param value? string
+---@return string
+local function with_loopback(value)
+  local hosts = vim.split(value or "", "[%s,]+", { trimempty = true })
+  if vim.list_contains(hosts, "*") then
+    return "*"
+  end
+  for _, host in ipairs(LOOPBACK) do
+    if not vim.list_contains(hosts, host) then
+      hosts[#hosts + 1] = host
+    end
+  end
+  return table.concat(hosts, ",")
+end
+
+--- Returns the variables for CLIs on this machine, in addition to Neovim's own environment. With them, a CLI reaches
+--- 127.0.0.1 even with a proxy or in a container.
+---@param own? table<string, string> The user's variables, which take precedence.
 ---@return table<string, string>
-function M.of_clis()
-  return clis
+function M.of_clis(own)
+  own = own or {}
+  local function value(name)
+    return own[name] or vim.env[name]
+  end
+  return vim.tbl_extend("force", clis, own, {
+    -- Clients read either of these and ignore the other.
+    NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
+    no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
+  })
 end
 
 --- Returns the arguments that `:Gemini` adds for a CLI while the bridge runs.

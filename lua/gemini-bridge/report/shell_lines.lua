@@ -33,17 +33,15 @@ local FORMS = {
 ---@return string[]
 function M.lines(form)
   local lines = {}
-  for name, value in vim.spairs(require("gemini-bridge.host.environment").of_bridge()) do
+  local environment = require("gemini-bridge.host.environment")
+  for name, value in vim.spairs(environment.of_bridge()) do
     -- The system defaults are only for CLIs in Neovim's own terminals.
     if value ~= "" and not name:find("SYSTEM_DEFAULTS", 1, true) then
       lines[#lines + 1] = FORMS[form](name, value)
     end
   end
-  local additions = require("gemini-bridge.terminal.loopback").get()
-  local names = vim.tbl_keys(additions)
-  table.sort(names)
-  for _, name in ipairs(names) do
-    lines[#lines + 1] = FORMS[form](name, additions[name])
+  for name, value in vim.spairs(environment.of_clis()) do
+    lines[#lines + 1] = FORMS[form](name, value)
   end
   return lines
 end

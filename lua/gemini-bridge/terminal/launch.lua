@@ -130,7 +130,7 @@ function M.complete(spec)
   -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
   -- ~/.bashrc, whose output the CLI would show.
   env.SHLVL = vim.env.SHLVL or "1"
-  local own = require("gemini-bridge.terminal.loopback").get(config.get().terminal.env)
+  local own = environment.of_clis(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 

@@ -134,6 +134,30 @@ function M.add(terminal)
   tell()
 end
 
+--- Start of the title while Gemini CLI waits for a prompt (0.61.0, `computeTerminalTitle`), unless
+--- `ui.dynamicWindowTitle` is off.
+local READY_TITLE = "◇"
+
+--- Tells the host when the CLI begins to wait for a prompt, even after Esc, which no hook reports.
+---@param terminal gemini_bridge.Terminal
+local function watch_title(terminal)
+  local buf = terminal.buf
+  -- Only Vim script can watch the variables of a buffer. A variable passes the Lua function to it.
+  vim.b[buf].gemini_titled = function(_, _, change)
+    local function is_ready(title)
+      return vim.startswith(title or "", READY_TITLE)
+    end
+    if is_ready(change.new) and not is_ready(change.old) then
+      scheduler.next(function()
+        channel.notify("terminal_ready", { terminal = terminal.name })
+      end)
+    end
+  end
+  local watch = "call dictwatcheradd(getbufvar(%d, ''), 'term_title', getbufvar(%d, 'gemini_titled'))"
+  vim.api.nvim_exec2(watch:format(buf, buf), {})
+  vim.b[buf].gemini_titled = nil
+end
+
 --- Sets the buffer of a terminal whose program was started.
 ---@param terminal gemini_bridge.Terminal
 ---@param buf integer
@@ -151,9 +175,7 @@ function M.take_buffer(terminal, buf)
   if terminal.cli == "gemini" then
     require("gemini-bridge.terminal.refused_login").watch(buf)
   end
-  require("gemini-bridge.terminal.ready_title").watch(buf, function()
-    channel.notify("terminal_ready", { terminal = terminal.name })
-  end)
+  watch_title(terminal)
   vim.api.nvim_create_autocmd("TermClose", {
     group = group,
     buffer = buf,
