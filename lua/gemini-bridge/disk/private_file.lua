@@ -23,14 +23,16 @@ function M.write(path, text)
   return select(2, vim.uv.fs_rename(aside, path))
 end
 
---- Reads a JSON file.
+--- Reads a JSON file with a list. Leaves out entries that are not valid, as in a damaged file.
+---@generic T
 ---@param path string
----@return any value nil if the file is missing or damaged.
-function M.read_json(path)
-  local ok, value = pcall(function()
+---@param is_valid fun(entry: T): boolean
+---@return T[] # Empty if the file is missing.
+function M.read_list(path, is_valid)
+  local ok, list = pcall(function()
     return vim.json.decode(table.concat(vim.fn.readfile(path), "\n"))
   end)
-  return ok and value or nil
+  return ok and vim.islist(list) and vim.tbl_filter(is_valid, list) or {}
 end
 
 return M

@@ -41,14 +41,10 @@ end
 --- Returns the stored notes, without those that are too old.
 ---@return gemini_bridge.Note[]
 function M.read()
-  local saved = private_file.read_json(file())
-  if type(saved) ~= "table" or not vim.islist(saved) then
-    return {}
-  end
   local oldest = os.time() - MAX_AGE_S
-  return vim.tbl_filter(function(note)
+  return private_file.read_list(file(), function(note)
     return is_note(note) and note.at >= oldest
-  end, saved)
+  end)
 end
 
 --- Replaces notes in the file.

@@ -32,11 +32,7 @@ end
 --- Returns the last prompts, newest first.
 ---@return gemini_bridge.PastPrompt[]
 function M.list()
-  local prompts = private_file.read_json(path())
-  if type(prompts) ~= "table" or not vim.islist(prompts) then
-    return {}
-  end
-  return vim.tbl_filter(is_prompt, prompts)
+  return private_file.read_list(path(), is_prompt)
 end
 
 --- Adds a prompt as the newest, and removes an older one with the same text.

@@ -2,6 +2,7 @@
 --- read. `:edit` with the name of the buffer restores a text, also in a later Neovim.
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local private_file = require("gemini-bridge.disk.private_file")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
@@ -44,42 +45,23 @@ end
 --- Returns all saved texts, newest first: those of this Neovim and those in the file.
 ---@return gemini_bridge.KeptText[]
 local function all()
-  local ok, saved = pcall(function()
-    return vim.json.decode(path.bytes(store()) or "[]")
+  local saved = private_file.read_list(store(), function(kept)
+    return is_valid(kept) and not own[kept.id]
   end)
-  local texts = vim.tbl_values(own)
-  for _, kept in ipairs(ok and type(saved) == "table" and saved or {}) do
-    if is_valid(kept) and not own[kept.id] then
-      texts[#texts + 1] = kept
-    end
-  end
+  local texts = vim.list_extend(vim.tbl_values(own), saved)
   table.sort(texts, function(a, b)
     return a.id > b.id
   end)
   return texts
 end
 
---- Writes a temporary file and renames it, so that another Neovim never reads an incomplete file.
 local function save()
   local size = 0
   local texts = vim.tbl_filter(function(kept)
     size = size + #kept.text
     return size <= MAX_SIZE_BYTES or size == #kept.text
   end, all())
-  vim.fn.mkdir(vim.fs.dirname(store()), "p")
-  local draft = ("%s.%d"):format(store(), vim.fn.getpid())
-  local json = vim.json.encode(texts)
-  vim.uv.fs_unlink(draft)
-  local file = vim.uv.fs_open(draft, "wx", tonumber("600", 8))
-  local written = file and vim.uv.fs_write(file, json)
-  if file then
-    vim.uv.fs_close(file)
-  end
-  if written == #json then
-    vim.uv.fs_rename(draft, store())
-  else
-    vim.uv.fs_unlink(draft)
-  end
+  private_file.write(store(), vim.json.encode(texts))
 end
 
 --- Saves the user's edits of the buffer in its text.
