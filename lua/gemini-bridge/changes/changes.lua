@@ -40,18 +40,10 @@ local function tell(...)
   end
 end
 
---- Whether a redraw of status lines, which show the number of changes, is scheduled.
-local is_redrawing = false
-local function redraw_status()
-  if is_redrawing then
-    return
-  end
-  is_redrawing = true
-  scheduler.next(function()
-    is_redrawing = false
-    vim.cmd.redrawstatus({ bang = true })
-  end)
-end
+--- Redraws status lines, which show the number of changes.
+local redraw_status = scheduler.coalesce(function()
+  vim.cmd.redrawstatus({ bang = true })
+end)
 
 --- Returns the number of undecided files and hunks.
 ---@return { files: integer, hunks: integer }

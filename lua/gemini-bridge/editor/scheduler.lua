@@ -129,4 +129,27 @@ function M.after(delay_ms, step)
   end
 end
 
+--- Returns a function that runs a step soon, once for all calls until then.
+---@param step fun()
+---@param delay_ms? integer Default: in the next tick.
+---@return fun()
+function M.coalesce(step, delay_ms)
+  local is_due = false
+  local function run()
+    is_due = false
+    step()
+  end
+  return function()
+    if is_due then
+      return
+    end
+    is_due = true
+    if delay_ms then
+      M.after(delay_ms, run)
+    else
+      M.next(run)
+    end
+  end
+end
+
 return M

@@ -204,19 +204,11 @@ local function follow(buf)
   local function ask()
     require("gemini-bridge.bridge.channel").notify("editors_asked", { cwd = vim.fn.getcwd() })
   end
-  local is_waiting = false
-  local refresh = vim.schedule_wrap(function()
-    if is_waiting then
-      return
+  local refresh = scheduler.coalesce(function()
+    if vim.api.nvim_buf_is_valid(buf) then
+      render(buf)
+      ask()
     end
-    is_waiting = true
-    scheduler.now(function()
-      is_waiting = false
-      if vim.api.nvim_buf_is_valid(buf) then
-        render(buf)
-        ask()
-      end
-    end)
   end)
   vim.api.nvim_create_autocmd("User", { group = group, pattern = "Gemini*", callback = refresh })
   vim.api.nvim_create_autocmd("BufWipeout", {

@@ -32,18 +32,14 @@ end
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.text(review, buf)
-  local waiting = false
+  local update = scheduler.coalesce(function()
+    M.update(review)
+  end, COUNT_DELAY_MS)
   local function changed()
     if not records.is_pending(review) then
       return true
     end
-    if not waiting then
-      waiting = true
-      scheduler.after(COUNT_DELAY_MS, function()
-        waiting = false
-        M.update(review)
-      end)
-    end
+    update()
   end
   vim.api.nvim_buf_attach(buf, false, { on_lines = changed, on_reload = changed })
 end

@@ -32,19 +32,15 @@ end
 --- Watches a terminal until the message was given once.
 ---@param buf integer
 function M.watch(buf)
-  local is_waiting, is_told = false, false
-  local function look()
-    is_waiting = false
+  local is_told = false
+  local look = scheduler.coalesce(function()
     if not is_told and vim.api.nvim_buf_is_valid(buf) then
       is_told = check(vim.api.nvim_buf_get_lines(buf, -1 - SCREEN_LINES, -1, false))
     end
-  end
+  end, DELAY_MS)
   vim.api.nvim_buf_attach(buf, false, {
     on_lines = function()
-      if not is_told and not is_waiting then
-        is_waiting = true
-        scheduler.after(DELAY_MS, look)
-      end
+      look()
       return is_told
     end,
   })

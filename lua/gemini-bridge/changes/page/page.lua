@@ -29,7 +29,6 @@ local MAX_PATCHED_FILES = 50
 ---@field stops fun()[]
 
 local page ---@type gemini_bridge.Page?
-local is_refreshing = false
 --- Files with new counts or states since the tree was drawn. nil if the tree itself has changed.
 local changed = {} ---@type table<string, true>?
 local on_open ---@type fun(page: gemini_bridge.Page): fun()
@@ -75,6 +74,19 @@ function M.draw()
   end
 end
 
+local draw_changed = scheduler.coalesce(function()
+  local names = changed
+  changed = {}
+  local shown = M.get()
+  if not shown then
+    return
+  elseif names and vim.tbl_count(names) <= MAX_PATCHED_FILES then
+    redraw.files(shown, names)
+  else
+    redraw.all(shown)
+  end
+end)
+
 --- Draws the tree soon, once for several updates.
 ---@param name? string The only changed file, if only its counts and state have changed.
 function M.refresh(name)
@@ -85,22 +97,7 @@ function M.refresh(name)
   elseif changed then
     changed[name] = true
   end
-  if is_refreshing then
-    return
-  end
-  is_refreshing = true
-  scheduler.next(function()
-    local names = changed
-    is_refreshing, changed = false, {}
-    local shown = M.get()
-    if not shown then
-      return
-    elseif names and vim.tbl_count(names) <= MAX_PATCHED_FILES then
-      redraw.files(shown, names)
-    else
-      redraw.all(shown)
-    end
-  end)
+  draw_changed()
 end
 
 --- Returns the node of a file, and opens its folders and groups.
