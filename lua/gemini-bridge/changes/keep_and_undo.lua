@@ -46,21 +46,6 @@ local function page_here()
   return pages[vim.api.nvim_get_current_tabpage()] or {}
 end
 
---- Returns the hunks in lines of the current buffer.
----@param change gemini_bridge.Change
----@param first integer
----@param last integer
----@return gemini_bridge.Chosen? chosen nil if there are none.
-local function hunks_in(change, first, last)
-  local ids = {}
-  for _, placed in ipairs(signs.list(vim.api.nvim_get_current_buf())) do
-    if placed.first <= last and placed.last >= first then
-      ids[#ids + 1] = placed.hunk.id
-    end
-  end
-  return #ids > 0 and { files = { { path = change.path, hunks = ids } } } or nil
-end
-
 ---@param list gemini_bridge.Change[]
 ---@return gemini_bridge.ChosenFile[]
 local function whole(list)
@@ -117,7 +102,9 @@ local function choose(opts)
   end
   local line = vim.api.nvim_win_get_cursor(0)[1]
   local first, last = unpack(opts.lines or { line, line })
-  return hunks_in(change, first, last), "No change here: go to the next one, or see :GeminiChanges."
+  local ids = signs.ids(vim.api.nvim_get_current_buf(), first, last)
+  local chosen_hunks = #ids > 0 and { files = { { path = change.path, hunks = ids } } } or nil
+  return chosen_hunks, "No change here: go to the next one, or see :GeminiChanges."
 end
 
 --- Makes the host keep or undo changes. The host tells the user the result in one message.

@@ -181,14 +181,9 @@ end)
 --- Goes to the next or previous hunk of the current buffer. Wraps around.
 ---@param direction 1|-1
 function M.jump(direction)
-  local line = vim.api.nvim_win_get_cursor(0)[1]
-  local list = signs.list(vim.api.nvim_get_current_buf())
-  if direction == -1 then
-    list = vim.fn.reverse(list)
-  end
-  local found = vim.iter(list):find(function(placed)
-    return (placed.first - line) * direction > 0
-  end) or list[1]
+  local buf, line = vim.api.nvim_get_current_buf(), vim.api.nvim_win_get_cursor(0)[1]
+  local found = signs.next(buf, line, direction)
+    or signs.next(buf, direction == 1 and 0 or math.huge, direction)
   if not found then
     return notify("No unreviewed changes in this file.")
   end

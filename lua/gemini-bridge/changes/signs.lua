@@ -143,6 +143,38 @@ function M.list(buf)
     :totable()
 end
 
+--- Returns the ids of the hunks in some lines of a buffer.
+---@param buf integer
+---@param first integer 1-based.
+---@param last integer
+---@return integer[]
+function M.ids(buf, first, last)
+  local ids = {}
+  for _, mark in ipairs(M.list(buf)) do
+    if mark.first <= last and mark.last >= first then
+      ids[#ids + 1] = mark.hunk.id
+    end
+  end
+  return ids
+end
+
+--- Returns the next or previous hunk of a buffer.
+---@param buf integer
+---@param line integer 1-based. 0 or math.huge to start at an end.
+---@param direction 1|-1
+---@param is_wanted? fun(hunk: gemini_bridge.ChangeHunk): boolean
+---@return gemini_bridge.PlacedHunk?
+function M.next(buf, line, direction, is_wanted)
+  local function is_next(mark)
+    return (mark.first - line) * direction > 0 and (not is_wanted or is_wanted(mark.hunk))
+  end
+  local marks = vim.iter(M.list(buf))
+  if direction == 1 then
+    return marks:find(is_next)
+  end
+  return marks:rfind(is_next)
+end
+
 --- Scrolls to virtual lines above the first line, which Neovim hides by default.
 ---@param buf integer
 ---@param count integer Number of virtual lines.

@@ -4,7 +4,6 @@ local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
-local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local entries = require("gemini-bridge.changes.history.entries")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local groups = require("gemini-bridge.changes.history.groups")
@@ -29,29 +28,12 @@ local NAME = "gemini-history://page"
 ---@field current? gemini_bridge.HistoryEntry
 ---@field texts? gemini_bridge.HistoryTexts Texts of the current entry, after the host has answered.
 ---@field asked? string Id of the entry whose texts the host was asked for.
----@field stops fun()[]
 
 local page ---@type gemini_bridge.HistoryPage?
 
----@param shown gemini_bridge.HistoryPage
-local function dispose(shown)
-  if page ~= shown then
-    return
-  end
-  page = nil
-  for _, stop in ipairs(shown.stops) do
-    scheduler.attempt(stop)
-  end
-  compare.close(shown.right)
-  draw_tree.forget(shown.buf)
-end
-
 ---@return gemini_bridge.HistoryPage?
 local function get()
-  if page and not layout.tree(page) then
-    dispose(page)
-  end
-  return page
+  return page and tree_view.is_alive(page) and page or nil
 end
 
 ---@param shown gemini_bridge.HistoryPage
@@ -87,7 +69,7 @@ end
 --- Shows the current entry after the host has sent its texts.
 ---@param params gemini_bridge.calls.history_diff
 function M.show(params)
-  local shown = page
+  local shown = get()
   if not shown or shown.asked ~= params.id then
     return
   end
@@ -163,12 +145,10 @@ end
 ---@return fun(shown: gemini_bridge.HistoryPage)
 local function step(direction)
   return function(shown)
-    local is_ready = shown.texts and layout.shows_own(shown)
-    local placed = is_ready and signs.list(shown.right_buf) or {}
-    local line = is_ready and vim.api.nvim_win_get_cursor(shown.right)[1] or 0
-    local found = vim.iter(direction == 1 and placed or vim.iter(placed):rev():totable()):find(function(hunk)
-      return (hunk.first - line) * direction > 0
-    end)
+    local found
+    if shown.texts and layout.shows_own(shown) then
+      found = signs.next(shown.right_buf, vim.api.nvim_win_get_cursor(shown.right)[1], direction)
+    end
     if found then
       layout.go_to_line(shown, found.first)
     else
@@ -233,7 +213,7 @@ end
 --- Closes the page, and moves the focus back to the previous window.
 ---@param shown gemini_bridge.HistoryPage
 local function close(shown)
-  dispose(shown)
+  tree_view.dispose(shown)
   layout.close(shown)
 end
 
@@ -260,33 +240,34 @@ local ACTIONS = {
 
 local keys = keymap.define("gemini-history", ACTIONS, groups.legend, get)
 
----@param shown gemini_bridge.HistoryPage
-local function listen(shown)
-  local group = vim.api.nvim_create_augroup("gemini-bridge.changes.history", {})
-  local function on(event, options, act)
-    options.group, options.callback = group, act
-    vim.api.nvim_create_autocmd(event, options)
-  end
-  on("BufWipeout", { buffer = shown.buf }, function()
-    dispose(shown)
-  end)
-  local function redraw()
-    if get() == shown then
+---@return gemini_bridge.HistoryPage
+local function create()
+  local shown = tree_view.open(NAME, function()
+    local shown = get()
+    if shown then
       draw(shown)
     end
-  end
-  on("WinResized", {}, redraw)
-  -- |:edit!| empties the tree.
-  on("BufReadCmd", { buffer = shown.buf }, redraw)
-  on("CursorMoved", { buffer = shown.buf }, function()
-    local node = tree_view.has_focus(shown) and tree_view.nodes_at(shown)[1]
-    if node and node.item then
-      select(shown, node)
-    end
-  end)
+  end) --[[@as gemini_bridge.HistoryPage]]
+  shown.entries, shown.undone = {}, {}
+  page = shown
+  vim.api.nvim_create_autocmd("CursorMoved", {
+    group = shown.group,
+    buffer = shown.buf,
+    callback = function()
+      local node = tree_view.has_focus(shown) and tree_view.nodes_at(shown)[1]
+      if node and node.item then
+        select(shown, node)
+      end
+    end,
+  })
+  local choice = {
+    undo = function(lines)
+      undo(shown, lines)
+    end,
+  }
   shown.stops = {
     function()
-      vim.api.nvim_del_augroup_by_id(group)
+      page = nil
     end,
     layout.follow(shown, function()
       return false
@@ -298,21 +279,8 @@ local function listen(shown)
       -- A host that has ended does not answer.
       shown.asked = name and shown.asked
     end),
+    keymap.attach(keys, shown, choice),
   }
-end
-
----@return gemini_bridge.HistoryPage
-local function create()
-  local shown = layout.open(NAME) --[[@as gemini_bridge.HistoryPage]]
-  shown.nodes, shown.rows, shown.is_open, shown.entries, shown.undone = {}, {}, {}, {}, {}
-  page = shown
-  listen(shown)
-  local choice = {
-    undo = function(lines)
-      undo(shown, lines)
-    end,
-  }
-  table.insert(shown.stops, keymap.attach(keys, shown, choice))
   return shown
 end
 
@@ -323,8 +291,9 @@ local function show(found, id)
   if #found == 0 then
     return notify("No CLI has proposed or written anything here since yesterday")
   end
-  local is_new = get() == nil
-  local shown = page or create()
+  local opened = get()
+  local is_new = opened == nil
+  local shown = opened or create()
   shown.entries = found
   draw(shown)
   focus.go(shown.tree)

@@ -21,25 +21,23 @@ local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
+--- Keeps or undoes changes, and goes to the next undecided hunk.
+---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param done fun(files: gemini_bridge.ChosenFile[])
-local function apply(verb, chosen, done)
+---@param from? integer First selected line of a file. Part of its hunk remains: the host sends its new place.
+local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(told)
     decisions = decisions + 1
-    done(told)
+    if from then
+      return page.go_on_later(shown, chosen.files[1].path, from)
+    end
+    next_hunk.note_decided(told)
+    if #told > 0 then
+      page.go_on(shown)
+    end
   end)
-end
-
---- Goes to the next undecided hunk after a decision.
----@param shown gemini_bridge.Page
----@param told gemini_bridge.ChosenFile[]
-local function go_on(shown, told)
-  next_hunk.note_decided(told)
-  if #told > 0 then
-    page.go_on(shown)
-  end
 end
 
 --- Returns the hunk at the cursor of the file, or the selected lines.
@@ -60,12 +58,7 @@ local function choose_hunk(shown, lines)
   end
   local line = vim.api.nvim_win_get_cursor(shown.right)[1]
   local first, last = unpack(lines or { line, line })
-  local ids = {}
-  for _, placed in ipairs(signs.list(buf)) do
-    if placed.first <= last and placed.last >= first then
-      ids[#ids + 1] = placed.hunk.id
-    end
-  end
+  local ids = signs.ids(buf, first, last)
   if #ids == 0 then
     return notify("No change here: go to the next one.", "warn")
   end
@@ -129,9 +122,7 @@ local function decide_nodes(shown, verb, nodes)
   local had_proposals = decide_proposals(nodes, verb)
   local chosen = choose_nodes(nodes)
   if #chosen.files > 0 then
-    apply(verb, chosen, function(told)
-      go_on(shown, told)
-    end)
+    apply(shown, verb, chosen)
   elseif not had_proposals then
     notify("No undecided changes here.")
   end
@@ -152,13 +143,7 @@ function M.on_hunk(verb)
     end
     local chosen = choose_hunk(shown, lines)
     if chosen then
-      apply(verb, chosen, function(told)
-        if lines then
-          page.go_on_later(shown, chosen.files[1].path, lines[1])
-        else
-          go_on(shown, told)
-        end
-      end)
+      apply(shown, verb, chosen, lines and lines[1])
     end
   end
 end
@@ -183,9 +168,7 @@ function M.on_turn(verb)
     if not chosen then
       return notify("No undecided changes here.")
     end
-    apply(verb, chosen, function(told)
-      go_on(shown, told)
-    end)
+    apply(shown, verb, chosen)
   end
 end
 
@@ -197,9 +180,7 @@ function M.on_all(verb)
     if not chosen then
       return notify("No unreviewed changes.")
     end
-    apply(verb, chosen, function(told)
-      go_on(shown, told)
-    end)
+    apply(shown, verb, chosen)
   end
 end
 

@@ -43,7 +43,7 @@ end
 ---@param prefix string
 ---@param actions gemini_bridge.PageAction[]
 ---@param legend [string, string][] Explains the icons in the list of keys.
----@param get fun(): gemini_bridge.Layout? Returns the page if it is open.
+---@param get fun(): gemini_bridge.PageLayout? Returns the page if it is open.
 ---@return gemini_bridge.Keymap
 function M.define(prefix, actions, legend, get)
   actions = vim.list_extend({}, actions)
@@ -121,7 +121,7 @@ end
 
 --- Maps the keys in the window at the right while it has the focus.
 ---@param keymap gemini_bridge.Keymap
----@param shown gemini_bridge.Layout
+---@param shown gemini_bridge.PageLayout
 ---@return fun() stop
 local function follow_focus(keymap, shown)
   local unmap ---@type fun()?
@@ -137,18 +137,14 @@ local function follow_focus(keymap, shown)
       unmap = map_all(keymap, vim.api.nvim_get_current_buf(), false)
     end
   end
-  local group = vim.api.nvim_create_augroup("gemini-bridge." .. keymap.prefix, {})
-  vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, { group = group, callback = enter })
-  vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, { group = group, callback = leave })
-  return function()
-    leave()
-    vim.api.nvim_del_augroup_by_id(group)
-  end
+  vim.api.nvim_create_autocmd({ "WinEnter", "BufEnter" }, { group = shown.group, callback = enter })
+  vim.api.nvim_create_autocmd({ "WinLeave", "BufLeave" }, { group = shown.group, callback = leave })
+  return leave
 end
 
 --- Maps the keys of an open page, and sets its choice for commands.
 ---@param keymap gemini_bridge.Keymap
----@param shown gemini_bridge.Layout
+---@param shown gemini_bridge.PageLayout
 ---@param choice gemini_bridge.PageChoice
 ---@return fun() stop
 function M.attach(keymap, shown, choice)

@@ -38,10 +38,12 @@ local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, functio
   return shown
 end)
 
-page.on_open(function(shown)
-  local stop = keymap.attach(keys, shown, actions.choice(shown))
-  local note = vim.api.nvim_create_autocmd("BufModifiedSet", {
-    group = vim.api.nvim_create_augroup("gemini-bridge.changes.page.edits", {}),
+---@param shown gemini_bridge.Page
+---@return fun() detach
+local function attach(shown)
+  local detach = keymap.attach(keys, shown, actions.choice(shown))
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = shown.group,
     callback = function(args)
       if vim.bo[args.buf].modified then
         actions.note_edit()
@@ -49,12 +51,15 @@ page.on_open(function(shown)
     end,
   })
   return function()
-    stop()
-    vim.api.nvim_del_autocmd(note)
+    detach()
     actions.note_edit()
   end
-end)
+end
 
-M.open = page.open
+--- Opens the page, or moves the focus to it.
+---@param name? string Path of a file to go to.
+function M.open(name)
+  page.open(attach, name)
+end
 
 return M

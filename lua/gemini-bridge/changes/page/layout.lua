@@ -14,7 +14,8 @@ local MARGIN_LINES = 3
 --- Options of a window that is not part of a page.
 local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = false }
 
----@class gemini_bridge.Layout
+---@class gemini_bridge.PageLayout
+---@field group integer Autocommands of the page.
 ---@field buf integer Buffer of the tree.
 ---@field tab integer
 ---@field tree integer Window of the tree.
@@ -59,7 +60,7 @@ end
 
 --- Returns the window of the tree. If the user has split it and closed the first window, another one takes its
 --- place.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 ---@return integer? win nil if no window shows the tree: |:noautocmd| may have closed it unnoticed.
 function M.tree(layout)
   local windows = vim.fn.win_findbuf(layout.buf)
@@ -83,7 +84,7 @@ local function open_right(tree)
 end
 
 --- Whether the window at the right shows the page's buffer, not another one that the user has opened there.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 ---@return boolean
 function M.shows_own(layout)
   return vim.api.nvim_win_is_valid(layout.right)
@@ -92,7 +93,7 @@ function M.shows_own(layout)
 end
 
 --- Shows a buffer at the right. Opens the window again if the user has closed it.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 ---@param show fun(win: integer): integer Shows the buffer and returns it.
 ---@return integer buf
 function M.fill(layout, show)
@@ -148,15 +149,14 @@ local function reset_later(buf)
 end
 
 --- Keeps the options of the page out of other windows while the user splits, refills and closes windows.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 ---@param is_own fun(buf: integer): boolean Whether the page would show this buffer itself.
 ---@param release fun(is_closed: boolean) Called when the window at the right shows a buffer of the user, or was
 --- closed.
----@return fun() stop Also resets the options of both windows.
+---@return fun() stop Resets the options of both windows.
 function M.follow(layout, is_own, release)
-  local group = vim.api.nvim_create_augroup("gemini-bridge.page." .. layout.buf, {})
   local function on(event, callback)
-    vim.api.nvim_create_autocmd(event, { group = group, callback = callback })
+    vim.api.nvim_create_autocmd(event, { group = layout.group, callback = callback })
   end
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
@@ -204,7 +204,6 @@ function M.follow(layout, is_own, release)
     end
   end)
   return function()
-    vim.api.nvim_del_augroup_by_id(group)
     scheduler.next(delete_hidden)
     scheduler.attempt(make_ordinary, layout.tree)
     scheduler.attempt(make_ordinary, layout.right)
@@ -212,7 +211,7 @@ function M.follow(layout, is_own, release)
 end
 
 --- Moves the cursor of the window at the right to a line. Scrolls only if the line is at the edge or not visible.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 ---@param line integer
 function M.go_to_line(layout, line)
   if not M.shows_own(layout) then
@@ -231,7 +230,7 @@ end
 
 --- Opens a tab page. The focus does not move.
 ---@param name string Name of the tree's buffer.
----@return gemini_bridge.Layout
+---@return gemini_bridge.PageLayout
 function M.open(name)
   local buf = window.create_buffer(false, true)
   window.delete_restored(name)
@@ -241,13 +240,21 @@ function M.open(name)
   local tab, tree = window.open_tab(buf)
   make_tree(tree)
   local right, right_buf = open_right(tree)
-  local layout = { buf = buf, tab = tab, tree = tree, right = right, right_buf = right_buf, origin = from }
-  return layout
+  local group = vim.api.nvim_create_augroup("gemini-bridge.page." .. buf, {})
+  return {
+    group = group,
+    buf = buf,
+    tab = tab,
+    tree = tree,
+    right = right,
+    right_buf = right_buf,
+    origin = from,
+  }
 end
 
 --- Closes the tab page, and moves the focus back to the previous window. If there is no other tab page, the window
 --- at the right stays.
----@param layout gemini_bridge.Layout
+---@param layout gemini_bridge.PageLayout
 function M.close(layout)
   local end_move = focus.begin_move()
   if #vim.api.nvim_list_tabpages() > 1 and vim.api.nvim_tabpage_is_valid(layout.tab) then

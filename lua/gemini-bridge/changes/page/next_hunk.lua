@@ -79,12 +79,8 @@ end
 ---@param direction 1|-1
 ---@return gemini_bridge.PlacedHunk?
 function M.hunk(buf, file, line, direction)
-  local placed = signs.list(buf)
-  if direction == -1 then
-    placed = vim.iter(placed):rev():totable()
-  end
-  return vim.iter(placed):find(function(one)
-    return (one.first - line) * direction > 0 and is_undecided(file, one.hunk)
+  return signs.next(buf, line, direction, function(hunk)
+    return is_undecided(file, hunk)
   end)
 end
 

@@ -4,13 +4,13 @@ local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
 local files = require("gemini-bridge.changes.page.files")
 local layout = require("gemini-bridge.changes.page.layout")
-local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local path = require("gemini-bridge.disk.path")
 local redraw = require("gemini-bridge.changes.page.redraw")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
+local tree_view = require("gemini-bridge.changes.page.tree_view")
 local view = require("gemini-bridge.changes.page.view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
@@ -19,6 +19,7 @@ local M = {}
 local NAME = "gemini-changes://page"
 --- Maximum number of files whose lines are redrawn separately. For more files, the whole tree is redrawn.
 local MAX_PATCHED_FILES = 50
+
 ---@class gemini_bridge.Page: gemini_bridge.TreeView
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Changed files.
@@ -26,30 +27,14 @@ local MAX_PATCHED_FILES = 50
 ---@field goal? { path: string, hunk?: integer, line?: integer } Where the cursor goes when the host has answered a
 --- decision: to this hunk, or to the first one from this line.
 ---@field is_reverting? boolean Whether the page goes to the next hunk that is listed again.
----@field stops fun()[]
 
 local page ---@type gemini_bridge.Page?
 --- Files with new counts or states since the tree was drawn. nil if the tree itself has changed.
 local changed = {} ---@type table<string, true>?
-local on_open ---@type fun(page: gemini_bridge.Page): fun()
 
---- Sets the function that maps the keys of a page, and returns a function that unmaps them.
----@param act fun(page: gemini_bridge.Page): fun()
-function M.on_open(act)
-  on_open = act
-end
-
----@param shown gemini_bridge.Page
-local function dispose(shown)
-  if page ~= shown then
-    return
-  end
+--- Resets the state of the page when it closes.
+local function reset()
   page = nil
-  for _, stop in ipairs(shown.stops) do
-    scheduler.attempt(stop)
-  end
-  compare.close(shown.right)
-  draw_tree.forget(shown.buf)
   next_hunk.settle()
   scheduler.next(function()
     if not page then
@@ -60,10 +45,7 @@ end
 
 ---@return gemini_bridge.Page?
 function M.get()
-  if page and not layout.tree(page) then
-    dispose(page)
-  end
-  return page
+  return page and tree_view.is_alive(page) and page or nil
 end
 
 --- Draws the tree at once, for example after the user has opened a folder.
@@ -212,7 +194,7 @@ end
 function M.close()
   local shown = M.get()
   if shown then
-    dispose(shown)
+    tree_view.dispose(shown)
     layout.close(shown)
   end
 end
@@ -271,30 +253,22 @@ local function follow(shown, name, is_answer)
   end
 end
 
+local function refresh()
+  M.refresh()
+end
+
 ---@param shown gemini_bridge.Page
 local function listen(shown)
-  local group = vim.api.nvim_create_augroup("gemini-bridge.changes.page", {})
-  local function on(event, options, act)
-    options.group, options.callback = group, act
-    vim.api.nvim_create_autocmd(event, options)
-  end
-  on("BufWipeout", { buffer = shown.buf }, function()
-    dispose(shown)
-  end)
-  local function refresh()
-    M.refresh()
-  end
-  on("WinResized", {}, refresh)
-  on("User", { pattern = "GeminiDiff*" }, refresh)
-  -- |:edit!| empties the tree.
-  on("BufReadCmd", { buffer = shown.buf }, M.draw)
-  on("BufModifiedSet", {}, function(args)
-    view.keep(args.buf)
-  end)
-  shown.stops = {
-    function()
-      vim.api.nvim_del_augroup_by_id(group)
+  local group = shown.group
+  vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiDiff*", callback = refresh })
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = group,
+    callback = function(args)
+      view.keep(args.buf)
     end,
+  })
+  shown.stops = {
+    reset,
     layout.follow(shown, function(buf)
       return shown.current ~= nil and path.buffer(shown.current) == buf
     end, function(is_closed)
@@ -328,8 +302,9 @@ local function show_with_focus(shown, node)
 end
 
 --- Opens the page, or moves the focus to it.
+---@param attach fun(page: gemini_bridge.Page): fun() Maps the keys of a new page. Returns a function that unmaps them.
 ---@param name? string Path of a file to go to.
-function M.open(name)
+function M.open(attach, name)
   focus.end_visual()
   channel.notify("changes_refresh", vim.empty_dict())
   local opened = M.get()
@@ -341,14 +316,14 @@ function M.open(name)
     return
   end
   files.reset()
-  local shown = layout.open(NAME) --[[@as gemini_bridge.Page]]
-  shown.nodes, shown.rows, shown.list, shown.by_path, shown.is_open, shown.stops = {}, {}, {}, {}, {}, {}
+  local shown = tree_view.open(NAME, refresh) --[[@as gemini_bridge.Page]]
+  shown.list, shown.by_path = {}, {}
   page = shown
   listen(shown)
   redraw.all(shown)
   focus.go(shown.tree)
   vim.bo[shown.buf].filetype = "gemini_changes"
-  table.insert(shown.stops, on_open(shown))
+  table.insert(shown.stops, attach(shown))
   local first = name and shown.by_path[name] or next_hunk.file(shown.list, nil, 1)
   -- Files in closed groups are not in the list.
   local is_single = #shown.list == 1 and vim.tbl_count(shown.by_path) == 1

@@ -1,14 +1,63 @@
---- Draws the tree at the left of a page, and finds its nodes at the cursor or in the selection.
+--- Opens and closes a page with a tree at its left, draws the tree, and finds its nodes at the cursor or in the
+--- selection.
+local compare = require("gemini-bridge.changes.page.compare")
 local draw_tree = require("gemini-bridge.changes.page.draw_tree")
 local focus = require("gemini-bridge.editor.focus_and_mode")
+local layout = require("gemini-bridge.changes.page.layout")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local tree = require("gemini-bridge.changes.page.tree")
 
 local M = {}
 
----@class gemini_bridge.TreeView: gemini_bridge.Layout
+---@class gemini_bridge.TreeView: gemini_bridge.PageLayout
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[]
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed.
+---@field is_disposed boolean
+---@field stops fun()[] Called when the page closes.
+
+--- Opens a page with an empty tree. The focus does not move.
+---@param name string Name of the tree's buffer.
+---@param redraw fun() Called when the windows have other sizes, or |:edit!| has emptied the tree.
+---@return gemini_bridge.TreeView
+function M.open(name, redraw)
+  local view = layout.open(name) --[[@as gemini_bridge.TreeView]]
+  view.nodes, view.rows, view.is_open, view.is_disposed, view.stops = {}, {}, {}, false, {}
+  local function on(event, buf, act)
+    vim.api.nvim_create_autocmd(event, { group = view.group, buffer = buf, callback = act })
+  end
+  on("BufWipeout", view.buf, function()
+    M.dispose(view)
+  end)
+  on("WinResized", nil, redraw)
+  on("BufReadCmd", view.buf, redraw)
+  return view
+end
+
+--- Ends the listeners of a page. May run twice.
+---@param view gemini_bridge.TreeView
+function M.dispose(view)
+  if view.is_disposed then
+    return
+  end
+  view.is_disposed = true
+  vim.api.nvim_del_augroup_by_id(view.group)
+  for _, stop in ipairs(view.stops) do
+    scheduler.attempt(stop)
+  end
+  compare.close(view.right)
+  draw_tree.forget(view.buf)
+end
+
+--- Whether a page is open. Disposes a page whose windows were closed without an event, as with |:noautocmd|.
+---@param view gemini_bridge.TreeView
+---@return boolean
+function M.is_alive(view)
+  if not view.is_disposed and not layout.tree(view) then
+    M.dispose(view)
+  end
+  return not view.is_disposed
+end
 
 --- Draws the tree. The cursor stays on the same node.
 ---@param view gemini_bridge.TreeView
