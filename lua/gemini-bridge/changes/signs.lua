@@ -1,13 +1,12 @@
 --- Marks changes in buffers. Each hunk has one extmark over its lines, which moves with them while the user
 --- types.
+local inline = require("gemini-bridge.review.inline")
+local line_diff = require("gemini-bridge.editor.line_diff")
 local path = require("gemini-bridge.disk.path")
 local text = require("gemini-bridge.review.text")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
---- Renamed in Neovim 0.12.
-local diff = vim.text and vim.text.diff or vim.diff
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
 local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
@@ -43,8 +42,8 @@ end
 ---@param to string[]
 ---@return fun(line: integer): integer
 function M.line_map(from, to)
-  local before, after = table.concat(from, "\n") .. "\n", table.concat(to, "\n") .. "\n"
-  local edits = diff(before, after, { result_type = "indices" }) --[[@as integer[][] ]]
+  -- A buffer without text has one empty line.
+  local edits = line_diff.compare(from[1] and from or { "" }, to[1] and to or { "" })
   return function(line)
     local shift = 0
     for _, edit in ipairs(edits) do
@@ -195,12 +194,8 @@ function M.show_old(buf, lines)
   clear_old(buf)
   for _, placed_hunk in ipairs(M.list(buf)) do
     local hunk = placed_hunk.hunk
-    local shown = vim.tbl_map(function(line)
-      return { { line == "" and " " or line, "DiffDelete" } }
-    end, lines[hunk.id] or {})
-    if #shown < hunk.removed and #shown > 0 then
-      shown[#shown + 1] = { { ("… and %d more lines"):format(hunk.removed - #shown), "Comment" } }
-    end
+    local old = lines[hunk.id] or {}
+    local shown = #old > 0 and inline.virtual_lines(old, hunk.removed) or {}
     if #shown > 0 then
       vim.api.nvim_buf_set_extmark(buf, old_namespace, placed_hunk.first - 1, 0, {
         virt_lines = shown,

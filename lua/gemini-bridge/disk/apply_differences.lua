@@ -1,8 +1,6 @@
 --- Replaces the text of a buffer with that of another buffer. Changes only the lines that differ, so that marks, folds
 --- and extmarks of other lines stay, and the undo step contains only the changed lines.
-
---- Renamed in Neovim 0.12.
-local diff = vim.text and vim.text.diff or vim.diff
+local line_diff = require("gemini-bridge.editor.line_diff")
 
 --- Number of lines compared at once, to limit the memory for a long text.
 local CHUNK_LINES = 1000
@@ -42,19 +40,12 @@ local function count_same(a, b, max, from_end)
   return max
 end
 
----@param list string[]
----@return string
-local function joined(list)
-  return #list == 0 and "" or table.concat(list, "\n") .. "\n"
-end
-
---- Returns the differences between two texts: first line and count in each text, 1-based. If the count is 0,
---- the line is the one above.
+--- Returns the differences between two texts, see |line_diff.compare()|.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]
 local function compare(old, new)
-  local edits = diff(joined(old), joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
+  local edits = line_diff.compare(old, new)
   local changes = #edits
   for _, edit in ipairs(edits) do
     changes = changes + math.min(edit[2], edit[4])

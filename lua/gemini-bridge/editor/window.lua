@@ -33,6 +33,18 @@ function M.set(win, options)
   end
 end
 
+--- Returns the window's own values of some options.
+---@param win integer
+---@param names table<string, any> By name of the option; the values do not matter.
+---@return table<string, any>
+function M.options(win, names)
+  local values = {}
+  for name in pairs(names) do
+    values[name] = vim.api.nvim_get_option_value(name, { win = win, scope = "local" })
+  end
+  return values
+end
+
 --- Resets the options of a window that was split off from a terminal or a list.
 ---@param win integer
 function M.make_plain(win)

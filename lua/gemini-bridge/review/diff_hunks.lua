@@ -1,10 +1,8 @@
 --- Compares a proposal with the original: finds, counts, keeps and drops hunks.
+local line_diff = require("gemini-bridge.editor.line_diff")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
-
---- Renamed in Neovim 0.12.
-local diff = vim.text and vim.text.diff or vim.diff
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
 local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
@@ -66,7 +64,7 @@ local function list(review)
   local ours = first.buf == original and vim.deep_equal(text.state(original), first.state) and first.bytes
     or nil
   local theirs = vim.deep_equal(text.state(proposal), review.written) and review.proposed or nil
-  local indices = diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
+  local indices = line_diff.diff(joined(original, ours), joined(proposal, theirs), options()) --[[@as integer[][] ]]
   return vim.tbl_map(function(index)
     return {
       original_from = index[1],

@@ -9,19 +9,18 @@ local MAX_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 
----@param original integer Buffer.
----@param hunk gemini_bridge.Hunk
+--- Returns removed lines as virtual lines.
+---@param lines string[]
+---@param total integer Number of removed lines, of which `lines` may have only the first ones.
 ---@return [string, string][][]
-local function removed_lines(original, hunk)
-  local first = hunk.original_from - 1
-  local shown = math.min(hunk.original_count, MAX_LINES)
-  local lines = vim.tbl_map(function(line)
+function M.virtual_lines(lines, total)
+  local shown = vim.tbl_map(function(line)
     return { { line == "" and " " or line, "DiffDelete" } }
-  end, vim.api.nvim_buf_get_lines(original, first, first + shown, false))
-  if shown < hunk.original_count then
-    lines[#lines + 1] = { { ("… and %d more lines"):format(hunk.original_count - shown), "Comment" } }
+  end, lines)
+  if #lines < total then
+    shown[#shown + 1] = { { ("… and %d more lines"):format(total - #lines), "Comment" } }
   end
-  return lines
+  return shown
 end
 
 ---@param buffers gemini_bridge.ReviewBuffers
@@ -30,8 +29,10 @@ local function mark(buffers, hunk)
   local above = hunk.count > 0 or hunk.from == 0
   local row = hunk.count > 0 and hunk.from - 1 or math.max(hunk.from - 1, 0)
   if hunk.original_count > 0 then
+    local first, shown = hunk.original_from - 1, math.min(hunk.original_count, MAX_LINES)
+    local lines = vim.api.nvim_buf_get_lines(buffers.original, first, first + shown, false)
     vim.api.nvim_buf_set_extmark(buffers.proposal, namespace, row, 0, {
-      virt_lines = removed_lines(buffers.original, hunk),
+      virt_lines = M.virtual_lines(lines, hunk.original_count),
       virt_lines_above = above,
     })
   end

@@ -3,14 +3,12 @@ local bar = require("gemini-bridge.changes.page.bar")
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
 local layout = require("gemini-bridge.changes.page.layout")
+local line_diff = require("gemini-bridge.editor.line_diff")
 local path = require("gemini-bridge.disk.path")
 local signs = require("gemini-bridge.changes.signs")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
---- Renamed in Neovim 0.12.
-local diff = vim.text and vim.text.diff or vim.diff
 
 --- Maximum number of old lines above a hunk, because virtual lines cannot be scrolled.
 local MAX_OLD_LINES = 200
@@ -20,21 +18,12 @@ local MAX_OLD_LINES = 200
 ---@field after string[]
 ---@field problem? string The reason why the texts are not known.
 
----@param lines string[]
----@return string
-local function joined(lines)
-  return #lines > 0 and table.concat(lines, "\n") .. "\n" or ""
-end
-
 --- Compares the texts.
 ---@param texts gemini_bridge.HistoryTexts
 ---@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Lines by id of the hunk.
 local function compare_texts(texts)
   local hunks, old = {}, {}
-  local edits = diff(joined(texts.before), joined(texts.after), { result_type = "indices" })
-  for id, edit in
-    ipairs(edits --[[@as integer[][] ]])
-  do
+  for id, edit in ipairs(line_diff.compare(texts.before, texts.after)) do
     local from, removed, line, count = unpack(edit)
     hunks[id] = { id = id, line = line, count = count, removed = removed, conflict = false }
     old[id] = vim.list_slice(texts.before, from, from + math.min(removed, MAX_OLD_LINES) - 1)

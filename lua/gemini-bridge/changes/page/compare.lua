@@ -88,11 +88,7 @@ function M.show(right, name, lines)
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
   local buf = create(name, lines)
   local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
-  local options = {}
-  for option in pairs(COMPARED) do
-    options[option] = vim.api.nvim_get_option_value(option, { win = right, scope = "local" })
-  end
-  open = { path = name, right = right, left = left, options = options }
+  open = { path = name, right = right, left = left, options = window.options(right, COMPARED) }
   window.make_plain(left)
   signs.hide_old(vim.api.nvim_win_get_buf(right)) -- they may have arrived since the comparison was requested
   -- Without a winbar, the lines of the two windows would not be side by side.

@@ -11,11 +11,7 @@ local COMPARED =
 ---@param win integer
 ---@return table<string, any>
 function M.options(win)
-  local values = {}
-  for name in pairs(COMPARED) do
-    values[name] = vim.api.nvim_get_option_value(name, { win = win, scope = "local" })
-  end
-  return values
+  return window.options(win, COMPARED)
 end
 
 --- Sets the options of a comparison in a window.
@@ -27,11 +23,9 @@ end
 --- Sets the options again, because file type plugins may have changed them and misaligned the two sides.
 ---@param win integer
 function M.start_again(win)
-  for name, value in pairs(COMPARED) do
-    if name ~= "winbar" then
-      window.set(win, { [name] = value })
-    end
-  end
+  local options = vim.deepcopy(COMPARED)
+  options.winbar = nil
+  window.set(win, options)
 end
 
 --- Resets the options of a comparison in a window.

@@ -1,0 +1,22 @@
+--- Compares texts by lines.
+local M = {}
+
+--- |vim.diff()|, which was renamed in Neovim 0.12.
+M.diff = vim.text and vim.text.diff or vim.diff
+
+---@param lines string[]
+---@return string
+local function joined(lines)
+  return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
+end
+
+--- Returns the differences between two texts: first line and count in each text, 1-based. If the count is 0, the line
+--- is the one above.
+---@param old string[]
+---@param new string[]
+---@return integer[][]
+function M.compare(old, new)
+  return M.diff(joined(old), joined(new), { result_type = "indices" }) --[[@as integer[][] ]]
+end
+
+return M
