@@ -1,7 +1,9 @@
---- Implements the keys of the review page.
+--- Defines the keys of the review page.
+local appearance = require("gemini-bridge.changes.page.appearance")
 local compare = require("gemini-bridge.changes.page.compare")
 local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local files = require("gemini-bridge.changes.page.files")
+local keymap = require("gemini-bridge.changes.page.keymap")
 local layout = require("gemini-bridge.changes.page.layout")
 local notes = require("gemini-bridge.notes.notes")
 local notify = require("gemini-bridge.notify")
@@ -130,7 +132,7 @@ end
 
 ---@param verb gemini_bridge.Verb
 ---@return fun(shown: gemini_bridge.Page)
-function M.on_hunk(verb)
+local function on_hunk(verb)
   return function(shown)
     local lines = tree_view.selected()
     if tree_view.has_focus(shown) then
@@ -150,7 +152,7 @@ end
 
 ---@param verb gemini_bridge.Verb
 ---@return fun(shown: gemini_bridge.Page)
-function M.on_nodes(verb)
+local function on_nodes(verb)
   return function(shown)
     local lines = tree_view.selected()
     local is_in_tree = tree_view.has_focus(shown)
@@ -161,7 +163,7 @@ end
 
 ---@param verb gemini_bridge.Verb
 ---@return fun(shown: gemini_bridge.Page)
-function M.on_turn(verb)
+local function on_turn(verb)
   return function(shown)
     local turn = turn_here(shown)
     local chosen = turn and keep_and_undo.of_turn(turn)
@@ -174,7 +176,7 @@ end
 
 ---@param verb gemini_bridge.Verb
 ---@return fun(shown: gemini_bridge.Page)
-function M.on_all(verb)
+local function on_all(verb)
   return function(shown)
     local chosen = keep_and_undo.of_all()
     if not chosen then
@@ -186,7 +188,7 @@ end
 
 ---@param direction 1|-1
 ---@return fun(shown: gemini_bridge.Page)
-function M.step(direction)
+local function step(direction)
   return function(shown)
     next_hunk.settle()
     for _ = 1, vim.v.count1 do
@@ -199,7 +201,7 @@ end
 
 ---@param direction 1|-1
 ---@return fun(shown: gemini_bridge.Page)
-function M.step_file(direction)
+local function step_file(direction)
   return function(shown)
     next_hunk.settle()
     local node = next_hunk.file(shown.list, page.current_node(shown), direction)
@@ -213,7 +215,7 @@ end
 
 --- Shows the file under the cursor of the tree, or opens and closes the folder there.
 ---@param shown gemini_bridge.Page
-function M.open_node(shown)
+local function open_node(shown)
   local node = tree_view.nodes_at(shown)[1]
   local file = node and node.item --[[@as gemini_bridge.PageFile?]]
   if not node or not tree_view.has_focus(shown) then
@@ -234,7 +236,7 @@ function M.open_node(shown)
 end
 
 ---@param shown gemini_bridge.Page
-function M.toggle_compare(shown)
+local function toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
   if not layout.shows_own(shown) then
     return notify("There is no earlier text to compare with here.", "warn")
@@ -250,7 +252,7 @@ end
 
 --- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
 ---@param shown gemini_bridge.Page
-function M.revert(shown)
+local function revert(shown)
   -- A deleted file and a notice have nothing else to undo.
   if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
     decisions = math.max(decisions - 1, 0)
@@ -263,7 +265,7 @@ end
 
 --- Asks for a note on the line or the selected lines of the file.
 ---@param shown gemini_bridge.Page
-function M.note(shown)
+local function note(shown)
   local lines = tree_view.selected()
   if tree_view.has_focus(shown) then
     lines = nil
@@ -274,19 +276,14 @@ function M.note(shown)
 end
 
 --- Sends all notes as one prompt.
-function M.send_notes()
+local function send_notes()
   vim.cmd.GeminiSend("--notes")
-end
-
---- Records an edit of the user. Until the next decision, `u` in the file undoes edits as usual.
-function M.note_edit()
-  decisions = 0
 end
 
 --- Returns the choice for commands in the windows of the page.
 ---@param shown gemini_bridge.Page
 ---@return gemini_bridge.PageChoice
-function M.choice(shown)
+local function choice(shown)
   return {
     chosen = function(lines)
       return tree_view.has_focus(shown) and choose_nodes(tree_view.nodes_at(shown, lines)) or nil
@@ -295,6 +292,60 @@ function M.choice(shown)
       return turn_here(shown)
     end,
   }
+end
+
+---@type gemini_bridge.PageAction[]
+local ACTIONS = {
+  { "open", open_node, "Show the file, open or close the folder", tree = "<CR>" },
+  { "next", step(1), "Next undecided hunk, in any file", tree = "<Tab>" },
+  { "prev", step(-1), "Previous undecided hunk", tree = "<S-Tab>" },
+  { "next-file", step_file(1), "Next file" },
+  { "prev-file", step_file(-1), "Previous file" },
+  { "keep", on_hunk("keep"), "Keep the hunk or the selected lines", tree = "s", visual = true },
+  { "undo", on_hunk("undo"), "Undo the hunk or the selected lines", tree = "x", visual = true },
+  { "keep-file", on_nodes("keep"), "Keep the file, folder or turn", tree = "S", visual = true },
+  { "undo-file", on_nodes("undo"), "Undo the file, folder or turn", tree = "X", visual = true },
+  { "keep-turn", on_turn("keep"), "Keep the turn", tree = "gs" },
+  { "undo-turn", on_turn("undo"), "Undo the turn", tree = "gx" },
+  { "keep-all", on_all("keep"), "Keep all", tree = "gS" },
+  { "undo-all", on_all("undo"), "Undo all", tree = "gX" },
+  { "revert", revert, "Revert the last decision" },
+  { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
+  { "note", note, "Write a note on the line or the selected lines", visual = true },
+  { "send-notes", send_notes, "Send all notes to the CLI", tree = "gn" },
+  { "switch", tree_view.switch, "Go to the file, or back to the tree" },
+  { "close", page.close, "Close the page" },
+}
+
+local keys = keymap.define("gemini-changes", ACTIONS, appearance.legend, function()
+  local shown = page.get()
+  if shown then
+    page.ensure_shown(shown)
+  end
+  return shown
+end)
+
+---@param shown gemini_bridge.Page
+---@return fun() detach
+local function attach(shown)
+  local detach = keymap.attach(keys, shown, choice(shown))
+  vim.api.nvim_create_autocmd("BufModifiedSet", {
+    group = shown.group,
+    callback = function(args)
+      -- After an edit, `u` in the file undoes edits as usual.
+      decisions = vim.bo[args.buf].modified and 0 or decisions
+    end,
+  })
+  return function()
+    detach()
+    decisions = 0
+  end
+end
+
+--- Opens the page, or moves the focus to it.
+---@param name? string Path of a file to go to.
+function M.open(name)
+  page.open(attach, name)
 end
 
 return M
