@@ -31,7 +31,7 @@ local FORMS = {
 --- Returns one line for each variable.
 ---@param form "sh"|"fish"|"tmux"
 ---@return string[]
-function M.lines(form)
+local function exports(form)
   local lines = {}
   local environment = require("gemini-bridge.host.environment")
   for name, value in vim.spairs(environment.of_bridge()) do
@@ -70,7 +70,7 @@ function M.show(form)
     require("gemini-bridge.notify")("The bridge is not running: run :GeminiStart.", "warn")
     return
   end
-  local text = table.concat(vim.list_extend(M.lines(form), remarks()), "\n") .. "\n"
+  local text = table.concat(vim.list_extend(exports(form), remarks()), "\n") .. "\n"
   local has_clipboard = vim.fn.has("clipboard") == 1
   vim.fn.setreg('"', text)
   if has_clipboard then

@@ -46,20 +46,6 @@ local function mark(buffers, hunk)
   end
 end
 
---- Shows the hunks of a review in its proposal.
----@param review gemini_bridge.Review
-function M.update(review)
-  local buffers, view = review.buffers, review.view
-  if not view or not view.inline or not review.counted then
-    return
-  end
-  vim.api.nvim_buf_clear_namespace(buffers.proposal, namespace, 0, -1)
-  for _, hunk in ipairs(review.hunks) do
-    mark(buffers, hunk)
-  end
-  M.reveal_top(review)
-end
-
 --- Returns how many context lines and removed lines to show in a window of this height: at least half of the
 --- window is left for the new lines.
 ---@param hunk gemini_bridge.Hunk
@@ -72,6 +58,35 @@ local function layout(hunk, win)
   local added = math.min(math.max(hunk.count, 1), math.ceil(height / 2))
   local context = math.max(math.floor((height - removed - added) / 2), 0)
   return context, math.max(math.min(removed, height - added), 0)
+end
+
+--- Scrolls to the lines removed above the first line. Neovim hides virtual lines there.
+---@param review gemini_bridge.Review
+local function reveal_top(review)
+  local first, view = review.hunks[1], review.view
+  if
+    not (view and view.inline and first and first.from <= 1 and first.original_count > 0)
+    or not vim.api.nvim_win_is_valid(view.proposal)
+    or vim.fn.line("w0", view.proposal) > 1
+  then
+    return
+  end
+  local _, removed = layout(first, view.proposal)
+  window.set_view(view.proposal, vim.tbl_extend("force", window.view(view.proposal), { topfill = removed }))
+end
+
+--- Shows the hunks of a review in its proposal.
+---@param review gemini_bridge.Review
+function M.update(review)
+  local buffers, view = review.buffers, review.view
+  if not view or not view.inline or not review.counted then
+    return
+  end
+  vim.api.nvim_buf_clear_namespace(buffers.proposal, namespace, 0, -1)
+  for _, hunk in ipairs(review.hunks) do
+    mark(buffers, hunk)
+  end
+  reveal_top(review)
 end
 
 --- Scrolls to a hunk so that its new lines are visible below the removed ones.
@@ -101,22 +116,7 @@ function M.scroll_to_first_hunk(review)
   then
     scroll_to(view, first)
   end
-  M.reveal_top(review)
-end
-
---- Scrolls to the lines removed above the first line. Neovim hides virtual lines there.
----@param review gemini_bridge.Review
-function M.reveal_top(review)
-  local first, view = review.hunks[1], review.view
-  if
-    not (view and view.inline and first and first.from <= 1 and first.original_count > 0)
-    or not vim.api.nvim_win_is_valid(view.proposal)
-    or vim.fn.line("w0", view.proposal) > 1
-  then
-    return
-  end
-  local _, removed = layout(first, view.proposal)
-  window.set_view(view.proposal, vim.tbl_extend("force", window.view(view.proposal), { topfill = removed }))
+  reveal_top(review)
 end
 
 return M

@@ -59,7 +59,7 @@ local function is_taken()
 end
 
 --- Updates the winbars of all reviews.
-function M.update_winbars()
+local function update_winbars()
   for _, review in ipairs(records.pending()) do
     winbar.update(review)
   end
@@ -108,7 +108,7 @@ function M.show_waiting()
         scheduler.attempt(show, review)
       end
     end
-    M.update_winbars()
+    update_winbars()
   end)
 end
 

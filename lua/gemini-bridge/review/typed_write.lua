@@ -92,7 +92,7 @@ end
 ---@field done string The verb's past participle.
 
 ---@type gemini_bridge.WriteWords
-M.WORDS = { text = "proposal", verb = "accept", done = "accepted" }
+local PROPOSAL = { text = "proposal", verb = "accept", done = "accepted" }
 
 --- Fills the words into a message.
 ---@param message string
@@ -125,10 +125,10 @@ end
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
----@param words? gemini_bridge.WriteWords Default M.WORDS.
+---@param words? gemini_bridge.WriteWords Default: those of a proposal.
 ---@return fun() stop
 function M.watch(buf, group, accept, words)
-  words = words or M.WORDS
+  words = words or PROPOSAL
   local name = vim.api.nvim_buf_get_name(buf)
   --- Write command of the user that has not caused a write yet.
   local typed_write ---@type gemini_bridge.TypedWrite?

@@ -50,9 +50,6 @@ function M.mark(buf, name, with_old)
   end
 end
 
---- Removes the page's marks and old lines.
-M.unmark = unmark
-
 --- Creates a buffer with a notice instead of a file.
 ---@param lines string[]
 ---@return integer buf

@@ -31,7 +31,7 @@ end
 
 ---@param review gemini_bridge.Review
 ---@return string? note Warning for the user before accepting.
-function M.note(review)
+local function warning_of(review)
   local open = review.buffers.original ---@type integer?
   if review.buffers.copied then
     open = path.buffer(review.filePath)
@@ -47,7 +47,7 @@ end
 ---@return gemini_bridge.BarPart[]
 local function proposal_parts(review)
   local diff, position = config.get().diff, review.position
-  local count, note, help = hunks(review), M.note(review), diff.keys.help
+  local count, note, help = hunks(review), warning_of(review), diff.keys.help
   local parts = { { text = "Proposal for ", rank = 2 }, path.part(review.filePath) }
   ---@param text string|false|nil
   ---@param rank integer
