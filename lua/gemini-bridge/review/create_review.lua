@@ -134,23 +134,12 @@ local function complete(review)
   decision.announce(review)
 end
 
---- Deletes the remaining buffers and listeners of a review.
----@param review gemini_bridge.Review
-local function unmake(review)
-  for _, stop in ipairs(review.stops) do
-    scheduler.attempt(stop)
-  end
-  review.stops = {}
-  if review.buffers then
-    window.delete_buffer(review.buffers.proposal)
-    window.delete_buffer(review.buffers.copied and review.buffers.original or -1)
-  end
-  review.counted, review.hunks = nil, {}
-end
-
 ---@param review gemini_bridge.Review
 local function make(review)
-  unmake(review)
+  -- Some of the buffers may be left.
+  proposal.stop_listeners(review)
+  proposal.delete_buffers(review)
+  review.counted, review.hunks = nil, {}
   review.buffers = proposal.buffers(review)
   review.written = text.state(review.buffers.proposal)
   if review.unloaded then

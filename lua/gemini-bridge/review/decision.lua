@@ -3,6 +3,7 @@ local channel = require("gemini-bridge.bridge.channel")
 local saved_texts = require("gemini-bridge.review.saved_texts")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
+local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local reload = require("gemini-bridge.disk.reload")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -10,7 +11,6 @@ local screen = require("gemini-bridge.review.screen")
 local next_review = require("gemini-bridge.review.next_review")
 local staleness = require("gemini-bridge.review.staleness")
 local status = require("gemini-bridge.bridge.status")
-local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
@@ -74,15 +74,9 @@ local function dismiss(review)
   if review.state == "closed" then
     scheduler.attempt(keep_edits, review)
   end
-  for _, stop in ipairs(review.stops) do
-    scheduler.attempt(stop)
-  end
+  proposal.stop_listeners(review)
   local was_inside = screen.close(review)
-  local buffers = review.buffers
-  if buffers then
-    scheduler.attempt(window.delete_buffer, buffers.proposal)
-    scheduler.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
-  end
+  proposal.delete_buffers(review)
   -- In the next tick, because Normal mode begins at the end of this one.
   scheduler.next(function()
     screen.show_waiting()

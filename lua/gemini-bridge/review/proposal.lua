@@ -122,6 +122,25 @@ function M.is_loaded(buffers)
   return vim.api.nvim_buf_is_loaded(buf) and vim.b[buf].gemini_diff ~= nil
 end
 
+--- Ends the listeners of a review's buffers.
+---@param review gemini_bridge.Review
+function M.stop_listeners(review)
+  for _, stop in ipairs(review.stops) do
+    scheduler.attempt(stop)
+  end
+  review.stops = {}
+end
+
+--- Deletes the buffers of a review, except the user's own.
+---@param review gemini_bridge.Review
+function M.delete_buffers(review)
+  local buffers = review.buffers
+  if buffers then
+    scheduler.attempt(window.delete_buffer, buffers.proposal)
+    scheduler.attempt(window.delete_buffer, buffers.copied and buffers.original or -1)
+  end
+end
+
 --- Replaces the original by a copy of the file if the user has wiped its buffer.
 ---@param review gemini_bridge.Review
 function M.replace_wiped_original(review)
