@@ -162,15 +162,24 @@ local function remove_dead_link(cli)
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 
---- Makes the CLI link the extension, and replaces an earlier link.
+--- Makes the CLI link the extension, replaces an earlier link, and tells the user the outcome.
 ---@param cli gemini_bridge.Cli
----@param done fun(problem?: string) Called with the output of the CLI if the extension is not linked.
-function M.create(cli, done)
+---@param done? fun()
+---@param advice? string What the user has to do after success.
+function M.create(cli, done, advice)
+  notify(("Linking the extension in %s"):format(cli.label))
   local function create()
     run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
       -- Checks the record instead of the exit code: without an entry in the user database, Gemini CLI links
       -- but reports an error.
-      done(M.state(cli) ~= "installed" and output or nil)
+      if M.state(cli) ~= "installed" then
+        notify(("The extension was not linked in %s: %s"):format(cli.label, output), "error")
+      else
+        notify(("The extension is linked in %s.%s"):format(cli.label, advice or ""))
+      end
+      if done then
+        done()
+      end
     end)
   end
   remove_dead_link(cli)
@@ -188,14 +197,7 @@ function M.install(name)
   if not cli then
     return notify(problem, "error")
   end
-  notify(("Linking the extension in %s"):format(cli.label))
-  M.create(cli, function(failure)
-    if failure then
-      notify(("The extension was not linked in %s: %s"):format(cli.label, failure), "error")
-    else
-      notify(("The extension is linked in %s. Restart that CLI to use it."):format(cli.label))
-    end
-  end)
+  M.create(cli, nil, " Restart that CLI to use it.")
 end
 
 --- `:GeminiExtension remove`: removes the link and tells the user the outcome.

@@ -70,25 +70,11 @@ end
 
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
-local function create(cli, go)
-  notify(("Linking the extension in %s"):format(cli.label))
-  link.create(cli, function(failure)
-    if failure then
-      notify(("The extension was not linked in %s: %s"):format(cli.label, failure), "error")
-    else
-      notify(("The extension is linked in %s."):format(cli.label))
-    end
-    go()
-  end)
-end
-
----@param cli gemini_bridge.Cli
----@param go fun()
 local function ask(cli, go)
   local question = ("Let %s tell Neovim what it changes? This links an extension."):format(cli.label)
   choose({ INSTALL, NOT_NOW, NEVER }, { prompt = question }, function(choice)
     if choice == INSTALL then
-      return create(cli, go)
+      return link.create(cli, go)
     elseif choice == NEVER then
       local names = never()
       write_never(vim.list_extend(names, { cli.name }))
@@ -130,11 +116,11 @@ function M.before_start(cli, program, go)
   end
   local state = link.state(cli)
   if state == "gone" then
-    return run_once(create, cli, go)
+    return run_once(link.create, cli, go)
   elseif state == "installed" or not needs_extension(cli) then
     return go()
   elseif option == "auto" then
-    return run_once(create, cli, go)
+    return run_once(link.create, cli, go)
   elseif postponed[cli.name] or #vim.api.nvim_list_uis() == 0 then
     return go()
   end
