@@ -1,5 +1,6 @@
 /** Handles the requests of CLI hooks. The answer can make a CLI ask before an edit, or tell its agent something. */
 import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
 import { setTimeout as delay, setImmediate } from "node:timers/promises";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
@@ -40,6 +41,16 @@ const Query = z.object({
   notice: z.string().optional().catch(undefined),
 });
 
+/**
+ * Whether the client has closed its connection, because the host could not run for a while. Node reads the end of a
+ * connection one turn of the event loop after the request.
+ */
+async function hasLeft(socket: Socket): Promise<boolean> {
+  await setImmediate();
+  await setImmediate();
+  return socket.destroyed || socket.readableEnded;
+}
+
 /** Creates the route for the script extension/hooks/hook.sh, which posts the JSON that the CLI gave to the hook. */
 export function createHooksRoute(options: HooksRouteOptions): Route {
   const { listeners, asks, tells, gateOf, log, maxWait = MAX_WAIT_MS } = options;
@@ -72,7 +83,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
     url: "/hook",
     methods: ["POST"],
     isText: true,
-    async handler({ body, query, credential: cli }, reply) {
+    async handler({ body, query, credential: cli, raw: { socket } }, reply) {
       const { pid, notice } = Query.parse(query);
       const answer = (status: number) => (reply.sent ? reply : reply.code(status).send());
       if (notice !== undefined) {
@@ -92,6 +103,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       if (!event || !isNew(event)) return answer(204);
       log.debug(`${cli}: ${event.kind}`);
       const begin = new AbortController();
+      if (event.kind === "tool_starting" && (await hasLeft(socket))) begin.abort();
       const told = Promise.all(listeners.map((listener) => tell(listener, event, begin.signal)));
       if (event.kind === "turn_started" && notice === undefined && !reply.sent) {
         const additionalContext = tells(event);
@@ -100,9 +112,9 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
       }
       if (event.kind !== "tool_starting") return answer(204);
       const [ask, seen] = await Promise.all([inTime(asks(event)), inTime(told)]);
-      begin.abort();
-      if (!seen)
+      if (!seen || begin.signal.aborted)
         log.warn(`${cli} stopped waiting before ${event.tool.name}: reading its files took too long`);
+      begin.abort();
       const gate = ask ? gateOf(cli) : undefined;
       return gate && !reply.sent ? reply.send(ASK[gate]) : answer(204);
     },

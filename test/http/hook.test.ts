@@ -63,6 +63,20 @@ const variables = (port: number, token = TOKEN) => ({
   GEMINI_CLI_IDE_AUTH_TOKEN: token,
 });
 
+t.test("a CLI that stopped waiting while the host could not run is noticed", async (t) => {
+  const late: boolean[] = [];
+  const listener: AgentListener = async ({ kind }, begun) => {
+    if (kind === "tool_starting") late.push(begun.aborted);
+  };
+  const { port, events } = await start(t, { listener });
+  const env = { ...process.env, ...variables(port), TMPDIR: "/nowhere" };
+  await run(env, input("BeforeTool", WRITE));
+  // The host runs in this process, which this call blocks until the hook gives up.
+  execFileSync("bash", ["-c", `. '${SCRIPT}' GEMINI_CLI_IDE`], { env, input: input("BeforeTool", WRITE) });
+  await waitFor(() => events.length === 2, "the late event");
+  t.strictSame(late, [false, true]);
+});
+
 t.test("the hook of a CLI reports events and makes the CLI ask before an edit", async (t) => {
   let on = false;
   const { port, events } = await start(t, { asks: async () => on });
