@@ -57,7 +57,7 @@ t.test("public names and the help agree", async (t) => {
       "the keys of a review",
     );
     await nvim.lua(
-      "require('gemini-bridge.changes.page.actions') require('gemini-bridge.changes.history.page')",
+      "require('gemini-bridge.changes.page.keys') require('gemini-bridge.changes.history.page')",
     );
     const pages = (await maps("vim.api.nvim_get_keymap('n')")).filter((name) => !everywhere.includes(name));
     const described = ["changes", "history"].flatMap((page) => {

@@ -140,7 +140,7 @@ function M.open(name)
   end)
   if not is_empty or require("gemini-bridge.changes.page.page").get() then
     require("gemini-bridge.notes.notes").load()
-    require("gemini-bridge.changes.page.actions").open(name)
+    require("gemini-bridge.changes.page.keys").open(name)
   elseif #incomplete == 0 then
     notify(nothing_listed())
   end

@@ -15,7 +15,7 @@ local next_review = require("gemini-bridge.review.next_review")
 local staleness = require("gemini-bridge.review.staleness")
 local text = require("gemini-bridge.review.text")
 local user_action = require("gemini-bridge.editor.user_action")
-local view = require("gemini-bridge.review.window.view")
+local open_windows = require("gemini-bridge.review.window.open_windows")
 local window = require("gemini-bridge.editor.window")
 local winbar = require("gemini-bridge.review.window.winbar")
 local typed_write = require("gemini-bridge.review.typed_write")
@@ -56,7 +56,7 @@ end
 local function follow_windows(review, on)
   on("WinLeave", function()
     if review.view then
-      view.note_borrowed(review.view)
+      open_windows.note_borrowed(review.view)
     end
   end, true)
   on("BufWinEnter", function()
@@ -125,7 +125,7 @@ local function complete(review)
   end
   proposal.set_filetypes(review)
   if review.view then
-    view.align(review.view)
+    open_windows.align(review.view)
   end
   map_keys(review)
   hunk_updates.update(review)

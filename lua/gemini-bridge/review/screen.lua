@@ -10,7 +10,7 @@ local path = require("gemini-bridge.disk.path")
 local proposal = require("gemini-bridge.review.proposal")
 local records = require("gemini-bridge.review.records")
 local scheduler = require("gemini-bridge.editor.scheduler")
-local view = require("gemini-bridge.review.window.view")
+local open_windows = require("gemini-bridge.review.window.open_windows")
 local winbar = require("gemini-bridge.review.window.winbar")
 
 local M = {}
@@ -70,7 +70,7 @@ end
 function M.scroll_to_first_hunk(review)
   local first = review.hunks[1]
   if first and review.view then
-    view.scroll_to(review.view, first.original_from, first.from)
+    open_windows.scroll_to(review.view, first.original_from, first.from)
     inline.scroll_to_first_hunk(review)
   end
 end
@@ -82,10 +82,10 @@ local function show(review)
     review.make()
   end
   proposal.replace_wiped_original(review)
-  local ok, opened = pcall(view.open, review.buffers, config.get().diff.layout)
+  local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
   if not ok then
     -- There may be no room for two more windows in this tab page.
-    ok, opened = pcall(view.open, review.buffers, "tab")
+    ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
     local name = path.display(review.filePath, 24)
@@ -95,7 +95,7 @@ local function show(review)
   review.view = opened
   records.move(review, "shown")
   winbar.update(review)
-  view.note_layout(opened)
+  open_windows.note_layout(opened)
   M.scroll_to_first_hunk(review)
 end
 

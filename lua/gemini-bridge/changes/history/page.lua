@@ -16,7 +16,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
-local view = require("gemini-bridge.changes.history.view")
+local entry_view = require("gemini-bridge.changes.history.entry_view")
 
 local M = {}
 
@@ -41,7 +41,7 @@ local function draw(shown)
   tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
   bar.show(shown.tree, { bar.title("History"), bar.hints({ { "help", "keys" } }) })
   if shown.current and shown.texts and layout.shows_own(shown) then
-    view.set_bar(shown.right, shown.current, shown.texts)
+    entry_view.set_bar(shown.right, shown.current, shown.texts)
   end
 end
 
@@ -87,9 +87,9 @@ function M.show(params)
     compare.close(shown.right)
     shown.texts = params
     layout.fill(shown, function(win)
-      return view.show(win, shown.current, params)
+      return entry_view.show(win, shown.current, params)
     end)
-    view.set_bar(shown.right, shown.current, params)
+    entry_view.set_bar(shown.right, shown.current, params)
     if was_compared then
       M.toggle_compare(shown)
     end
@@ -119,7 +119,7 @@ function M.toggle_compare(shown)
     compare.show(shown.right, shown.current.path, texts.before)
   end
   if texts and layout.shows_own(shown) then
-    view.mark(shown.right, texts)
+    entry_view.mark(shown.right, texts)
   end
 end
 

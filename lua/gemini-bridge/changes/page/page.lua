@@ -11,7 +11,7 @@ local redraw = require("gemini-bridge.changes.page.redraw")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
-local view = require("gemini-bridge.changes.page.view")
+local file_view = require("gemini-bridge.changes.page.file_view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
@@ -38,7 +38,7 @@ local function reset()
   next_hunk.settle()
   scheduler.next(function()
     if not page then
-      view.clear()
+      file_view.clear()
     end
   end)
 end
@@ -129,9 +129,9 @@ function M.show(shown, node, direction)
   end
   shown.current = file.path
   local buf = layout.fill(shown, function(win)
-    return view.show(win, file)
+    return file_view.show(win, file)
   end)
-  view.mark(buf, file.path, not compare.is_open(shown.right))
+  file_view.mark(buf, file.path, not compare.is_open(shown.right))
   local shown_node = reveal(shown, file.path)
   if shown_node and shown_node.row then
     vim.api.nvim_win_set_cursor(shown.tree, { shown_node.row, 0 })
@@ -238,7 +238,7 @@ local function follow(shown, name, is_answer)
   if name ~= shown.current or not layout.shows_own(shown) then
     return
   elseif path.buffer(name) == buf then
-    view.mark(buf, name, not compare.is_open(shown.right))
+    file_view.mark(buf, name, not compare.is_open(shown.right))
   end
   if not is_answer or not goal or goal.path ~= name then
     return
@@ -264,7 +264,7 @@ local function listen(shown)
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
     callback = function(args)
-      view.keep(args.buf)
+      file_view.keep(args.buf)
     end,
   })
   shown.stops = {

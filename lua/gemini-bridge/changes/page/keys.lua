@@ -13,7 +13,7 @@ local reviews = require("gemini-bridge.review.requests")
 local signs = require("gemini-bridge.changes.signs")
 local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
-local view = require("gemini-bridge.changes.page.view")
+local file_view = require("gemini-bridge.changes.page.file_view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
@@ -51,7 +51,7 @@ local function choose_hunk(shown, lines)
   local change = file and file.change
   if not file or not change or not layout.shows_own(shown) then
     return notify("No undecided change here.", "warn")
-  elseif #change.hunks == 0 or change.status == "deleted" or view.is_notice(shown.right) then
+  elseif #change.hunks == 0 or change.status == "deleted" or file_view.is_notice(shown.right) then
     return { files = { { path = file.path } } }
   end
   local buf = vim.api.nvim_win_get_buf(shown.right)
@@ -227,8 +227,8 @@ local function open_node(shown)
     reviews.review({ path = file.path })
   elseif shown.current ~= file.path or not layout.shows_own(shown) then
     page.show(shown, node)
-  elseif view.is_notice(shown.right) then
-    view.want(file.path)
+  elseif file_view.is_notice(shown.right) then
+    file_view.want(file.path)
     page.show(shown, node)
   else
     focus.go(shown.right)
@@ -242,12 +242,17 @@ local function toggle_compare(shown)
     return notify("There is no earlier text to compare with here.", "warn")
   elseif compare.is_open(shown.right) then
     compare.close(shown.right)
-  elseif file and file.change and not view.is_notice(shown.right) and file.change.status ~= "deleted" then
+  elseif
+    file
+    and file.change
+    and not file_view.is_notice(shown.right)
+    and file.change.status ~= "deleted"
+  then
     compare.ask(shown.right, file.path)
   else
     return notify("There is no earlier text to compare with here.", "warn")
   end
-  view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
+  file_view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
 
 --- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
