@@ -11,6 +11,9 @@ import { createTurns, type TurnChange } from "./turns.ts";
 /** Maximum length of a prompt in a report (UTF-16 units). */
 const MAX_PROMPT_LENGTH = 4096;
 
+/** Time for the hook after a tool that the user has stopped with Esc (milliseconds). */
+const LAST_HOOK_TIMEOUT_MS = 2_000;
+
 export interface ClientActivity {
   /** Receives hook events. */
   readonly listener: AgentListener;
@@ -47,7 +50,7 @@ export function createActivity({
   stopped,
 }: ActivityOptions): ClientActivity {
   const turns = createTurns((change) => {
-    if (change.kind === "ended" && change.isStopped) stopped(change.agent);
+    if (change.kind === "ended" && change.isRejected) stopped(change.agent);
     const known = clients.known(change.agent);
     // Reports run in sequence, so that a slow search cannot report an end before its start.
     last = last.then(() => report(change, known)).catch(() => {});
@@ -65,6 +68,13 @@ export function createActivity({
     else tell({ ...base, kind });
   }
 
+  /** Ends the turn of an agent that waits for a prompt. The hook after its last tool may be on its way. */
+  function waits(agent: Agent): void {
+    turns.over(agent);
+    const isWaiting = () => !turns.active().some(({ agent: { session } }) => session === agent.session);
+    setTimeout(() => isWaiting() && stopped(agent), LAST_HOOK_TIMEOUT_MS).unref();
+  }
+
   const ofSession = (id: string) => turns.active().filter(({ agent }) => clients.known(agent) === id);
 
   return {
@@ -74,7 +84,7 @@ export function createActivity({
       return activities.includes("waiting") ? "waiting" : (activities[0] ?? "idle");
     },
     decided(id, accepted) {
-      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.stopped(agent);
+      for (const { agent } of ofSession(id)) accepted ? turns.allowed(agent) : turns.rejected(agent);
     },
     answered(id) {
       for (const { agent } of ofSession(id)) turns.answered(agent);
@@ -82,7 +92,7 @@ export function createActivity({
     ready(terminal) {
       for (const { agent } of turns.active()) {
         const id = clients.known(agent);
-        if (id !== undefined && terminalOf(id) === terminal) turns.stopped(agent);
+        if (id !== undefined && terminalOf(id) === terminal) waits(agent);
       }
     },
     gone(client) {

@@ -9,8 +9,8 @@ export type TurnChange = { agent: Agent } & (
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
-  /** `isStopped`: the user has stopped the agent, which a CLI may not report. */
-  | { kind: "ended"; isStopped: boolean }
+  /** `isRejected`: the user has rejected a proposal, which a CLI may not report. */
+  | { kind: "ended"; isRejected: boolean }
 );
 
 /** Maximum number of agents. Beyond it, the oldest are dropped, because their end may not have been reported. */
@@ -26,8 +26,8 @@ export interface Turns {
   allowed(agent: Agent): void;
   /** Called when the user has answered the agent in its terminal. Without a next step, that was a rejection. */
   answered(agent: Agent): void;
-  /** Ends a turn that the user has stopped, by rejecting a proposal or by Esc. */
-  stopped(agent: Agent): void;
+  /** Ends a turn because the user has rejected a proposal. */
+  rejected(agent: Agent): void;
   /** Ends a turn whose end no hook reports, as of a CLI that has ended. */
   over(agent: Agent): void;
   /** Agents with a running turn. */
@@ -47,8 +47,8 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
     changed({ kind: "started", agent, prompt });
   }
 
-  function over(agent: Agent, isStopped = false): void {
-    if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isStopped });
+  function over(agent: Agent, isRejected = false): void {
+    if (turns.delete(keyOf(agent))) changed({ kind: "ended", agent, isRejected });
   }
 
   /** Returns the agent's turn. Starts one if the host has missed the start. */
@@ -99,7 +99,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
       };
       if (turn) setTimeout(end, NEXT_STEP_TIMEOUT_MS).unref();
     },
-    stopped: (agent) => over(agent, true),
+    rejected: (agent) => over(agent, true),
     over: (agent) => over(agent),
     active: () => [...turns.values()],
   };

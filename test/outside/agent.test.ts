@@ -189,6 +189,7 @@ t.test("Esc in the terminal of :Gemini ends the turn", async (t) => {
     await cli.press("\x1b");
     await isDoing(nvim, "idle");
     t.same(await told(nvim, 3), ["TurnStarted: Write two.", "Waiting", "TurnEnded"]);
+    await nvim.waitFor("vim.fn.exists('#gemini-bridge.changes') == 0", "the end of the edit");
   });
 
   await t.test("while a tool runs", async (t) => {
