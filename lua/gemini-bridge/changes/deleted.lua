@@ -8,6 +8,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.deleted")
+
 --- Buffers by path of the deleted file. Each is filled when a window shows it.
 local buffers = {} ---@type table<string, integer>
 
@@ -49,9 +51,17 @@ end
 function M.show(params)
   local buf = buffers[params.path]
   if buf and vim.api.nvim_buf_is_loaded(buf) then
-    vim.bo[buf].modifiable = true
+    local options = vim.bo[buf]
+    -- A change of a read-only buffer would show a warning for a second.
+    options.modifiable, options.readonly = true, false
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
-    vim.bo[buf].modifiable, vim.bo[buf].modified = false, false
+    options.modifiable, options.readonly, options.modified = false, true, false
+    vim.api.nvim_buf_set_extmark(buf, namespace, 0, 0, {
+      end_row = vim.api.nvim_buf_line_count(buf),
+      hl_group = "DiffDelete",
+      hl_eol = true,
+      priority = 50, -- lower than syntax highlighting
+    })
   end
 end
 
