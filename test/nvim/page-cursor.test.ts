@@ -1,4 +1,4 @@
-/** Where the cursor goes on the review page, and the columns of its tree. */
+/** Where the cursor goes on the review page, and how its tree and its bars use a narrow screen. */
 import t from "tap";
 import { z } from "zod";
 import { startPage } from "../support/page.ts";
@@ -86,7 +86,7 @@ t.test("the cursor stays when the user or an agent writes the file", async (t) =
   await page.is(t, "page:2", "*a.txt:43");
 });
 
-t.test("the counts form columns, and give way to names", async (t) => {
+t.test("the counts form columns, if there is enough room", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
   const { nvim, agent } = page;
   await agent.prompt("columns");
@@ -101,7 +101,7 @@ t.test("the counts form columns, and give way to names", async (t) => {
   await nvim.waitFor(async () => (await lines()).length === 5, "the tree");
   t.same(await lines(), [
     "▾ columns                             +2 -41 0/4",
-    " ● a-name-that-needs-almost-the-whole… +1 -0 0/1",
+    " ● a-name-that-needs-almost-the-whol… +1  -0 0/1",
     " ● a.txt                              +0 -40 0/1",
     " ● empty.txt                          +0  -0 0/1",
     " ● long.txt                           +1  -1 0/1",
@@ -114,4 +114,30 @@ t.test("the counts form columns, and give way to names", async (t) => {
     " ✓ a.txt                                     1/1",
     " ✓ empty.txt                                 1/1",
   ]);
+});
+
+t.test("on a narrow screen, key hints give way to the path and the status of the file", async (t) => {
+  const name = "a-folder/with-a-long-name/and-a-file.txt";
+  const page = await startPage(t, { files: { [name]: text, "b.txt": "b\n" }, args: ["b.txt"] });
+  const { nvim, agent } = page;
+  await nvim.command("set columns=80");
+  await agent.write(name, changed);
+  await agent.write("b.txt", undefined);
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  const bar = () =>
+    nvim.lua(`local win = vim.fn.win_getid(2)
+      return vim.trim(vim.api.nvim_eval_statusline(vim.wo[win].winbar, { winid = win, use_winbar = true }).str)`);
+  await page.is(t, "*page:3", "and-a-file.txt:5");
+  t.equal(await bar(), "…/with-a-long-name/and-a-file.txt · 0/3 · g? keys");
+  await nvim.input("S");
+  await page.is(t, "*page:4", "b.txt:1");
+  t.equal(await bar(), "b.txt (deleted) · 0/1 · g? keys");
+  const tree = z
+    .array(z.string())
+    .parse(await nvim.lua("return vim.fn.getbufline('gemini-changes://page', 1, '$')"));
+  t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
+  await nvim.input("gg<CR>");
+  await nvim.input("]h");
+  await page.says(/Undecided changes are left in a closed group/);
 });

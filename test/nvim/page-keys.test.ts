@@ -103,10 +103,12 @@ t.test("files that match changes.generated are folded, and decided as a group", 
     " ▸ Generated files (2) +2 -2 0/2",
   );
   await nvim.input("S");
-  await page.says(/No undecided changes are left/);
-  await nvim.input("G");
+  await page.changed(2);
+  t.equal(await nvim.lua("return vim.fn.line('.')"), 3, "the cursor is on the group");
+  await nvim.input("]h");
+  await page.says(/Undecided changes are left in a closed group/);
   await nvim.input("X");
-  await page.changed(0);
+  await page.says(/Undid 2 hunks in 2 files\. No undecided changes are left\./);
   t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
   t.ok(existsSync(nvim.path("package-lock.json")));
 });

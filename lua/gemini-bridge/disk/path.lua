@@ -154,9 +154,11 @@ end
 
 --- Returns the path as a part of a winbar, see |gemini_bridge.BarPart|.
 ---@param path string
+---@param min? integer Minimum width (screen cells).
 ---@return gemini_bridge.BarPart
-function M.part(path)
+function M.part(path, min)
   return {
+    min = min,
     shorten = function(width)
       return M.display(path, width)
     end,

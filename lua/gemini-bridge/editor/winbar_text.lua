@@ -1,7 +1,7 @@
 --- Joins texts for a winbar. Leaves out the least important parts if the window is too narrow.
 local M = {}
 
---- Minimum width of the part that can be shortened (screen cells).
+--- Default minimum width of the part that can be shortened (screen cells).
 local MIN_CELLS = 8
 --- Highest rank of a part.
 local MAX_RANK = 9
@@ -9,6 +9,7 @@ local MAX_RANK = 9
 ---@class gemini_bridge.BarPart
 ---@field text? string
 ---@field shorten? fun(width?: integer): string Returns a text for the remaining width, such as a path.
+---@field min? integer Minimum width of the part that can be shortened (screen cells).
 ---@field rank? integer The part with the lowest rank is left out first. Parts without a rank always stay.
 
 ---@param parts gemini_bridge.BarPart[]
@@ -31,7 +32,7 @@ function M.fit(parts, width)
   local flexible = vim.iter(parts):find(function(part)
     return part.shorten
   end)
-  local shortest = math.min(vim.fn.strdisplaywidth(flexible.shorten()), MIN_CELLS)
+  local shortest = math.min(vim.fn.strdisplaywidth(flexible.shorten()), flexible.min or MIN_CELLS)
   local function room()
     return width - vim.fn.strdisplaywidth(join(parts))
   end

@@ -10,6 +10,10 @@ local STATES = {
   proposed = { "?", "GeminiChangesConflict" },
 }
 
+--- Highlights of the names of undecided files.
+---@type table<string, string>
+local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChangesDelete" }
+
 --- Explains the states in the list of keys.
 ---@type [string, string][]
 M.legend = {
@@ -68,10 +72,11 @@ function M.of(node)
   end
   local file = node.item --[[@as gemini_bridge.PageFile]]
   local icon, highlight = unpack(STATES[file.state])
+  local is_decided = file.state == "kept" or file.state == "undone"
   return {
     icon = icon,
     icon_highlight = highlight,
-    highlight = (file.state == "kept" or file.state == "undone") and "Comment" or nil,
+    highlight = is_decided and "Comment" or file.change and STATUS_HIGHLIGHTS[file.change.status],
     right = right,
   }
 end

@@ -28,8 +28,9 @@ function M.title(text)
 end
 
 ---@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
+---@param rank? integer Default: 1.
 ---@return gemini_bridge.BarPart
-function M.hints(hints)
+function M.hints(hints, rank)
   local keys, words = config.get().changes.keys, {}
   for _, hint in ipairs(hints) do
     local key = keys[hint[1]]
@@ -37,7 +38,7 @@ function M.hints(hints)
       words[#words + 1] = ("%s %s"):format(key_list.name(key), hint[2])
     end
   end
-  return { text = #words > 0 and " · " .. table.concat(words, ", ") or "", rank = 1 }
+  return { text = #words > 0 and " · " .. table.concat(words, ", ") or "", rank = rank or 1 }
 end
 
 return M

@@ -12,9 +12,11 @@ local M = {}
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
---- Minimum width of the name (screen cells). If there is less room, words at the right edge are left out, from left to
---- right.
+--- Minimum width of the name (screen cells). If there is less room, only the last word at the right edge is shown, or
+--- none.
 local MIN_NAME_CELLS = 9
+--- Maximum share of the columns at the right edge. If they are wider, the words are not aligned.
+local MAX_COLUMNS_SHARE = 0.5
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
 
@@ -70,6 +72,18 @@ local function widen(columns, words)
   return is_wider
 end
 
+--- Whether the columns leave enough room for names.
+---@param columns integer[]
+---@param width integer Width of the window in screen cells.
+---@return boolean
+local function are_narrow(columns, width)
+  local sum = 0
+  for _, column in ipairs(columns) do
+    sum = sum + column + 1
+  end
+  return sum <= width * MAX_COLUMNS_SHARE
+end
+
 --- Pads words to the widths of their columns.
 ---@param words gemini_bridge.Words
 ---@param columns integer[]
@@ -101,24 +115,26 @@ local function draw(node, face, width, columns)
   local room = width - node.depth - 2
   local name = node.name:find("%c") and vim.fn.strtrans(node.name) or node.name
   local right, name_cells = face.right or {}, cells(name)
-  local padded = align(right, columns)
-  if room - width_of(padded) >= name_cells then
-    right = padded
+  if are_narrow(columns, width) then
+    right = align(right, columns)
   end
-  local right_cells, first = width_of(right), 1
-  while right[first] and room - right_cells < math.min(name_cells, MIN_NAME_CELLS) do
-    right_cells = right_cells - cells(right[first][1]) - 1
-    first = first + 1
+  local shortest = math.min(name_cells, MIN_NAME_CELLS)
+  if room - width_of(right) < shortest then
+    right = { right[#right] }
   end
+  if room - width_of(right) < shortest then
+    right = {}
+  end
+  local right_cells = width_of(right)
   add(face.icon .. " ", face.icon_highlight)
   name = shorten(name, math.max(room - right_cells, 1))
   add(name, face.highlight)
-  if right[first] then
+  if #right > 0 then
     add((" "):rep(room - right_cells - cells(name)))
   end
-  for index = first, #right do
+  for _, word in ipairs(right) do
     add(" ")
-    add(right[index][1], right[index][2])
+    add(word[1], word[2])
   end
   return table.concat(parts), spans
 end

@@ -186,6 +186,16 @@ local function on_all(verb)
   end
 end
 
+--- Tells the user that there is no hunk to go to. Closed groups are skipped.
+---@param shown gemini_bridge.Page
+local function tell_end(shown)
+  if page.go_to_closed(shown) then
+    notify("Undecided changes are left in a closed group: decide with S or X in the tree, or press Enter.")
+  else
+    notify("No undecided changes are left.")
+  end
+end
+
 ---@param direction 1|-1
 ---@return fun(shown: gemini_bridge.Page)
 local function step(direction)
@@ -193,7 +203,7 @@ local function step(direction)
     next_hunk.settle()
     for _ = 1, vim.v.count1 do
       if not page.go(shown, direction) then
-        return notify("No undecided changes are left.")
+        return tell_end(shown)
       end
     end
   end
@@ -208,7 +218,7 @@ local function step_file(direction)
     if node then
       page.show(shown, node)
     else
-      notify("No undecided changes are left.")
+      tell_end(shown)
     end
   end
 end

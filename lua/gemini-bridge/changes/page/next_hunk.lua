@@ -45,10 +45,9 @@ local function is_undecided(file, hunk)
 end
 
 --- Whether a file has undecided hunks.
----@param node gemini_bridge.Node
+---@param file gemini_bridge.PageFile
 ---@return boolean
-local function is_left(node)
-  local file = node.item --[[@as gemini_bridge.PageFile]]
+function M.is_left(file)
   local change = file.change
   if not change then
     return false
@@ -98,7 +97,7 @@ function M.file(list, current, direction)
   for step = 1, count do
     local place = here + step * direction
     local node = list[(place - 1) % count + 1]
-    if is_left(node) then
+    if M.is_left(node.item) then
       return node, place < 1 or place > count
     end
   end

@@ -10,6 +10,7 @@ local path = require("gemini-bridge.disk.path")
 local redraw = require("gemini-bridge.changes.page.redraw")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
+local tree = require("gemini-bridge.changes.page.tree")
 local tree_view = require("gemini-bridge.changes.page.tree_view")
 local file_view = require("gemini-bridge.changes.page.file_view")
 local next_hunk = require("gemini-bridge.changes.page.next_hunk")
@@ -172,12 +173,25 @@ function M.go(shown, direction, from)
   return true
 end
 
---- Goes to the next undecided hunk after a decision.
+--- Puts the cursor of the tree on a closed group with undecided files.
+---@param shown gemini_bridge.Page
+---@return boolean found
+function M.go_to_closed(shown)
+  local left = vim.iter(shown.rows):find(function(node)
+    return node.kind == "group" and not node.is_open and vim.iter(tree.items(node)):any(next_hunk.is_left)
+  end)
+  if left then
+    vim.api.nvim_win_set_cursor(shown.tree, { left.row, 0 })
+  end
+  return left ~= nil
+end
+
+--- Goes to the next undecided hunk after a decision; when only closed groups are left, to the first one.
 ---@param shown gemini_bridge.Page
 ---@param from? integer Line of the file. Default: that of the cursor.
 function M.go_on(shown, from)
   if not M.go(shown, 1, from) then
-    notify("No undecided changes are left.")
+    M.go_to_closed(shown)
   end
 end
 

@@ -10,15 +10,23 @@ local tree_view = require("gemini-bridge.changes.page.tree_view")
 
 local M = {}
 
+--- Minimum width of the path above the file. If there is less room, key hints are left out.
+local MIN_PATH_CELLS = 30
+--- Texts for undecided files that were created or deleted.
+local STATUSES = { added = " (new)", deleted = " (deleted)" }
+
 --- Draws the bars above both windows.
 ---@param shown gemini_bridge.Page
 function M.bars(shown)
   local file = shown.current and files.get(shown.current)
   if layout.shows_own(shown) then
+    local status = file and file.change and STATUSES[file.change.status]
     bar.show(shown.right, {
-      file and path.part(file.path) or bar.title(""),
-      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 2 },
-      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" }, { "help", "keys" } }),
+      file and path.part(file.path, MIN_PATH_CELLS) or bar.title(""),
+      { text = status or "", rank = 4 },
+      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 3 },
+      bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
+      bar.hints({ { "help", "keys" } }, 2),
     })
   end
   local decided, hunks = 0, 0
