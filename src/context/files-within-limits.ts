@@ -1,6 +1,15 @@
 /** Converts buffers to the list of open files for CLIs. */
 import { type File, MAX_SELECTED_TEXT } from "../contract/companion.ts";
-import type { Active, OpenBuffer } from "./open-buffers.ts";
+import type { Snapshot } from "../contract/neovim.ts";
+
+export type Active = NonNullable<Snapshot["active"]>;
+
+export interface OpenBuffer {
+  bufnr: number;
+  path: string;
+  /** Last focus (Unix milliseconds); `undefined` without any. */
+  focused: number | undefined;
+}
 
 /** Maximum length of one character as users see it, a grapheme cluster (UTF-16 units). */
 const MAX_CHARACTER_LENGTH = 256;

@@ -1,8 +1,7 @@
 /** Decides whether a file exists and may be shared. */
 import { homedir } from "node:os";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
-import { createIgnoreFiles, type IgnoreProblem } from "./geminiignore.ts";
-import { createJudge, createRules } from "./rules.ts";
+import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from "./geminiignore.ts";
 
 /** Time for which the verdict on a file on a network drive is cached. */
 const CACHE_TIME_MS = 2_000;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t, { type Test } from "tap";
-import { createRules, isExcluded, type Level } from "../../src/sharing/rules.ts";
+import { createRules, isExcluded, type Level } from "../../src/sharing/geminiignore.ts";
 import { fuzz } from "../support/fuzz.ts";
 import { withEnv } from "../support/sandbox.ts";
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { decodeMulti, ExtData, encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import t from "tap";
-import { Messages } from "../../src/neovim/messages.ts";
+import { Messages } from "../../src/neovim/client.ts";
 import { anyString, fuzz } from "../support/fuzz.ts";
 
 /** Generates all types of msgpack, with lengths around the limits of their formats. */

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createOpenBuffers } from "../../src/context/open-buffers.ts";
+import { createOpenBuffers } from "../../src/context/context.ts";
 import type { Snapshot } from "../../src/contract/neovim.ts";
 
 t.test(
