@@ -1,4 +1,7 @@
-/** Draws the screen of a Neovim as an SVG picture. */
+/**
+ * Draws the screen of a Neovim as an SVG picture. Recorders of terminals cannot do this: a scene waits for states of
+ * Neovim and the CLI, which only the RPC channel of the same Neovim tells.
+ */
 import { z } from "zod";
 import type { Nvim } from "../test/support/nvim.ts";
 

@@ -9,7 +9,7 @@ import { readSettings, setting } from "./profiles/settings.ts";
 import { platform } from "./system/platform.ts";
 import type { Variables } from "./system/system.ts";
 
-export interface CliAndEditorSearchOptions {
+interface CliAndEditorSearchOptions {
   /** Called for a CLI in a terminal of Neovim that will not connect automatically. */
   unconnected: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
   report: (change: Partial<Status>) => void;

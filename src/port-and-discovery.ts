@@ -14,7 +14,7 @@ import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profil
  */
 const RETURN_TIMEOUT_MS = 15_000;
 
-export interface PortAndDiscovery {
+interface PortAndDiscovery {
   readonly endpoint: Endpoint;
   /** Tokens of WebSockets, by profile. */
   readonly socketTokens: Endpoint["tokens"];
@@ -25,7 +25,7 @@ export interface PortAndDiscovery {
   publish(): Promise<void>;
 }
 
-export interface PortAndDiscoveryOptions {
+interface PortAndDiscoveryOptions {
   bridge: Bridge;
   log: Log;
   boot: Boot;

@@ -41,7 +41,7 @@ export interface Services {
   close(): Promise<void>;
 }
 
-export interface ServicesOptions {
+interface ServicesOptions {
   version: string;
   bridge: Bridge;
   log: Log;
@@ -105,8 +105,8 @@ export function createServices(options: ServicesOptions): Services {
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
-  const rest = createIdleMemory();
-  const used = () => rest.changed(connections.connected().length > 0);
+  const idleMemory = createIdleMemory();
+  const used = () => idleMemory.changed(connections.connected().length > 0);
   const temporaryFiles = createTemporaryFiles(join(boot.stateDirectory, "drafts"));
   const userFiles = createUserFiles(temporaryFiles);
   const changes = createChanges({
@@ -239,7 +239,7 @@ export function createServices(options: ServicesOptions): Services {
       editor.close();
       prompts.close();
       reviews.close();
-      rest.close();
+      idleMemory.close();
       return changes.close();
     },
   };

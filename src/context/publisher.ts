@@ -9,7 +9,7 @@ import type { Bridge } from "../neovim/bridge.ts";
 import { createContext } from "./context.ts";
 import { SUBSCRIPTION } from "./snapshot-debounce.ts";
 
-export interface ContextPublisher {
+interface ContextPublisher {
   /** Sends the context to a client that has connected, now or with the first snapshot. */
   connected(client: Client): void;
   /** Called when a client has disconnected. Unsubscribes from Neovim after the last one. */
@@ -17,7 +17,7 @@ export interface ContextPublisher {
   snapshot(snapshot: Snapshot): void;
 }
 
-export interface ContextPublisherOptions {
+interface ContextPublisherOptions {
   bridge: Bridge;
   log: Log;
   clients: Pick<ClientList, "connected">;

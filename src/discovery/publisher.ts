@@ -12,7 +12,7 @@ import { loopbackVariables } from "../system/container.ts";
 import { createAnnouncements } from "./announcements.ts";
 import { canBeJoined, workspacePaths } from "./workspace.ts";
 
-export interface WorkspacePublisher {
+interface WorkspacePublisher {
   /**
    * Publishes these directories. Overlapping calls run one after the other, so that the last one wins.
    * @throws {DiscoveryError} if the file cannot be written; an abort error if the bridge stops meanwhile
@@ -26,7 +26,7 @@ export interface WorkspacePublisher {
   remove(): void;
 }
 
-export interface WorkspacePublisherOptions {
+interface WorkspacePublisherOptions {
   bridge: Bridge;
   log: Log;
   address: Address & { readonly socketTokens: Address["tokens"] };

@@ -11,7 +11,7 @@ import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfCommand } from "./release.ts";
 
 /** The Neovim or shell that runs the doctor. */
-export interface Asker {
+interface Asker {
   readonly bridge: Bridge | undefined;
   /** The user's command to examine one CLI, without the process id. */
   readonly command: string;

@@ -25,7 +25,7 @@ export interface EventStream {
   close(): void;
 }
 
-export interface EventStreamOptions {
+interface EventStreamOptions {
   store: BoundedEventStore;
   /** Interval of keep-alive comments (milliseconds). */
   keepAlive: number;

@@ -6,7 +6,7 @@ import type { Log } from "../base/log.ts";
 import { rpcError, sendClientError, sendError } from "./errors.ts";
 import { type Address, checkHost, checkRoute, checkToken, type Route } from "./guard.ts";
 
-export interface AppOptions {
+interface AppOptions {
   /** A server that is already listening. */
   server: Server;
   address: Address;

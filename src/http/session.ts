@@ -25,7 +25,7 @@ export interface Connection extends Session {
   close(): Promise<void>;
 }
 
-export interface ConnectionOptions {
+interface ConnectionOptions {
   info: SessionInfo;
   server: McpServer;
   log: Log;

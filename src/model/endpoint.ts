@@ -7,11 +7,11 @@ import type { EditorServer, EditorServerOptions } from "./server.ts";
 /** Minimum lifetime of a session after its last request. Clients without an event stream may be silent for long. */
 const SESSION_GRACE_MS = 1_800_000;
 
-export interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diagnose"> {
+interface EditorEndpoint extends Pick<EditorServer, "handlers" | "close" | "diagnose"> {
   readonly sessions: Sessions;
 }
 
-export interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
+interface EditorEndpointOptions extends Omit<EditorServerOptions, "called"> {
   version: string;
   boot: Pick<Boot, "tools" | "prompts" | "server">;
   report: (change: Pick<Status, "calls" | "toolClients">) => void;

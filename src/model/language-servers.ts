@@ -69,7 +69,7 @@ export async function askAboutDocument(method: string, path: string, context: Ca
 }
 
 /** A symbol on a line. Models know line numbers, but not columns. */
-export interface SymbolName {
+interface SymbolName {
   path: string;
   line: number;
   symbol: string;

@@ -11,7 +11,7 @@ const NOTIFICATION_INTERVAL_MS = 300;
 
 type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 
-export interface News {
+interface ResourceUpdates {
   /** @param uris the client's subscriptions, a live set */
   follow(session: Follower, uris: ReadonlySet<string>): void;
   /** Updates which changes Neovim sends. Call it when a client has connected, disconnected or subscribed. */
@@ -22,7 +22,7 @@ export interface News {
   close(): void;
 }
 
-export function createNews(bridge: Pick<Bridge, "tell">): News {
+export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpdates {
   /**
    * `untaken`: URIs with a notification that the client has not read yet. They get no further notification until then.
    */

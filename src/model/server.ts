@@ -12,7 +12,7 @@ import { editsAs, type Following } from "./edits-as-agent.ts";
 import { createAsking } from "./neovim-questions.ts";
 import { type Caller, type Progress, startProgress } from "./progress.ts";
 import { register } from "./register.ts";
-import { createNews } from "./resource-updates.ts";
+import { createResourceUpdates } from "./resource-updates.ts";
 import type { Read } from "./resources.ts";
 import type { CallContext } from "./tool.ts";
 import { openWorkspace } from "./workspace.ts";
@@ -54,13 +54,13 @@ export function createEditorServer({
 }: EditorServerOptions): EditorServer {
   const { limits } = boot.tools;
   const asking = createAsking(bridge, limits.timeout);
-  const news = createNews(bridge);
+  const updates = createResourceUpdates(bridge);
   const files = createFiles({
     report: ({ file, reason }) => log.warn(`the model is shown no file below: ${file} ${reason}`),
   });
   let calls = 0;
 
-  async function sceneOf(
+  async function contextOf(
     info: SessionInfo,
     { signal }: Caller,
     { waitsFor }: Progress,
@@ -93,7 +93,7 @@ export function createEditorServer({
     const started = performance.now();
     const progress = startProgress(caller);
     try {
-      const result = await act(await sceneOf(info, caller, progress));
+      const result = await act(await contextOf(info, caller, progress));
       log.info(`${what} for ${from}: ${Math.round(performance.now() - started)} ms`);
       return result;
     } catch (error) {
@@ -120,16 +120,16 @@ export function createEditorServer({
       called(calls);
       return read(what, caller, act);
     };
-    news.follow(session, register(server, sdk, choice, { read, callTool }, news.listeners));
+    updates.follow(session, register(server, sdk, choice, { read, callTool }, updates.listeners));
   }
 
   return {
     follow(events) {
       events
         .on("created", created)
-        .on("connected", news.listeners)
-        .on("disconnected", news.listeners)
-        .on("ended", news.ended);
+        .on("connected", updates.listeners)
+        .on("disconnected", updates.listeners)
+        .on("ended", updates.ended);
     },
     async diagnose(path) {
       const signal = AbortSignal.timeout(DIAGNOSE_TIMEOUT_MS);
@@ -145,10 +145,10 @@ export function createEditorServer({
       };
       return (await asking.ask("diagnostics", question, signal)).items;
     },
-    handlers: { answered: asking.answered, model_changed: news.changed },
+    handlers: { answered: asking.answered, model_changed: updates.changed },
     close() {
       asking.close();
-      news.close();
+      updates.close();
       files.close();
     },
   };

@@ -8,7 +8,7 @@ import { createDestinations, type DestinationsOptions } from "./destination.ts";
 import type { Cli } from "./screen-state.ts";
 import { drawingOf, type Reading } from "./screens.ts";
 import { createBuffers } from "./terminal.ts";
-import { createEnable, type Unconnected } from "./type-ide-enable.ts";
+import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
 import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
 /** Delay before a message about a state that usually ends by itself. */
@@ -25,7 +25,7 @@ const REASONS: Record<Reading["state"], (name: string) => string> = {
   empty: (name) => `${name} accepts a prompt`,
 };
 
-export interface Prompts {
+interface Prompts {
   readonly handlers: Pick<EventHandlers, "prompt" | "prompts_cancelled" | "screen">;
   /** Takes the terminals of `:Gemini`. */
   terminals(event: EventPayload<"terminals">): void;
@@ -34,7 +34,7 @@ export interface Prompts {
   close(): void;
 }
 
-export interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
+interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal"> {
   log: Log;
   /** Counts the connected CLIs of a profile that do not show "Disconnected". */
   connected(cli: string): number;
@@ -120,7 +120,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
     }
   }
 
-  const connect = createEnable({
+  const connect = createIdeEnabler({
     bridge,
     destinations,
     drawingOf(terminal) {

@@ -55,7 +55,7 @@ export interface Unconnected {
   readonly hint: string;
 }
 
-export interface EnableOptions {
+export interface IdeEnablerOptions {
   bridge: Bridge;
   destinations: Pick<Destinations, "running" | "started">;
   /** Returns how the CLI draws its screen for which a terminal was opened. */
@@ -66,7 +66,7 @@ export interface EnableOptions {
   signal: AbortSignal;
 }
 
-export function createEnable({ bridge, destinations, drawingOf, connected, signal }: EnableOptions) {
+export function createIdeEnabler({ bridge, destinations, drawingOf, connected, signal }: IdeEnablerOptions) {
   /** A CLI may be reported again before the command is typed: two attempts at once would type it twice. */
   const enabling = new Set<Cli>();
 

@@ -10,7 +10,7 @@ const DEBOUNCE_MS = 50;
 /** Interval of polling a folder if the system has no free watches, see fs.inotify in sysctl (milliseconds). */
 const POLL_INTERVAL_MS = 2_000;
 
-export interface FileWatch {
+interface FileWatch {
   /** Watches these files (absolute paths) and no others. */
   set(paths: Iterable<string>): void;
   /** Watches one more file. */

@@ -10,18 +10,7 @@ const MAX_DEPTH = 32;
 /** Mode of a file that only its owner can read and write. */
 const PRIVATE = 0o600;
 
-type Shared = Pick<
-  System,
-  | "temporaryDirectory"
-  | "isOwn"
-  | "isPrivate"
-  | "isDefunct"
-  | "processes"
-  | "editorProcess"
-  | "editorAboveShell"
->;
-
-export const unix: Shared = {
+export const unix = {
   temporaryDirectory(env) {
     const path = env["TMPDIR"] || env["TMP"] || env["TEMP"] || "/tmp";
     return path.length > 1 && path.endsWith("/") ? path.slice(0, -1) : path;
@@ -33,7 +22,7 @@ export const unix: Shared = {
     return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
   },
   /** Goes up to the first shell, and from there to its grandparent. Without a shell, takes the topmost process. */
-  editorProcess(table, cli) {
+  editorProcess(table, cli): number {
     let current = cli;
     for (let depth = 0; depth < MAX_DEPTH; depth++) {
       const process = table.get(current);
@@ -44,11 +33,11 @@ export const unix: Shared = {
     return current;
   },
   /** Takes the parent, unless that is init. */
-  editorAboveShell(table, pid) {
+  editorAboveShell(table, pid): number {
     const parent = table.get(pid)?.parent ?? 0;
     return parent > 1 ? parent : pid;
   },
-};
+} satisfies Partial<System>;
 
 /** Returns the program's name as the CLI sees it: the last part of the command line's first word. */
 function programOf({ command }: Process): string {

@@ -3,7 +3,7 @@ import t from "tap";
 import { type Cli, createCli } from "../../src/prompt/screen-state.ts";
 import { DRAWINGS } from "../../src/prompt/screens.ts";
 import { createBuffers, type Terminal } from "../../src/prompt/terminal.ts";
-import { createEnable } from "../../src/prompt/type-ide-enable.ts";
+import { createIdeEnabler } from "../../src/prompt/type-ide-enable.ts";
 import { deliver } from "../../src/prompt/wait-and-type.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -89,7 +89,7 @@ t.test("a prompt is not pasted below text that the user has just begun", async (
 t.test("a prompt and /ide enable are typed one after the other", async (t) => {
   const { terminal, cli } = start();
   const closing = new AbortController();
-  const enable = createEnable({
+  const enable = createIdeEnabler({
     bridge: { tell: () => t.fail("it tells the user nothing") } as never,
     destinations: { running: () => cli, started: async () => cli },
     drawingOf: () => DRAWINGS.gemini,

@@ -18,7 +18,7 @@ export async function openPaths({ ask, workspace }: CallContext): Promise<string
   return [...(await workspace.shared(buffers.map(({ path }) => path)))];
 }
 
-export interface Diagnosed {
+interface Diagnosed {
   /** Loaded files. */
   paths: readonly string[];
   /** Other files for which language servers have reported something. */

@@ -6,7 +6,7 @@ import { type Message, property, type Request } from "./without-editor.ts";
 /** Interval for searching the editor again. */
 const SEARCH_INTERVAL_MS = 1_000;
 
-export interface Upstream {
+interface Upstream {
   /** Stores the client's `initialize` request, which is sent to each editor. */
   introduce(request: Request): void;
   /**

@@ -23,7 +23,7 @@ export type Offer = Record<string, object | undefined>;
 const VERSIONS = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"];
 
 /** Returns advice for the user, in a message to the model. */
-export function whatToDo(cwd: string): string {
+function whatToDo(cwd: string): string {
   return (
     `No Neovim with gemini-bridge.nvim is open for ${cwd}. Ask the user to open Neovim in this directory and to run ` +
     ":GeminiStart in it; then ask again."
