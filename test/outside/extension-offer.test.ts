@@ -4,8 +4,7 @@ import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
-import type { Nvim } from "../support/nvim.ts";
-import { root } from "../support/nvim.ts";
+import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { writeFiles } from "../support/sandbox.ts";
 
 /** Records each question and gives the answer in `vim.g.answer`; "" cancels. */
@@ -31,14 +30,30 @@ const says = (nvim: Nvim, pattern: RegExp) =>
   nvim.waitFor(async () => pattern.test(await messages(nvim)), `${pattern}`, 30_000);
 const changes = (nvim: Nvim) => nvim.lua("return require('gemini-bridge').changes()");
 
-async function start(t: Test, init = ANSWER, tui = true) {
+async function start(t: Test, init = ANSWER) {
   return startWithGemini(t, {
-    tui,
+    tui: true,
     init,
     files: { "a.txt": "one\n", "b.txt": "one\n" },
     args: ["a.txt"],
   });
 }
+
+/** Starts a Neovim in which `gemini` is a program that only runs, for tests in which nothing may be linked. */
+async function startWithProgram(t: Test, init: string, tui = true): Promise<Nvim> {
+  const program = "vim.uv.fs_chmod('gemini', 448)\nvim.env.PATH = vim.fn.getcwd() .. ':' .. vim.env.PATH\n";
+  return startNvim(t, { tui, init: program + init, files: { gemini: "#!/bin/sh\nexec cat\n" } });
+}
+
+/** Waits until this number of CLIs runs. */
+const run = (nvim: Nvim, count: number) =>
+  nvim.waitFor(
+    `#vim.iter(require('gemini-bridge.terminal.terminals').list()):filter(function(terminal)
+      return terminal.buf ~= nil
+    end):totable() == ${count}`,
+    `${count} CLIs to run`,
+    20_000,
+  );
 
 /** Runs `:Gemini` and waits until the CLI is connected. */
 async function connect(nvim: Nvim) {
@@ -129,7 +144,7 @@ t.test("after Not now, the CLI runs, the gate refuses, and no list claims to be 
 });
 
 t.test("two starts wait for one answer", async (t) => {
-  const { nvim } = await start(
+  const nvim = await startWithProgram(
     t,
     "_G.asked = 0\nvim.ui.select = function(_, _, choose) _G.asked, _G.choose = _G.asked + 1, choose end",
   );
@@ -137,12 +152,7 @@ t.test("two starts wait for one answer", async (t) => {
   await nvim.command("Gemini!");
   t.equal(await asked(nvim), 1);
   await nvim.lua("_G.choose('Not now')");
-  const isRunning = "function(terminal) return terminal.buf ~= nil end";
-  await nvim.waitFor(
-    `vim.iter(require('gemini-bridge.terminal.terminals').list()):all(${isRunning})`,
-    "both CLIs to start",
-    20_000,
-  );
+  await run(nvim, 2);
   t.equal(await nvim.lua("return #require('gemini-bridge.terminal.terminals').list()"), 2);
 });
 
@@ -208,15 +218,17 @@ t.test(
 );
 
 t.test("with extension = false, nothing is asked or linked", async (t) => {
-  const { nvim } = await start(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = false })`);
-  await connect(nvim);
+  const nvim = await startWithProgram(t, `${ANSWER}\nrequire('gemini-bridge').setup({ extension = false })`);
+  await nvim.command("Gemini");
+  await run(nvim, 1);
   t.same(await asked(nvim), []);
   t.notOk(existsSync(record(nvim)));
 });
 
 t.test("without a UI, nothing is asked, and the CLI starts without the extension", async (t) => {
-  const { nvim } = await start(t, ANSWER, false);
-  await connect(nvim);
+  const nvim = await startWithProgram(t, ANSWER, false);
+  await nvim.command("Gemini");
+  await run(nvim, 1);
   t.same(await asked(nvim), []);
   t.notOk(existsSync(record(nvim)));
 });

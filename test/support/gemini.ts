@@ -26,7 +26,7 @@ export function geminiEnv(model: Model): Record<string, string> {
     PATH: [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter),
     GEMINI_API_KEY: "any",
     GOOGLE_GEMINI_BASE_URL: model.url,
-    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process; test/e2e/terminal.test.ts does not set it
+    GEMINI_CLI_NO_RELAUNCH: "true", // saves the start of a Node process; test/outside/cli-in-terminal.test.ts does not set it
     http_proxy: "http://127.0.0.1:9",
   };
 }

@@ -1,3 +1,4 @@
+/** Tests the real CLI in a terminal of `:Gemini`. */
 import t, { type Test } from "tap";
 import { geminiIn, startWithGemini } from "../support/gemini.ts";
 import { descendants, isAlive } from "../support/processes.ts";
