@@ -1,28 +1,110 @@
 import t from "tap";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
 
-t.test(":GeminiSend refers to the file, with lines and a text", async (t) => {
+t.test("prompts for one CLI", async (t) => {
   const nvim = await start(t);
-  await nvim.command("edit a.txt");
-  await nvim.input(":GeminiSend<CR>");
-  await receives(nvim, "<@a.txt >");
-  t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "it started the CLI, and the focus stays");
-  t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
-  await nvim.input(":GeminiSend what is this?<CR>");
-  await receives(nvim, "<@a.txt what is this? >");
-  await nvim.input(":2GeminiSend<CR>");
-  await receives(nvim, "<@a.txt (line 2) >");
-  await nvim.input(':2,3GeminiSend and "this" | too<CR>');
-  await receives(nvim, '<@a.txt (lines 2-3) and "this" | too >');
-  await nvim.input("2GVj:GeminiSend<CR>");
-  await receives(nvim, "<@a.txt (lines 2-3) >");
-  await nvim.input("3Gvk<Plug>(GeminiSend)");
-  await receives(nvim, "<@a.txt (lines 2-3) >");
-  await nvim.input("<Esc>:GeminiSend --text just text<CR>");
-  await receives(nvim, "<just text >");
-  await nvim.command("enew");
-  await nvim.input(":GeminiSend no file here<CR>");
-  await receives(nvim, "<no file here >");
+
+  await t.test("a message explains what cannot be sent", async (t) => {
+    await nvim.input(":GeminiSend<CR>");
+    t.match(await nvim.messages(), /This buffer has no file/);
+    await nvim.input(":edit new.txt<CR>:GeminiSend<CR>");
+    t.match(await nvim.messages(), /not on disk yet/);
+    t.equal(
+      await nvim.lua("return require('gemini-bridge').status().state"),
+      "stopped",
+      "nothing was started",
+    );
+    await nvim.input(":edit a.txt<CR>onew<Esc>:GeminiSend<CR>");
+    await receives(nvim, "<@a.txt >");
+    t.match(await nvim.messages(), /without your unsaved changes/);
+  });
+
+  await t.test(":GeminiSend refers to the file, with lines and a text", async (t) => {
+    await nvim.input(":GeminiSend --text begin<CR>");
+    await receives(nvim, "<begin >");
+    await nvim.command("edit! a.txt");
+    await nvim.input(":GeminiSend<CR>");
+    await receives(nvim, "<@a.txt >");
+    t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "a.txt", "the focus stays");
+    t.equal(await nvim.lua("return vim.api.nvim_get_mode().mode"), "n");
+    await nvim.input(":GeminiSend what is this?<CR>");
+    await receives(nvim, "<@a.txt what is this? >");
+    await nvim.input(":2GeminiSend<CR>");
+    await receives(nvim, "<@a.txt (line 2) >");
+    await nvim.input(':2,3GeminiSend and "this" | too<CR>');
+    await receives(nvim, '<@a.txt (lines 2-3) and "this" | too >');
+    await nvim.input("2GVj:GeminiSend<CR>");
+    await receives(nvim, "<@a.txt (lines 2-3) >");
+    await nvim.input("3Gvk<Plug>(GeminiSend)");
+    await receives(nvim, "<@a.txt (lines 2-3) >");
+    await nvim.input("<Esc>:GeminiSend --text just text<CR>");
+    await receives(nvim, "<just text >");
+    await nvim.command("enew");
+    await nvim.input(":GeminiSend no file here<CR>");
+    await receives(nvim, "<no file here >");
+  });
+
+  await t.test(":GeminiAdd refers to files", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.command("edit a.txt");
+    await nvim.input(":GeminiAdd<CR>");
+    await receives(nvim, "<@a.txt >");
+    await nvim.input(":GeminiAdd sub/b\\ c.txt sub/d,e. a.txt sub<CR>");
+    await receives(nvim, "<@sub/b\\ c.txt @sub/d\\,e\\. @a.txt @sub >");
+    await nvim.input(":GeminiAdd /etc/passwd<CR>");
+    await receives(nvim, "<@/etc/passwd >");
+    t.same(await nvim.lua("return vim.fn.getcompletion('GeminiAdd sub/b', 'cmdline')"), ["sub/b\\ c.txt"]);
+    const before = received(nvim);
+    await nvim.input(":GeminiAdd a.txt nowhere<CR>");
+    t.match(await nvim.messages(), /There is no file nowhere/);
+    t.equal(received(nvim), before, "nothing was sent");
+  });
+
+  await t.test(":GeminiSend refers to quickfix and location lists", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.lua(`vim.fn.setqflist({
+      { filename = 'a.txt', lnum = 2, text = 'is\\twrong' },
+      { filename = 'sub/b c.txt', lnum = 1, text = 'too' },
+      { filename = 'a.txt', lnum = 3, end_lnum = 4, text = 'and here' },
+    })`);
+    await nvim.input(":GeminiSend --quickfix fix these<CR>");
+    await receives(
+      nvim,
+      "<@a.txt\nline 2: is wrong\nlines 3-4: and here\n@sub/b\\ c.txt\nline 1: too\nfix these >",
+    );
+    await nvim.input(":copen<CR>2G:GeminiSend<CR>");
+    await receives(nvim, "<@sub/b\\ c.txt\nline 1: too >");
+    await nvim.input(":cclose<CR>:edit a.txt<CR>");
+    await nvim.lua("vim.fn.setloclist(0, { { filename = 'a.txt', lnum = 1, text = '' } })");
+    await nvim.input(":lopen<CR>:%GeminiSend<CR>");
+    await receives(nvim, "<@a.txt (line 1) >");
+    await nvim.input(":lclose<CR>:call setqflist([])<CR>:GeminiSend --quickfix<CR>");
+    t.match(await nvim.messages(), /The quickfix list has no entries/);
+  });
+
+  await t.test(":GeminiSend refers to diagnostics", async (t) => {
+    await nvim.command("messages clear");
+    await nvim.command("edit a.txt");
+    await nvim.input(":GeminiSend --diagnostics<CR>");
+    t.match(await nvim.messages(), /There are no diagnostics here/);
+    await nvim.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace('test'), 0, {
+      { lnum = 2, col = 0, severity = 2, message = 'odd\\nindeed', source = 'lint' },
+      { lnum = 0, col = 0, end_lnum = 1, severity = 1, message = 'broken' },
+    })`);
+    await nvim.input(":GeminiSend --diagnostics fix<CR>");
+    await receives(nvim, "<@a.txt\nlines 1-2: error: broken\nline 3: warning: odd indeed (lint)\nfix >");
+    await nvim.input(":3GeminiSend --diagnostics<CR>");
+    await receives(nvim, "<@a.txt\nline 3: warning: odd indeed (lint) >");
+    await nvim.input(":GeminiSend --diagnostic<CR>");
+    t.match(await nvim.messages(), /Unknown option --diagnostic\. Known: --diagnostics, --quickfix, --text/);
+    t.same(await nvim.lua("return vim.fn.getcompletion('GeminiSend --d', 'cmdline')"), ["--diagnostics"]);
+  });
+
+  await t.test("control characters are not sent", async () => {
+    await nvim.command("enew!");
+    await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
+    await receives(nvim, "<a[201~b\x07 c\nd >");
+  });
 });
 
 t.test("with ! Enter is pressed only when the text is shown", async (t) => {
@@ -57,62 +139,6 @@ t.test("with send.focus the terminal is focused", async (t) => {
   );
 });
 
-t.test(":GeminiAdd refers to files", async (t) => {
-  const nvim = await start(t);
-  await nvim.command("edit a.txt");
-  await nvim.input(":GeminiAdd<CR>");
-  await receives(nvim, "<@a.txt >");
-  await nvim.input(":GeminiAdd sub/b\\ c.txt sub/d,e. a.txt sub<CR>");
-  await receives(nvim, "<@sub/b\\ c.txt @sub/d\\,e\\. @a.txt @sub >");
-  await nvim.input(":GeminiAdd /etc/passwd<CR>");
-  await receives(nvim, "<@/etc/passwd >");
-  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiAdd sub/b', 'cmdline')"), ["sub/b\\ c.txt"]);
-  const before = received(nvim);
-  await nvim.input(":GeminiAdd a.txt nowhere<CR>");
-  t.match(await nvim.messages(), /There is no file nowhere/);
-  t.equal(received(nvim), before, "nothing was sent");
-});
-
-t.test(":GeminiSend refers to quickfix and location lists", async (t) => {
-  const nvim = await start(t);
-  await nvim.lua(`vim.fn.setqflist({
-    { filename = 'a.txt', lnum = 2, text = 'is\\twrong' },
-    { filename = 'sub/b c.txt', lnum = 1, text = 'too' },
-    { filename = 'a.txt', lnum = 3, end_lnum = 4, text = 'and here' },
-  })`);
-  await nvim.input(":GeminiSend --quickfix fix these<CR>");
-  await receives(
-    nvim,
-    "<@a.txt\nline 2: is wrong\nlines 3-4: and here\n@sub/b\\ c.txt\nline 1: too\nfix these >",
-  );
-  await nvim.input(":copen<CR>2G:GeminiSend<CR>");
-  await receives(nvim, "<@sub/b\\ c.txt\nline 1: too >");
-  await nvim.input(":cclose<CR>:edit a.txt<CR>");
-  await nvim.lua("vim.fn.setloclist(0, { { filename = 'a.txt', lnum = 1, text = '' } })");
-  await nvim.input(":lopen<CR>:%GeminiSend<CR>");
-  await receives(nvim, "<@a.txt (line 1) >");
-  await nvim.input(":lclose<CR>:call setqflist([])<CR>:GeminiSend --quickfix<CR>");
-  t.match(await nvim.messages(), /The quickfix list has no entries/);
-});
-
-t.test(":GeminiSend refers to diagnostics", async (t) => {
-  const nvim = await start(t);
-  await nvim.command("edit a.txt");
-  await nvim.input(":GeminiSend --diagnostics<CR>");
-  t.match(await nvim.messages(), /There are no diagnostics here/);
-  await nvim.lua(`vim.diagnostic.set(vim.api.nvim_create_namespace('test'), 0, {
-    { lnum = 2, col = 0, severity = 2, message = 'odd\\nindeed', source = 'lint' },
-    { lnum = 0, col = 0, end_lnum = 1, severity = 1, message = 'broken' },
-  })`);
-  await nvim.input(":GeminiSend --diagnostics fix<CR>");
-  await receives(nvim, "<@a.txt\nlines 1-2: error: broken\nline 3: warning: odd indeed (lint)\nfix >");
-  await nvim.input(":3GeminiSend --diagnostics<CR>");
-  await receives(nvim, "<@a.txt\nline 3: warning: odd indeed (lint) >");
-  await nvim.input(":GeminiSend --diagnostic<CR>");
-  t.match(await nvim.messages(), /Unknown option --diagnostic\. Known: --diagnostics, --quickfix, --text/);
-  t.same(await nvim.lua("return vim.fn.getcompletion('GeminiSend --d', 'cmdline')"), ["--diagnostics"]);
-});
-
 for (const style of [0, 1, 2, 3]) {
   t.test(`entries of netrw, list style ${style}`, async (t) => {
     const nvim = await start(t, "", { init: `vim.g.netrw_liststyle, vim.g.netrw_banner = ${style}, 0` });
@@ -140,24 +166,6 @@ for (const style of [0, 1, 2, 3]) {
     }
   });
 }
-
-t.test("a message explains what cannot be sent", async (t) => {
-  const nvim = await start(t);
-  await nvim.input(":GeminiSend<CR>");
-  t.match(await nvim.messages(), /This buffer has no file/);
-  await nvim.input(":edit new.txt<CR>:GeminiSend<CR>");
-  t.match(await nvim.messages(), /not on disk yet/);
-  t.equal(await nvim.lua("return require('gemini-bridge').status().state"), "stopped", "nothing was started");
-  await nvim.input(":edit a.txt<CR>onew<Esc>:GeminiSend<CR>");
-  await receives(nvim, "<@a.txt >");
-  t.match(await nvim.messages(), /without your unsaved changes/);
-});
-
-t.test("control characters are not sent", async (t) => {
-  const nvim = await start(t);
-  await nvim.lua("require('gemini-bridge').send({ text = ... })", "a\x1b[201~b\x07\tc\nd");
-  await receives(nvim, "<a[201~b\x07 c\nd >");
-});
 
 t.test("a CLI that the user started in :terminal is found", async (t) => {
   const nvim = await start(t, "terminal = { cmd = { 'my-cli' } }", {

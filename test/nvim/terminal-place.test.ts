@@ -1,5 +1,8 @@
 import t from "tap";
-import { layout, shows, startWithAgent } from "../support/agent.ts";
+import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
+
+/** All cases follow each other in this Neovim. */
+const nvim = await startWithAgent(t);
 
 const places: [position: string, expected: object][] = [
   ["position = 'left', size = 50", { column: 0, width: 50, float: false }],
@@ -9,7 +12,7 @@ const places: [position: string, expected: object][] = [
 ];
 for (const [options, expected] of places) {
   t.test(options, async (t) => {
-    const nvim = await startWithAgent(t, options);
+    await startOver(nvim, options);
     await nvim.command("Gemini");
     await shows(nvim, /child/);
     const { windows } = await layout(nvim);
@@ -24,7 +27,7 @@ for (const [options, expected] of places) {
 }
 
 t.test("position = 'tab' opens a tab page", async (t) => {
-  const nvim = await startWithAgent(t, "position = 'tab'");
+  await startOver(nvim, "position = 'tab'");
   await nvim.command("edit a.txt");
   await nvim.command("Gemini");
   await shows(nvim, /child/);
@@ -41,7 +44,7 @@ t.test("position = 'tab' opens a tab page", async (t) => {
 });
 
 t.test(":Gemini hides the terminal in the current tab page only", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   await nvim.command("Gemini");
   await shows(nvim, /child/);
   await nvim.input("<C-\\><C-n>:tabnew<CR>:Gemini<CR>");
@@ -53,7 +56,7 @@ t.test(":Gemini hides the terminal in the current tab page only", async (t) => {
 });
 
 t.test("hiding the only window leaves another buffer in it", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   await nvim.command("Gemini");
   await shows(nvim, /child/);
   await nvim.command("only");
@@ -64,7 +67,7 @@ t.test("hiding the only window leaves another buffer in it", async (t) => {
 });
 
 t.test("global options stay as they are", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   const options = `local all = {}
     for name, info in pairs(vim.api.nvim_get_all_options_info()) do
       local known, value = pcall(vim.api.nvim_get_option_value, name, { scope = 'global' })

@@ -1,5 +1,5 @@
 import t from "tap";
-import { layout, shows, startWithAgent } from "../support/agent.ts";
+import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 import type { Nvim } from "../support/nvim.ts";
 
 const count = (nvim: Nvim) => nvim.lua("return #require('gemini-bridge.terminal.terminals').list()");
@@ -8,8 +8,12 @@ const terminalBuffers = (nvim: Nvim) =>
     "return #vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' or not vim.bo[buf].modifiable end, vim.api.nvim_list_bufs())",
   );
 
+/** Cases without options of Neovim follow each other in this Neovim. */
+const shared = await startWithAgent(t, "", { files: { "b.txt": "b\n" } });
+
 t.test("a terminal opened from the command-line window appears when that closes", async (t) => {
-  const nvim = await startWithAgent(t);
+  const nvim = shared;
+  await startOver(nvim);
   await nvim.input("q:");
   await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
   await nvim.command("Gemini");
@@ -22,7 +26,8 @@ t.test("a terminal opened from the command-line window appears when that closes"
 });
 
 t.test("a terminal opened from an <expr> mapping appears when the mapping has ended", async (t) => {
-  const nvim = await startWithAgent(t);
+  const nvim = shared;
+  await startOver(nvim);
   await nvim.lua(`vim.keymap.set('n', '<F5>', function() vim.cmd.Gemini() return '' end, { expr = true })`);
   await nvim.input("<F5>");
   await nvim.waitFor("require('gemini-bridge.terminal.terminals').last() ~= nil", "the terminal");
@@ -57,8 +62,9 @@ t.test("a window that is fixed to its buffer keeps it", async (t) => {
 });
 
 t.test("hiding the only window shows the file before, and no buffer is added", async (t) => {
-  const nvim = await startWithAgent(t, "", { files: { "b.txt": "b\n" }, args: ["a.txt", "b.txt"] });
-  await nvim.command("edit b.txt");
+  const nvim = shared;
+  await startOver(nvim);
+  await nvim.command("edit a.txt | edit b.txt");
   await nvim.command("Gemini");
   await shows(nvim, /child/);
   const buffers = () => nvim.lua("return vim.tbl_map(vim.api.nvim_buf_get_name, vim.api.nvim_list_bufs())");
@@ -122,7 +128,8 @@ for (const [moment, enter, leave] of [
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
   t.test(`${moment}: the window of a CLI that ends closes afterwards`, async (t) => {
-    const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'read line' }");
+    const nvim = shared;
+    await startOver(nvim, "cmd = { 'sh', '-c', 'read line' }");
     await nvim.lua(WAITS);
     await nvim.command("Gemini");
     await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");

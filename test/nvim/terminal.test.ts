@@ -1,7 +1,7 @@
 import type { IdeContext } from "@google/gemini-cli-core/dist/src/ide/types.js";
 import t from "tap";
 import { z } from "zod";
-import { layout, shows, startWithAgent } from "../support/agent.ts";
+import { layout, shows, startOver, startWithAgent } from "../support/agent.ts";
 import { connectClient, readDiscovery } from "../support/client.ts";
 
 t.test(":Gemini starts the bridge, then the CLI with what it needs to connect", async (t) => {
@@ -43,8 +43,11 @@ t.test("the variables of a remote session are not overridden", async (t) => {
   t.match(text, /SHLVL=[12]/, "as in a shell, of which bash goes by");
 });
 
+/** The cases below follow each other in this Neovim. */
+const nvim = await startWithAgent(t, "", { files: { "a.txt": "one two three\n" } });
+
 t.test("the buffers of terminals are named after the terminals", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   await nvim.command("edit a.txt");
   for (const command of ["Gemini", "Gemini! name=my\\ tests"]) {
     await nvim.command(command);
@@ -56,7 +59,7 @@ t.test("the buffers of terminals are named after the terminals", async (t) => {
 });
 
 t.test(":Gemini toggles the terminal", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   await nvim.command("edit a.txt");
   await nvim.command("Gemini");
   await shows(nvim, /child/);
@@ -91,7 +94,7 @@ t.test(":Gemini toggles the terminal", async (t) => {
 });
 
 t.test("a terminal that was scrolled back stays there", async (t) => {
-  const nvim = await startWithAgent(t, "cmd = { 'sh', '-c', 'seq 1 300; exec cat' }");
+  await startOver(nvim, "cmd = { 'sh', '-c', 'seq 1 300; exec cat' }");
   await nvim.command("Gemini");
   await shows(nvim, /300/);
   await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "terminal mode");
@@ -109,7 +112,7 @@ t.test("a terminal that was scrolled back stays there", async (t) => {
 });
 
 t.test("several terminals have different names", async (t) => {
-  const nvim = await startWithAgent(t);
+  await startOver(nvim);
   const names =
     "return vim.tbl_map(function(terminal) return terminal.name end, require('gemini-bridge.terminal.terminals').list())";
   await nvim.command("Gemini");
@@ -136,9 +139,7 @@ t.test("several terminals have different names", async (t) => {
 });
 
 t.test(":Gemini leaves Insert and Visual mode", async (t) => {
-  const nvim = await startWithAgent(t, "", {
-    files: { "a.txt": "one two three\n" },
-  });
+  await startOver(nvim);
   await nvim.lua("vim.keymap.set({ 'i', 'x', 't' }, '<F5>', '<Cmd>Gemini<CR>')");
   await nvim.command("edit a.txt");
   await nvim.input("A!<F5>");
@@ -153,9 +154,8 @@ t.test(":Gemini leaves Insert and Visual mode", async (t) => {
 });
 
 t.test(":Gemini keeps the selection", async (t) => {
-  const nvim = await startWithAgent(t, "", { files: { "a.txt": "one two three\n" }, args: ["a.txt"] });
-  await nvim.command("GeminiStart");
-  await nvim.waitFor("require('gemini-bridge').status().state == 'running'", "the bridge", 10_000);
+  await startOver(nvim);
+  await nvim.command("edit! a.txt");
   const [file] = readDiscovery(nvim.dirs.tmp);
   if (!file) throw new Error("no discovery file");
   const client = await connectClient(t, { port: file.port, token: file.content.authToken });

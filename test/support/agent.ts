@@ -55,16 +55,28 @@ export async function layout(nvim: Nvim): Promise<z.infer<typeof Layout>> {
   return Layout.parse(await nvim.lua(LAYOUT));
 }
 
-/**
- * Starts a Neovim in which the agent is the CLI. @param terminal Lua: more options of the group `terminal`
- */
+/** Lua that makes the agent the CLI. @param terminal Lua: more options of the group `terminal` */
+const setUpAgent = (terminal: string) =>
+  `require('gemini-bridge').setup({ terminal = { cmd = { 'sh', _G.agent }, ${terminal} } })`;
+
+/** Starts a Neovim in which the agent is the CLI. @param terminal Lua: more options of the group `terminal` */
 export async function startWithAgent(t: Test, terminal = "", options: NvimOptions = {}): Promise<Nvim> {
-  const init = `require('gemini-bridge').setup({ terminal = { cmd = { 'sh', vim.fn.getcwd() .. '/agent.sh' }, ${terminal} } })`;
   return startNvim(t, {
     ...options,
-    init,
+    init: `_G.agent = vim.fn.getcwd() .. '/agent.sh'\n${setUpAgent(terminal)}`,
     files: { "agent.sh": AGENT, "a.txt": "one\ntwo\nthree\n", ...options.files },
   });
+}
+
+/**
+ * Ends the terminals, closes all windows, and sets other options of the group `terminal`, so that another case can follow
+ * in the same Neovim.
+ */
+export async function startOver(nvim: Nvim, terminal = ""): Promise<void> {
+  await nvim.input("<C-\\><C-n>");
+  await nvim.command("silent! tabonly | silent! only | %bwipeout!");
+  await nvim.waitFor("#require('gemini-bridge.terminal.terminals').list() == 0", "the terminals to end");
+  await nvim.lua(setUpAgent(terminal));
 }
 
 /** Waits until the terminal shows a text. @returns the whole text of the terminal */
