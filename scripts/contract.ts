@@ -14,7 +14,7 @@ import {
   ShownHunk,
   Turn,
 } from "../src/contract/calls.ts";
-import { Clis } from "../src/contract/clis.ts";
+import { Cli } from "../src/contract/clis.ts";
 import { CLI_NAME } from "../src/contract/companion.ts";
 import { Memory } from "../src/contract/memory.ts";
 import { events, results } from "../src/contract/neovim.ts";
@@ -42,7 +42,7 @@ const shared = {
   Snapshot,
   Turn,
   FileEdits,
-  BootCli: Clis.element,
+  BootCli: Cli,
 };
 const renamed = { HostStatus: Status, Change: ShownChange, ChangeHunk: ShownHunk, HistoryEntry: ShownEntry };
 const groups = { calls, results, events, questions, answers };

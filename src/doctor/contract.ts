@@ -4,8 +4,9 @@
  */
 import * as z from "zod";
 import { Clis } from "../contract/clis.ts";
+import { list } from "../contract/list.ts";
 
-/** The bridge. Lua leaves out empty lists, because it cannot tell them from empty objects. */
+/** The bridge: the fields of `Status` that the doctor needs. */
 const Bridge = z.object({
   state: z.enum(["starting", "running", "stopping", "stopped"]),
   /** The reason, if the bridge failed. */
@@ -14,22 +15,20 @@ const Bridge = z.object({
   /** Process id of the host. */
   pid: z.int().default(0),
   /** Paths of the discovery files: that of Gemini CLI first, if it is enabled. */
-  discoveryFiles: z.array(z.string()).default([]),
-  workspace: z.array(z.string()).default([]),
-  clients: z
-    .array(
-      z.object({
-        name: z.string(),
-        label: z.string(),
-        version: z.string(),
-        port: z.int().optional(),
-        interrupted: z.boolean().default(false),
-        hooks: z.boolean().default(false),
-      }),
-    )
-    .default([]),
+  discoveryFiles: list(z.string()).default([]),
+  workspace: list(z.string()).default([]),
+  clients: list(
+    z.object({
+      name: z.string(),
+      label: z.string(),
+      version: z.string(),
+      port: z.int().optional(),
+      interrupted: z.boolean().default(false),
+      hooks: z.boolean().default(false),
+    }),
+  ).default([]),
   /** Clients whose models can call the tools, with the names that they report. */
-  toolClients: z.array(z.object({ name: z.string(), version: z.string() })).default([]),
+  toolClients: list(z.object({ name: z.string(), version: z.string() })).default([]),
   /** Identifies the build of the running host. */
   build: z.string().optional(),
   /** The reason why a CLI in a terminal of this Neovim asks before it connects. */
@@ -73,8 +72,8 @@ export const Facts = z.object({
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
   /** Last lines of its terminals, each with the process id of the program. */
-  terminals: z.array(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
-  gates: z.array(Gate).default([]),
+  terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
+  gates: list(Gate).default([]),
   /** Only with `host = "shared"`. */
   remotePlugin: RemotePlugin.optional(),
   bridge: Bridge,

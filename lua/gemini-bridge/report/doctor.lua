@@ -16,13 +16,6 @@ local SCREEN_LINES = 60
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 local program = root .. "/dist/doctor.cjs"
 
---- Returns nil for an empty list, which JSON would encode as an empty object.
----@param list any[]
----@return any[]?
-local function filled(list)
-  return #list > 0 and list or nil
-end
-
 --- Collects facts about the remote plugin and the standard host, which `host = "shared"` needs.
 local function remote_plugin()
   local found, host = pcall(vim.fn["provider#node#Prog"])
@@ -73,40 +66,21 @@ end
 
 --- Collects facts about this Neovim for the doctor: `Facts` in src/doctor/contract.ts.
 local function facts()
-  local options, bridge, version = config.get(), status.get(), vim.version()
+  local options, bridge, version = config.get(), vim.deepcopy(status.get()), vim.version()
+  bridge.tokens = nil
   return {
     version = ("%d.%d.%d"):format(version.major, version.minor, version.patch),
     pid = vim.fn.getpid(),
     cwd = vim.fn.getcwd(),
-    clis = filled(vim.tbl_map(function(cli)
+    clis = vim.tbl_map(function(cli)
       local cmd = require("gemini-bridge.terminal.launch").command(cli.name)
       return vim.tbl_extend("force", cli, { cmd = cmd })
-    end, require("gemini-bridge.config.clis").all())),
+    end, require("gemini-bridge.config.clis").all()),
     isStale = bundle.state() == "stale",
-    terminals = filled(terminals()),
-    gates = filled(gates()),
+    terminals = terminals(),
+    gates = gates(),
     remotePlugin = options.host == "shared" and remote_plugin() or nil,
-    bridge = {
-      state = bridge.state,
-      error = bridge.error,
-      build = bridge.build,
-      connection = bridge.connection,
-      port = bridge.port,
-      pid = bridge.pid,
-      discoveryFiles = filled(bridge.discoveryFiles or {}),
-      workspace = filled(bridge.workspace),
-      toolClients = filled(bridge.toolClients or {}),
-      clients = filled(vim.tbl_map(function(client)
-        return {
-          name = client.name,
-          label = client.label,
-          version = client.version,
-          port = client.port,
-          interrupted = client.interrupted,
-          hooks = client.hooks,
-        }
-      end, bridge.clients)),
-    },
+    bridge = bridge,
   }
 end
 
