@@ -85,6 +85,10 @@ export function createServices(options: ServicesOptions): Services {
       const text = `${clients.labelOf(client.info.credential)} takes the accepted text of ${basename(filePath)} for a rejection, because it is that of the file.`;
       bridge.tell("message", { level: "info", text });
     },
+    refused({ info }, filePath, reason) {
+      const text = `${clients.labelOf(info.credential)} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
+      bridge.tell("message", { level: "warn", text });
+    },
   });
   const connections: ClientList = {
     connected: () => [...sessions.connected(), ...sockets.connected()],

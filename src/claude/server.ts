@@ -21,6 +21,8 @@ export interface SocketServerOptions {
    * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(client: Client, filePath: string): void;
+  /** Called when a proposal cannot be shown. The CLI then asks in its terminal, but shows no diff there. */
+  refused(client: Client, filePath: string, reason: string): void;
   /** Called when the user has answered the CLI's own question instead of a review. */
   answered(client: Client): void;
   times?: Times;
@@ -46,7 +48,7 @@ const SUBPROTOCOL = "mcp";
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {
-  const { version, log, maxMessage, identify, reviewsOf, diagnose, unchanged, answered, times } = options;
+  const { version, log, maxMessage, identify, reviewsOf, diagnose, times } = options;
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,
@@ -73,8 +75,9 @@ export function createSocketServer(options: SocketServerOptions): SocketServer {
               diagnose,
               log,
               sent,
-              unchanged: (filePath) => unchanged(client, filePath),
-              answered: () => answered(client),
+              unchanged: (filePath) => options.unchanged(client, filePath),
+              refused: (filePath, reason) => options.refused(client, filePath, reason),
+              answered: () => options.answered(client),
             }),
           ...listeners,
           ...(times && { times }),

@@ -31,6 +31,8 @@ export interface ToolsOptions {
    * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
    */
   unchanged(filePath: string): void;
+  /** Called when a proposal cannot be shown. The CLI then asks in its terminal, but shows no diff there. */
+  refused(filePath: string, reason: string): void;
   /** Called when the user has answered the CLI's own question instead of the review. */
   answered(): void;
 }
@@ -67,7 +69,7 @@ const result = (...texts: string[]): CallToolResult => ({
 const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
-  const { reviews, diagnose, log, sent, unchanged, answered } = options;
+  const { reviews, diagnose, log, sent, unchanged, refused, answered } = options;
   /** Calls that wait for a decision, by name of the review. */
   const waiting = new Map<string, Waiting>();
 
@@ -96,7 +98,9 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
       withdraw();
       if (error instanceof Refusal) log.info("a review was refused:", error.message);
       else log.error("a review failed:", error);
-      throw new Refusal(error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog");
+      const refusal = error instanceof Refusal ? error : new Refusal("the bridge failed; see :GeminiLog");
+      if (!signal.aborted) refused(filePath, refusal.message);
+      throw refusal;
     }
     const cancel = () => withdraw() && void reviews.dismiss(name, "cancelled");
     if (signal.aborted) cancel();

@@ -41,6 +41,7 @@ async function start(
     reviewsOf: () => ({ openDiff: async () => {}, dismiss: async () => {}, dismissAll: async () => 0 }),
     diagnose: async () => [],
     unchanged: () => {},
+    refused: () => {},
     answered: () => {},
     ...(times && { times }),
   });
@@ -133,19 +134,40 @@ t.test("broken messages end the connection, and only that one", async (t) => {
     ["no message", ({ socket }) => socket.send("[]"), 1007],
     ["a batch", ({ socket }) => socket.send('[{"jsonrpc":"2.0","method":"a"}]'), 1007],
     ["a long id", (client) => client.send({ id: "x".repeat(1_000), method: "ping" }), 1007],
+    ["invalid UTF-8", ({ socket }) => socket.send(Buffer.from([0x22, 0xff, 0x22]), { binary: false }), 1007],
     ["binary data", ({ socket }) => socket.send(Buffer.from("{}")), 1003],
     ["a long message", (client) => client.send({ method: "x".repeat(200_000) }), 1009],
+    [
+      "long fragments",
+      ({ socket }) => ["[", "]"].map((end) => socket.send(end.repeat(60_000), { fin: false })),
+      1009,
+    ],
   ];
   for (const [what, send, code] of broken) {
     const client = await SocketClient.connect(t, server);
     send(client);
     t.equal(await client.closed(), code, what);
   }
-  const raw = await SocketClient.connect(t, server);
-  // A frame that is not masked.
-  Reflect.get(raw.socket, "_socket").write(Buffer.from([0x81, 0x01, 0x61]));
-  t.equal(await raw.closed(), 1002);
+  const frames: [string, number[]][] = [
+    ["a frame that is not masked", [0x81, 0x01, 0x61]],
+    ["a compressed frame", [0xc1, 0x82, 0, 0, 0, 0, 0x7b, 0x7d]],
+    ["a continuation of nothing", [0x80, 0x82, 0, 0, 0, 0, 0x7b, 0x7d]],
+  ];
+  for (const [what, bytes] of frames) {
+    const client = await SocketClient.connect(t, server);
+    Reflect.get(client.socket, "_socket").write(Buffer.from(bytes));
+    t.equal(await client.closed(), 1002, what);
+  }
   t.same(await other.request("ping", {}), {});
+});
+
+t.test("a message in fragments is put together", async (t) => {
+  const { socket } = await SocketClient.connect(t, await start(t));
+  const message = '{"jsonrpc":"2.0","id":"fragments","method":"ping"}';
+  for (const [index, letter] of [...message].entries())
+    socket.send(letter, { fin: index === message.length - 1 });
+  const [answer] = await once(socket, "message", { signal: AbortSignal.timeout(5_000) });
+  t.match(JSON.parse(String(answer)), { id: "fragments", result: {} });
 });
 
 t.test("silent peers are disconnected, those that answer stay", async (t) => {

@@ -163,6 +163,9 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
   const bridge = await startClaudeBridge(t);
   const client = await SocketClient.connect(t, lockOf(bridge));
   t.match(await client.openDiff(bridge.nvim.dirs.workspace, "x"), ["error", /is a directory/]);
+  const warning =
+    "Claude Code asks in its terminal, because its change to workspace cannot be shown: is a directory";
+  await bridge.nvim.waitFor(async () => (await bridge.nvim.messages()).includes(warning), "the warning");
   t.match(await client.openDiff("a.txt", "x"), ["error", /must be absolute/]);
   t.match(await client.call("openDiff", {}), ["error", /./]);
   await t.rejects(client.request("unknown/method", {}), /-32601/);
