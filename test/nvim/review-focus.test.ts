@@ -264,6 +264,8 @@ for (const [name, before, after] of [
   ["Insert mode", "A more", "dd<Esc>"],
   ["a command after CTRL-O", "A more<C-o>", "dd<Esc>"],
   ["an operator", "d", "d"],
+  ["a register", '"a', "dd"],
+  ["a register", '"a', "<Esc>"],
   ["Visual mode", "v", "x"],
   ["linewise Visual mode", "V", "d"],
   ["Select mode", "gh", "x<Esc>"],

@@ -41,13 +41,13 @@ local function keep_edits(review)
   records.remove(review)
 end
 
---- Whether the user's next keys are meant for the proposal: a text, a command line, a selection, or an operator that
---- waits for its motion.
+--- Whether the user's next keys are meant for the proposal: a text, a command line, a selection, or a register or
+--- operator that waits for the rest of its command.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
     and vim.api.nvim_get_current_buf() == review.buffers.proposal
-    and vim.api.nvim_get_mode().mode ~= "n"
+    and (vim.api.nvim_get_mode().mode ~= "n" or vim.fn.state("o") ~= "")
 end
 
 --- Runs a step when the next keys are no longer meant for the proposal.
@@ -55,8 +55,12 @@ end
 ---@param step fun()
 local function after_typing(review, step)
   local listener ---@type integer?
-  listener = vim.api.nvim_create_autocmd({ "ModeChanged", "BufEnter" }, {
+  listener = vim.api.nvim_create_autocmd({ "SafeState", "BufEnter" }, {
     callback = function()
+      -- Without this check, the scheduled function would fire SafeState again, and Neovim would never be idle.
+      if is_typing(review) then
+        return
+      end
       scheduler.next(function()
         if listener and not is_typing(review) then
           vim.api.nvim_del_autocmd(listener)
