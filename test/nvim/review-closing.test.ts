@@ -161,6 +161,24 @@ for (const [name, typed, next] of EXITS)
     t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: /^twomi.*, too\n$/ }]);
   });
 
+for (const signal of ["SIGTERM", "SIGHUP"] as const)
+  for (const isPending of [true, false])
+    t.test(
+      `text typed into ${isPending ? "a pending" : "an ended"} proposal outlives ${signal}`,
+      async (t) => {
+        const { reviewer, nvim, id } = await start(t);
+        await reviewer.review();
+        await nvim.lua("review = require('gemini-bridge.review.records').pending()[1]");
+        await nvim.input("Amine");
+        if (!isPending) await reviewer.close(id, "disconnected");
+        await nvim.input(", too");
+        await nvim.waitFor("review.unloaded == 'twomine, too\\n'", "the copy of the text");
+        nvim.kill(signal);
+        await nvim.exited;
+        t.match(keptTexts(nvim), [{ path: nvim.path("a.txt"), text: "twomine, too\n" }]);
+      },
+    );
+
 t.test("an edited text whose acceptance did not arrive outlives Neovim", async (t) => {
   const { reviewer, nvim } = await start(t);
   await reviewer.review();

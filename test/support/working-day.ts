@@ -390,8 +390,10 @@ export class WorkingDay {
       await this.#type("A ");
     }
     if (gone && first) await this.#goes(first);
-    if (how === "SIGTERM") this.#nvim.kill("SIGTERM");
-    else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
+    if (how === "SIGTERM") {
+      await this.#nvim.lua("vim.wait(100)"); // edits are copied for this case 50 ms after a key
+      this.#nvim.kill("SIGTERM");
+    } else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
     await this.#nvim.exited;
     const texts = `${this.#savedTexts().join("\n")}\n${this.#told.join("\n")}`;
     for (const [word, { file, proposed }] of this.#words)

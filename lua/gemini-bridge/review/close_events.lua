@@ -66,9 +66,8 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    local content = records.content(review)
     -- Also runs for a review that has ended, which stays in the window until the user leaves Insert mode.
-    review.unloaded = content ~= review.proposed and content or nil
+    records.copy_edits(review)
     scheduler.next(function()
       -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.
       if records.is_pending(review) and not proposal.is_loaded(review.buffers) then

@@ -28,15 +28,17 @@ function M.update(review)
   winbar.update(review)
 end
 
---- Updates hunks, marks and winbar after each change of a buffer, debounced.
+--- Updates hunks, marks, winbar and the copy of an edited text after each change of a buffer, debounced.
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.text(review, buf)
   local update = scheduler.coalesce(function()
+    records.copy_edits(review)
     M.update(review)
   end, COUNT_DELAY_MS)
   local function changed()
-    if not records.is_pending(review) then
+    -- The user may still be typing into a proposal that has ended.
+    if not records.is_pending(review) and buf ~= review.buffers.proposal then
       return true
     end
     update()

@@ -32,8 +32,8 @@ local M = {}
 ---@field delivered? string Text that the CLI or the host has received at the end.
 ---@field make fun() Creates the buffers and their listeners; again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
----@field written? table State of the proposal's buffer while it holds the unedited text.
----@field unloaded? string The user's text while its buffer is unloaded.
+---@field written? table State of the proposal's buffer when the proposed text was written to it; nil before.
+---@field unloaded? string Copy of the user's text, for when its buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
 ---@field counted? integer[] 'changedtick' of both buffers when the hunks were counted.
@@ -151,12 +151,23 @@ end
 ---@param review gemini_bridge.Review
 ---@return string
 function M.content(review)
-  local buf = review.buffers and review.buffers.proposal
-  if not buf or not review.written or not vim.api.nvim_buf_is_loaded(buf) then
+  if not review.written then
+    return review.proposed
+  end
+  local buf = review.buffers.proposal
+  if not vim.api.nvim_buf_is_loaded(buf) then
     return review.unloaded or review.proposed
   end
   diff_hunks.follow_newline(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
+end
+
+--- Copies an edited text from its buffer, which may be unloaded next. If a signal ends Neovim, all buffers are unloaded
+--- before the first autocommand.
+---@param review gemini_bridge.Review
+function M.copy_edits(review)
+  local content = M.content(review)
+  review.unloaded = content ~= review.proposed and content or nil
 end
 
 --- Returns the user's texts that are stored only in the review.
