@@ -3,6 +3,7 @@
  * object, and the file's size and times. A file with the same size and times is unchanged, and need not be read.
  */
 import type { Stats } from "node:fs";
+import { createYielder } from "../base/work-slices.ts";
 import { CLOCK_TICK_MS } from "../system/file-state.ts";
 
 export interface GitIndex {
@@ -44,13 +45,18 @@ const REPOSITORY = 0o160000;
 const FOLDER = 0o040000;
 
 /**
+ * Parses an index in short slices.
  * @param bytes the whole file
  * @param writtenAt modification time of the index (Unix milliseconds): a later change within the same clock
  * tick cannot be detected
  * @param idLength length of an object's name in bytes
  * @returns undefined for an index that is incomplete or needs another file
  */
-export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): IndexEntry[] | undefined {
+export async function parseIndex(
+  bytes: Buffer,
+  writtenAt: number,
+  idLength: number,
+): Promise<IndexEntry[] | undefined> {
   try {
     if (bytes.toString("latin1", 0, 4) !== "DIRC") return undefined;
     const version = bytes.readUInt32BE(4);
@@ -58,7 +64,10 @@ export function parseIndex(bytes: Buffer, writtenAt: number, idLength: number): 
     const entries: IndexEntry[] = [];
     let at = HEADER;
     let name: Buffer = Buffer.alloc(0);
+    const yieldIfDue = createYielder();
     for (let count = bytes.readUInt32BE(8); count > 0; count -= 1) {
+      const pausing = yieldIfDue();
+      if (pausing) await pausing;
       const start = at;
       const flags = bytes.readUInt16BE(start + FIELDS_SIZE + idLength);
       at += FIELDS_SIZE + idLength + (flags & 0x4000 ? 4 : 2);

@@ -66,13 +66,13 @@ export async function takeTrees(cwd: string, options: TreesOptions): Promise<Tre
   const isNear = (path: string) => open.some((one) => isBelow(path, one) || isBelow(one, path));
   const gaps = new Set<string>();
   const found: WorkTree[] = [];
-  const add = (tree: WorkTree | undefined) => {
-    if (!tree || found.some(({ top }) => top === tree.top)) return;
+  const add = (tree: WorkTree) => {
+    if (found.some(({ top }) => top === tree.top)) return;
     if (found.length < MAX_TREES) found.push(tree);
     else gaps.add(TOO_MANY_TREES);
   };
   const find = (directory: string) => findWorkTree(directory, GIT_TIMEOUT_MS);
-  for (const tree of await Promise.all([...new Set([own, ...open])].map(find))) add(tree);
+  for (const tree of await Promise.all([...new Set([own, ...open])].map(find))) if (tree) add(tree);
 
   const trees: TreeSnapshot[] = [];
   const differing: Candidate[] = [];
@@ -83,8 +83,10 @@ export async function takeTrees(cwd: string, options: TreesOptions): Promise<Tre
     trees.push(seen.tree);
     differing.push(...seen.differing);
     for (const directory of seen.tree.repositories.filter(isNear)) {
-      if (begun.aborted || found.length > MAX_TREES) break;
-      add(await find(directory));
+      if (begun.aborted || gaps.has(TOO_MANY_TREES)) break;
+      const inner = await find(directory);
+      if (inner?.top === directory) add(inner);
+      else gaps.add("a Git repository cannot be read");
     }
   }
   return { trees, differing, gaps: [...gaps] };

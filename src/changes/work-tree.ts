@@ -96,7 +96,7 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
     const found = await stat(path);
     // Reading a named pipe would block a thread of this process.
     if (!found.isFile() || found.size > MAX_INDEX_BYTES) return undefined;
-    return parseIndex(await readFile(path), found.mtimeMs, idLength);
+    return await parseIndex(await readFile(path), found.mtimeMs, idLength);
   } catch (error) {
     return codeOf(error) === "ENOENT" ? [] : undefined;
   }

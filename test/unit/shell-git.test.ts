@@ -185,6 +185,21 @@ t.test("they are also found by the next host", async (t) => {
   await isNestedUndone(host, t);
 });
 
+t.test("a repository that cannot be read is reported, and so are too many", async (t) => {
+  const host = await startNested(t);
+  sh(host, "echo 'gitdir: nowhere' > module/.git");
+  await run(host, "echo two >> module/a.txt; echo two >> linked/a.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(listed(host), ["linked/a.txt modified +1 -0"]);
+  sh(host, 'for i in $(seq 16); do git init -q "$i"; touch "$i/x"; done');
+  await run(host, "echo three >> linked/a.txt");
+  await host.tell({ kind: "turn_ended" });
+  t.strictSame(host.messages(), [
+    "Not all changes of gemini may be listed: a Git repository cannot be read.",
+    "Not all changes of gemini may be listed: a Git repository cannot be read, and 1 more.",
+  ]);
+});
+
 t.test("a repository that a command creates is reported", async (t) => {
   const host = await start(t);
   await run(host, "git init -q made; echo x > made/x.txt");
