@@ -86,6 +86,27 @@ t.test("the cursor stays when the user or an agent writes the file", async (t) =
   await page.is(t, "page:2", "*a.txt:43");
 });
 
+t.test("the cursor stays on a hunk that cannot be undone, because the user has edited it", async (t) => {
+  const page = await startPage(t, { files: { "a.txt": text, "src/b.txt": "b\n" }, args: ["a.txt"] });
+  const { nvim, agent, read } = page;
+  await agent.write("a.txt", changed);
+  await agent.write("src/b.txt", "B\n");
+  await page.changed(2);
+  await nvim.input(":GeminiChanges<CR>");
+  await page.is(t, "*page:3", "b.txt:1");
+  t.equal(await nvim.lua("return vim.fn.bufname(vim.fn.winbufnr(2))"), "src/b.txt");
+  await nvim.input("]h");
+  await nvim.input("\\tAmine<Esc>:silent write<CR>");
+  await nvim.waitFor("require('gemini-bridge').changes()[1].ranges[1].conflict", "the conflict");
+  await nvim.input("\\d");
+  await page.says(/a\.txt: 1 hunk stays: you have edited it/);
+  await page.is(t, "page:4", "*a.txt:5");
+  await nvim.input("\\D");
+  await page.says(/Undid 2 hunks in a\.txt\. a\.txt: 1 hunk stays/);
+  await page.is(t, "page:3", "*b.txt:1");
+  t.equal(read("a.txt"), text.replace("5\n", "fivemine\n"));
+});
+
 t.test("the counts form columns, if there is enough room", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
   const { nvim, agent } = page;

@@ -74,7 +74,7 @@ function M.forget(file)
     return
   end
   if vim.uv.fs_stat(file) then
-    local restored = vim.fn.bufadd(file)
+    local restored = vim.fn.bufadd(path.relative(file))
     if not vim.api.nvim_buf_is_loaded(restored) and #vim.fn.win_findbuf(buf) > 0 then
       swapfile.load_without(restored)
       swapfile.turn_on(restored)

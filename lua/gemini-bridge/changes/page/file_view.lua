@@ -69,7 +69,7 @@ end
 local function load(name)
   local buf = path.buffer(name)
   if not buf then
-    buf = vim.fn.bufadd(name)
+    buf = vim.fn.bufadd(path.relative(name)) -- as `:edit` would name it in the status line
     swapfile.load_without(buf)
     swapfile.turn_on(buf)
     if not vim.bo[buf].buflisted then

@@ -23,7 +23,24 @@ local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
---- Keeps or undoes changes, and goes to the next undecided hunk.
+--- Whether an undo restores anything of a file: not if the user has edited all chosen hunks since.
+---@param chosen gemini_bridge.ChosenFile
+---@return boolean
+local function is_undoable(chosen)
+  local file = files.get(chosen.path)
+  local change = file and file.change
+  if not change or change.fixed then
+    return false
+  end
+  local meant = vim.tbl_filter(function(hunk)
+    return not chosen.hunks or vim.list_contains(chosen.hunks, hunk.id)
+  end, change.hunks)
+  return #meant == 0 or vim.iter(meant):any(function(hunk)
+    return not hunk.conflict
+  end)
+end
+
+--- Keeps or undoes changes, and goes to the next undecided hunk. Stays if nothing can be undone.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
@@ -31,6 +48,9 @@ local decisions = 0
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
   act(chosen, function(told)
+    if verb == "undo" and not vim.iter(told):any(is_undoable) then
+      return
+    end
     decisions = decisions + 1
     if from then
       return page.go_on_later(shown, chosen.files[1].path, from)
