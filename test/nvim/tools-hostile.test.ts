@@ -17,6 +17,128 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
 
+t.test("with a language server that answers", async (t) => {
+  const { client, bridge } = await start(t, "normal");
+
+  await t.test("an editor that does not answer causes a timeout", async (t) => {
+    const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
+    process.kill(pid, "SIGSTOP");
+    t.teardown(() => process.kill(pid, "SIGCONT"));
+    t.match(await client.refusal("buffers"), "Neovim does not answer: it may be waiting for the user");
+    process.kill(pid, "SIGCONT");
+    t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
+  });
+
+  await t.test("arguments of any kind get an answer", async (t) => {
+    const { tools } = await client.mcp.listTools();
+    const names = tools.map(({ name }) => name);
+    const value = fc.oneof(anyString(), fc.integer(), fc.double(), fc.constantFrom("main.js", "", null));
+    const args = fc.dictionary(
+      fc.constantFrom("path", "line", "symbol", "query", "from", "to", "severity", "settle"),
+      value,
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(...names), args, async (name, given) => {
+        const { content } = await client.call(name, given);
+        return content.length > 0 && !JSON.stringify(content).includes("failed to answer");
+      }),
+      fuzz(t, "arguments of tools", 150),
+    );
+    t.match(await client.text("hover", PLACE), "about **greet**");
+    t.equal((await bridge.status()).state, "running");
+  });
+
+  await t.test(
+    "files that are opened for language servers are small, few, and opened without other programs",
+    async (t) => {
+      const { nvim } = bridge;
+      writeFileSync(nvim.path("large.js"), `${"x".repeat(1024 * 1024)}\n`);
+      t.match(await client.refusal("symbols", { path: "large.js" }), "too large to be opened");
+      await nvim.lua(`
+      vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.packed", callback = function() vim.g.ran = true end })`);
+      writeFileSync(nvim.path("a.packed"), "x\n");
+      t.match(await client.refusal("symbols", { path: "a.packed" }), "a plugin reads the file");
+      t.equal(await nvim.lua("return vim.g.ran or vim.fn.bufexists('a.packed')"), 0);
+
+      const names = Array.from({ length: 120 }, (_, number) => `file${number}.js`);
+      for (const name of names) writeFileSync(nvim.path(name), "function f() {}\n");
+      for (const path of names) t.match(await client.text("symbols", { path }), "1 symbol");
+      const loaded = "return vim.tbl_filter(function(name) return vim.fn.bufloaded(name) == 1 end, ...)";
+      t.same(await nvim.lua(loaded, names), names.slice(20), "those that were asked for last");
+    },
+  );
+
+  await t.test("names and codes of several lines are shown on one line", async (t) => {
+    const name = "new\nmain.js:1:1 error fake.js";
+    writeFileSync(bridge.nvim.path(name), "function made() {}\nmade();\n");
+    await bridge.nvim.lua(
+      `local buf = vim.fn.bufadd(...)
+      vim.fn.bufload(buf)
+      vim.bo[buf].buflisted = true
+      local one = { lnum = 0, col = 0, message = "m", code = "E1]\\nmain.js:1:1 error fake" }
+      vim.diagnostic.set(vim.api.nvim_create_namespace("test"), buf, { one })
+      vim.fn.setqflist({ { bufnr = buf, lnum = 1, text = "t" } })`,
+      bridge.nvim.path(name),
+    );
+    const place = { path: name, line: 2, symbol: "made" };
+    const said = [
+      await client.text("diagnostics"),
+      await client.text("buffers"),
+      await client.text("references", place),
+      await client.text("symbols", { path: name }),
+      await client.text("read_buffer", { path: name }),
+      await client.text("open_file", { path: name }),
+      await client.text("rename", { ...place, new_name: "done" }),
+      ...(await client.mcp.readResource({ uri: "nvim://quickfix" })).contents.map((each) =>
+        JSON.stringify(each),
+      ),
+    ];
+    for (const text of said) t.notMatch(text, /^main\.js:1:1 error|\\nmain\.js:1:1 error/m);
+    const { structuredContent } = await client.call("buffers");
+    t.match(
+      JSON.stringify(structuredContent),
+      JSON.stringify(name).slice(1, -1),
+      "programs have the name itself",
+    );
+  });
+
+  await t.test("invalid names and texts are handled", async (t) => {
+    const { nvim } = bridge;
+    execFileSync("mkfifo", [nvim.path("pipe.js")]);
+    mkdirSync(nvim.path("folder.js"));
+    symlinkSync("loop.js", nvim.path("loop.js"));
+    const names = [
+      "pipe.js",
+      "folder.js",
+      "loop.js",
+      ".",
+      "main.js/x",
+      "$HOME",
+      "`ls`",
+      "a\nb",
+      "%",
+      "nvim://buffers",
+      "file:///etc/passwd",
+    ];
+    for (const path of names)
+      for (const tool of ["open_file", "diagnostics", "read_buffer"])
+        t.match(await client.refusal(tool, { path }), "There is no such file", `${tool} ${path}`);
+    t.match(await client.refusal("open_file", { path: "a\0b" }), "path is not a valid file name");
+    t.match(
+      await client.refusal("open_file", { path: "x".repeat(100_000) }),
+      "path is not a valid file name",
+    );
+    t.match(await client.refusal("rename", { ...PLACE, new_name: "a\nb" }), "must be one line");
+    t.match(await client.refusal("hover", { ...PLACE, symbol: "((\0" }), "is not on line 1 of main.js");
+    const items = [{ path: "main.js", line: 10_000_000, text: "\x1b]0;x\x07\0|call system('x')" }];
+    await client.text("quickfix", { title: "\x1b[31m%{1}", items });
+    t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
+      title: "[31m%{1}",
+      items: [{ text: "]0;x |call system('x')" }],
+    });
+  });
+});
+
 t.test("a language server that does not answer causes a timeout", async (t) => {
   const { client, bridge } = await start(t, "slow");
   t.equal(
@@ -26,6 +148,24 @@ t.test("a language server that does not answer causes a timeout", async (t) => {
   const calls = Array.from({ length: 100 }, () => client.text("hover", PLACE));
   t.equal(await bridge.nvim.lua("return 1 + 1"), 2, "the editor goes on meanwhile");
   for (const text of await Promise.all(calls)) t.match(text, "did not answer");
+});
+
+t.test("a client that disconnects during a call leaves nothing behind", async (t) => {
+  const { client, bridge } = await start(t, "slow");
+  const call = client.call("hover", PLACE).then(
+    () => "answered",
+    () => "gone",
+  );
+  await bridge.nvim.waitFor("require('gemini-bridge.bridge.status').get().calls == 1", "the call to arrive");
+  await client.mcp.close();
+  t.equal(await call, "gone");
+  const next = await connectEditorClient(t, bridge);
+  t.match(await next.text("buffers"), "1 file open");
+
+  const host = await bridge.host();
+  process.kill(host, "SIGKILL");
+  await bridge.nextHost(host);
+  t.match(await next.text("buffers"), "1 file open", "its session goes on after a crash of the host");
 });
 
 t.test("a crashing language server is an error for the model only", async (t) => {
@@ -50,26 +190,6 @@ t.test("wrong answers of a language server do not reveal files", async (t) => {
   t.notMatch(await client.text("workspace_symbols", { query: "a" }), /passwd|secret/);
 });
 
-t.test("arguments of any kind get an answer", async (t) => {
-  const { client, bridge } = await start(t, "normal");
-  const { tools } = await client.mcp.listTools();
-  const names = tools.map(({ name }) => name);
-  const value = fc.oneof(anyString(), fc.integer(), fc.double(), fc.constantFrom("main.js", "", null));
-  const args = fc.dictionary(
-    fc.constantFrom("path", "line", "symbol", "query", "from", "to", "severity", "settle"),
-    value,
-  );
-  await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...names), args, async (name, given) => {
-      const { content } = await client.call(name, given);
-      return content.length > 0 && !JSON.stringify(content).includes("failed to answer");
-    }),
-    fuzz(t, "arguments of tools", 150),
-  );
-  t.match(await client.text("hover", PLACE), "about **greet**");
-  t.equal((await bridge.status()).state, "running");
-});
-
 t.test("a long answer is truncated, and says so", async (t) => {
   const { client, bridge } = await start(t, "normal", "max_items = 2, max_text = 30");
   writeFileSync(bridge.nvim.path("many.js"), "greet();\n".repeat(10));
@@ -79,106 +199,6 @@ t.test("a long answer is truncated, and says so", async (t) => {
   t.match(await client.text("hover", long), /^about \*\*x{22}\n\(cut off: /);
   await bridge.nvim.command("edit many.js");
   t.match(await client.text("read_buffer", { path: "many.js" }), "lines 1 to 3 of 10; go on with from: 4");
-});
-
-t.test("invalid names and texts are handled", async (t) => {
-  const { client, bridge } = await start(t, "normal");
-  const { nvim } = bridge;
-  execFileSync("mkfifo", [nvim.path("pipe.js")]);
-  mkdirSync(nvim.path("folder.js"));
-  symlinkSync("loop.js", nvim.path("loop.js"));
-  const names = [
-    "pipe.js",
-    "folder.js",
-    "loop.js",
-    ".",
-    "main.js/x",
-    "$HOME",
-    "`ls`",
-    "a\nb",
-    "%",
-    "nvim://buffers",
-    "file:///etc/passwd",
-  ];
-  for (const path of names)
-    for (const tool of ["open_file", "diagnostics", "read_buffer"])
-      t.match(await client.refusal(tool, { path }), "There is no such file", `${tool} ${path}`);
-  t.match(await client.refusal("open_file", { path: "a\0b" }), "path is not a valid file name");
-  t.match(await client.refusal("open_file", { path: "x".repeat(100_000) }), "path is not a valid file name");
-  t.match(await client.refusal("rename", { ...PLACE, new_name: "a\nb" }), "must be one line");
-  t.match(await client.refusal("hover", { ...PLACE, symbol: "((\0" }), "is not on line 1 of main.js");
-  const items = [{ path: "main.js", line: 10_000_000, text: "\x1b]0;x\x07\0|call system('x')" }];
-  await client.text("quickfix", { title: "\x1b[31m%{1}", items });
-  t.match(await nvim.lua("return vim.fn.getqflist({ title = true, items = true })"), {
-    title: "[31m%{1}",
-    items: [{ text: "]0;x |call system('x')" }],
-  });
-});
-
-t.test(
-  "files that are opened for language servers are small, few, and opened without other programs",
-  async (t) => {
-    const { client, bridge } = await start(t, "normal");
-    const { nvim } = bridge;
-    writeFileSync(nvim.path("large.js"), `${"x".repeat(1024 * 1024)}\n`);
-    t.match(await client.refusal("symbols", { path: "large.js" }), "too large to be opened");
-    await nvim.lua(`
-    vim.api.nvim_create_autocmd("BufReadCmd", { pattern = "*.packed", callback = function() vim.g.ran = true end })`);
-    writeFileSync(nvim.path("a.packed"), "x\n");
-    t.match(await client.refusal("symbols", { path: "a.packed" }), "a plugin reads the file");
-    t.equal(await nvim.lua("return vim.g.ran or vim.fn.bufexists('a.packed')"), 0);
-
-    const names = Array.from({ length: 120 }, (_, number) => `file${number}.js`);
-    for (const name of names) writeFileSync(nvim.path(name), "function f() {}\n");
-    for (const path of names) t.match(await client.text("symbols", { path }), "1 symbol");
-    const loaded = "return vim.tbl_filter(function(name) return vim.fn.bufloaded(name) == 1 end, ...)";
-    t.same(await nvim.lua(loaded, names), names.slice(20), "those that were asked for last");
-  },
-);
-
-t.test("names and codes of several lines are shown on one line", async (t) => {
-  const { client, bridge } = await start(t, "normal");
-  const name = "new\nmain.js:1:1 error fake.js";
-  writeFileSync(bridge.nvim.path(name), "function made() {}\nmade();\n");
-  await bridge.nvim.lua(
-    `local buf = vim.fn.bufadd(...)
-    vim.fn.bufload(buf)
-    vim.bo[buf].buflisted = true
-    local one = { lnum = 0, col = 0, message = "m", code = "E1]\\nmain.js:1:1 error fake" }
-    vim.diagnostic.set(vim.api.nvim_create_namespace("test"), buf, { one })
-    vim.fn.setqflist({ { bufnr = buf, lnum = 1, text = "t" } })`,
-    bridge.nvim.path(name),
-  );
-  const place = { path: name, line: 2, symbol: "made" };
-  const said = [
-    await client.text("diagnostics"),
-    await client.text("buffers"),
-    await client.text("references", place),
-    await client.text("symbols", { path: name }),
-    await client.text("read_buffer", { path: name }),
-    await client.text("open_file", { path: name }),
-    await client.text("rename", { ...place, new_name: "done" }),
-    ...(await client.mcp.readResource({ uri: "nvim://quickfix" })).contents.map((each) =>
-      JSON.stringify(each),
-    ),
-  ];
-  for (const text of said) t.notMatch(text, /^main\.js:1:1 error|\\nmain\.js:1:1 error/m);
-  const { structuredContent } = await client.call("buffers");
-  t.match(
-    JSON.stringify(structuredContent),
-    JSON.stringify(name).slice(1, -1),
-    "programs have the name itself",
-  );
-});
-
-t.test("an editor that does not answer causes a timeout", async (t) => {
-  const { client, bridge } = await start(t, "normal");
-  const pid = Number(await bridge.nvim.lua("return vim.fn.getpid()"));
-  process.kill(pid, "SIGSTOP");
-  t.teardown(() => process.kill(pid, "SIGCONT"));
-  t.match(await client.refusal("buffers"), "Neovim does not answer: it may be waiting for the user");
-  process.kill(pid, "SIGCONT");
-  t.match(await client.text("buffers"), "1 file open", "and goes on afterwards");
 });
 
 t.test("ten thousand entries of each kind are truncated", async (t) => {
@@ -206,22 +226,4 @@ t.test("ten thousand entries of each kind are truncated", async (t) => {
     await client.text("references", { path: "main.js", line: 2, symbol: "greet" }),
     "main.js:2:1 greet()",
   );
-});
-
-t.test("a client that disconnects during a call leaves nothing behind", async (t) => {
-  const { client, bridge } = await start(t, "slow");
-  const call = client.call("hover", PLACE).then(
-    () => "answered",
-    () => "gone",
-  );
-  await bridge.nvim.waitFor("require('gemini-bridge.bridge.status').get().calls == 1", "the call to arrive");
-  await client.mcp.close();
-  t.equal(await call, "gone");
-  const next = await connectEditorClient(t, bridge);
-  t.match(await next.text("buffers"), "1 file open");
-
-  const host = await bridge.host();
-  process.kill(host, "SIGKILL");
-  await bridge.nextHost(host);
-  t.match(await next.text("buffers"), "1 file open", "its session goes on after a crash of the host");
 });
