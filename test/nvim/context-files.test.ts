@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import t from "tap";
-import { startContext } from "../support/context.ts";
+import { z } from "zod";
+import { type ContextHost, startContext } from "../support/context.ts";
 
 const files = { "a.txt": "a\nA\n", "b.txt": "b\nB\n", "c.txt": "c\nC\n", "dir/d.txt": "d\n" };
 
@@ -177,4 +178,59 @@ t.test("a thousand buffers are handled in slices", async (t) => {
   await host.until(t, () => host.paths()[0], "f900.txt", "one more");
   const sent = host.snapshots.slice(before).flatMap(({ value }) => value.buffers);
   t.ok(sent.length <= 2, "only what has changed is sent");
+});
+
+const TWELVE = Array.from({ length: 12 }, (_, index) => `f${index}.txt`);
+const twelveFiles = Object.fromEntries(TWELVE.map((name) => [name, "x\n"]));
+const newest = [...TWELVE].reverse();
+
+/** Returns the memory of Lua (KB). */
+async function memory(host: ContextHost): Promise<number> {
+  return z
+    .number()
+    .parse(await host.nvim.lua("collectgarbage() collectgarbage() return collectgarbage('count')"));
+}
+
+/** Limit of the growth: above the size of a bounded table, below that of an unbounded one after the rounds below. */
+const MUCH = 400;
+
+t.test("the focus history stays small during days without a CLI", async (t) => {
+  const host = await startContext(t, { files: twelveFiles, connected: false });
+  const { nvim } = host;
+  // Closes windows without autocommands, which would remove their entries.
+  const rounds = `
+    for _ = 1, ... do
+      vim.cmd.split('f1.txt')
+      vim.cmd('noautocmd close')
+    end`;
+  for (const name of TWELVE) await nvim.command(`edit ${name}`);
+  for (let i = 0; i < 5; i++) await nvim.lua(rounds, 500);
+  const before = await memory(host);
+  for (let i = 0; i < 10; i++) await nvim.lua(rounds, 500);
+  const grown = (await memory(host)) - before;
+  t.ok(grown < MUCH, `${Math.round(grown)} KB more`);
+  await host.subscribe();
+  await host.until(t, () => host.paths(), newest.slice(0, 10), "the last files, in the order of focus");
+});
+
+t.test("buffers deleted without an autocommand do not displace files", async (t) => {
+  const host = await startContext(t, { files: twelveFiles });
+  await host.subscribe({ debounce: 5 });
+  const { nvim } = host;
+  for (const name of TWELVE) await nvim.command(`edit ${name}`);
+  for (let round = 0; round < 6; round++) {
+    const before = host.snapshots.length;
+    await nvim.lua(`
+      local file = vim.api.nvim_get_current_buf()
+      for _ = 1, 250 do
+        vim.cmd('noautocmd let g:new = nvim_create_buf(v:true, v:false)')
+        vim.cmd.buffer(vim.g.new)
+        vim.cmd.buffer(file)
+        vim.cmd('noautocmd bwipeout! ' .. vim.g.new)
+      end`);
+    await nvim.waitFor(() => host.snapshots.length > before, "a snapshot");
+  }
+  await host.call("context_unsubscribe", {});
+  await host.subscribe();
+  await host.until(t, () => host.paths(), newest.slice(0, 10), "the last files, in the order of focus");
 });

@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import t from "tap";
 import { MAX_SELECTED_TEXT } from "../../src/contract/companion.ts";
 import { startContext } from "../support/context.ts";
@@ -16,19 +17,23 @@ const texts: Record<string, { content: string | Uint8Array; length?: number; key
   "a block over characters of three bytes": { content: "日本語\n".repeat(20_000), keys: "gg0<C-v>Gl" },
 };
 
-for (const [name, { content, length = MAX_SELECTED_TEXT, keys = "ggVG" }] of Object.entries(texts)) {
-  t.test(`at most ${MAX_SELECTED_TEXT} UTF-16 units of ${name}`, async (t) => {
-    const host = await startContext(t, { files: { "a.txt": content }, args: ["a.txt"] });
-    await host.nvim.input(keys);
-    await host.until(t, () => host.active()?.selectedText?.length, length, "the length");
+t.test(`at most ${MAX_SELECTED_TEXT} UTF-16 units of a selection are shared`, async (t) => {
+  const host = await startContext(t);
+  for (const [name, { content, length = MAX_SELECTED_TEXT, keys = "ggVG" }] of Object.entries(texts)) {
+    const path = host.nvim.path(name);
+    writeFileSync(path, content);
+    const before = host.snapshots.length;
+    await host.nvim.input(`<Esc>:edit ${name.replaceAll(" ", "\\ ")}<CR>${keys}`);
+    const seen = () => [host.active()?.path, host.active()?.selectedText?.length];
+    await host.until(t, seen, [path, length], name);
     const text = host.active()?.selectedText ?? "";
     if (keys === "ggVG") t.ok(String(content).replaceAll("\r", "").startsWith(text), "the beginning of it");
     t.notMatch(text, /[\uD800-\uDBFF]$/, "no half character");
-    for (const { value } of host.snapshots) {
+    for (const { value } of host.snapshots.slice(before)) {
       t.ok((value.active?.selection?.length ?? 0) < 4 * MAX_SELECTED_TEXT, "nor much more is read");
     }
-  });
-}
+  }
+});
 
 t.test("text with invalid UTF-8 and NUL bytes is shared", async (t) => {
   const content = Uint8Array.of(0x61, 0xe9, 0x62, 0x00, 0x63, 0xed, 0xa0, 0x80, 0x0a);

@@ -26,73 +26,67 @@ async function start(t: Test) {
 }
 
 for (const [moment, [enter, leave]] of Object.entries(MOMENTS)) {
-  t.test(`${moment}: a review is answered at once and shown as soon as possible`, async (t) => {
+  t.test(`reviews open and close around ${moment}`, async (t) => {
     const reviewer = await start(t);
+    const { nvim } = reviewer;
+    const path = nvim.path("a.txt");
     const before = await reviewer.layout();
-    await reviewer.nvim.input(enter);
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    t.same(await reviewer.proposals(), [], "not now");
-    t.same(await reviewer.nvim.lua("return #require('gemini-bridge').diffs()"), 1, "but it is pending");
-    await reviewer.nvim.input(leave);
-    await reviewer.nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
-    t.equal(await reviewer.close(id), PROPOSED);
-    await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
-  });
 
-  t.test(`${moment}: a review that is closed before it could be shown leaves nothing`, async (t) => {
-    const reviewer = await start(t);
-    await reviewer.nvim.input(enter);
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    t.equal(await reviewer.close(id), PROPOSED);
-    await reviewer.nvim.input(leave);
-    await reviewer.outcomes();
-    t.same(await reviewer.nvim.lua(OURS), []);
-  });
+    await t.test("a review is answered at once and shown as soon as possible", async (t) => {
+      await nvim.input(enter);
+      const id = await reviewer.open(path, PROPOSED);
+      t.same(await reviewer.proposals(), [], "not now");
+      t.same(await nvim.lua("return #require('gemini-bridge').diffs()"), 1, "but it is pending");
+      await nvim.input(leave);
+      await nvim.waitFor(async () => (await reviewer.proposals()).length === 1, "the review");
+      t.equal(await reviewer.close(id), PROPOSED);
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), before);
+    });
 
-  t.test(`${moment}: closeDiff answers the edited text, and the windows close afterwards`, async (t) => {
-    const reviewer = await start(t);
-    const before = await reviewer.layout();
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    await reviewer.nvim.lua(EDIT);
-    await reviewer.nvim.input(enter);
-    t.equal(await reviewer.close(id), EDITED);
-    await reviewer.nvim.input(leave);
-    await reviewer.nvim.waitFor(
-      async () => (await reviewer.proposals()).length === 0,
-      "the windows to close",
-    );
-    await reviewer.outcomes();
-    t.same(await reviewer.layout(), before);
-    t.same(await reviewer.nvim.lua(OURS), []);
-  });
+    await t.test("a review that is closed before it could be shown leaves nothing", async (t) => {
+      await nvim.input(enter);
+      const id = await reviewer.open(path, PROPOSED);
+      t.equal(await reviewer.close(id), PROPOSED);
+      await nvim.input(leave);
+      await reviewer.outcomes();
+      t.same(await nvim.lua(OURS), []);
+    });
 
-  t.test(`${moment}: a client that leaves takes its review along, and the next one is shown`, async (t) => {
-    const reviewer = await start(t);
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    await reviewer.open(reviewer.nvim.path("b.txt"), "next\n", "another");
-    await reviewer.nvim.input(enter);
-    await reviewer.close(id, "disconnected");
-    await reviewer.nvim.input(leave);
-    const shown = `vim.iter(vim.api.nvim_list_wins()):map(function(win)
-      return (vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff or {}).filePath
-    end):totable()[1]`;
-    await reviewer.nvim.waitFor(`${shown} == '${reviewer.nvim.path("b.txt")}'`, "the next review");
-  });
+    await t.test("closeDiff answers the edited text, and the windows close afterwards", async (t) => {
+      const id = await reviewer.open(path, PROPOSED);
+      await nvim.lua(EDIT);
+      await nvim.input(enter);
+      t.equal(await reviewer.close(id), EDITED);
+      await nvim.input(leave);
+      await nvim.waitFor(async () => (await reviewer.proposals()).length === 0, "the windows to close");
+      await reviewer.outcomes();
+      t.same(await reviewer.layout(), before);
+      t.same(await nvim.lua(OURS), []);
+    });
 
-  t.test(`${moment}: a decision of a script is told at once`, async (t) => {
-    const reviewer = await start(t);
-    const id = await reviewer.open(reviewer.nvim.path("a.txt"), PROPOSED);
-    await reviewer.nvim.lua(EDIT);
-    await reviewer.nvim.input(enter);
-    await reviewer.nvim.lua("require('gemini-bridge').accept()");
-    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: EDITED } });
-    await reviewer.nvim.input(leave);
-    await reviewer.nvim.waitFor(
-      async () => (await reviewer.proposals()).length === 0,
-      "the windows to close",
-    );
-    t.notMatch(await reviewer.nvim.messages(), /E\d+:|traceback/);
+    await t.test("a decision of a script is told at once", async (t) => {
+      const id = await reviewer.open(path, PROPOSED);
+      await nvim.lua(EDIT);
+      await nvim.input(enter);
+      await nvim.lua("require('gemini-bridge').accept()");
+      t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: EDITED } });
+      await nvim.input(leave);
+      await nvim.waitFor(async () => (await reviewer.proposals()).length === 0, "the windows to close");
+      t.notMatch(await nvim.messages(), /E\d+:|traceback/);
+    });
+
+    await t.test("a client that leaves takes its review along, and the next one is shown", async () => {
+      const id = await reviewer.open(path, PROPOSED);
+      await reviewer.open(nvim.path("b.txt"), "next\n", "another");
+      await nvim.input(enter);
+      await reviewer.close(id, "disconnected");
+      await nvim.input(leave);
+      const shown = `vim.iter(vim.api.nvim_list_wins()):map(function(win)
+        return (vim.b[vim.api.nvim_win_get_buf(win)].gemini_diff or {}).filePath
+      end):totable()[1]`;
+      await nvim.waitFor(`${shown} == '${nvim.path("b.txt")}'`, "the next review");
+    });
   });
 }
 
