@@ -69,8 +69,7 @@ export function leaveOut(replacements) {
     name: namespace,
     setup(build) {
       build.onResolve({ filter: /.*/ }, ({ path, importer }) => {
-        const file = importer.replaceAll("\\", "/");
-        const found = all.find(({ module, library }) => module === path && file.includes(library));
+        const found = all.find(({ module, library }) => module === path && importer.includes(library));
         if (!found) return undefined;
         found.used = true;
         return { path, namespace, pluginData: found.instead };

@@ -1,5 +1,5 @@
 /** Stores which changes the user has undone, until the agent is told with its next prompt. */
-import { isAbsolute, relative } from "node:path";
+import { relative } from "node:path";
 import type { Agent } from "../contract/hooks.ts";
 import type { Hunk } from "./edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
@@ -84,7 +84,7 @@ const keyOfCli = (cli: string) => `cli ${cli}`;
  */
 function nameOf(path: string, cwd: string): string {
   const below = relative(cwd, path);
-  const name = below.startsWith("..") || isAbsolute(below) ? path : below;
+  const name = below.startsWith("..") ? path : below;
   const plain = name.replace(/[\p{C}\p{Zl}\p{Zp}"\\`]/gu, "?");
   return `"${plain.length > MAX_NAME_LENGTH ? `${plain.slice(0, MAX_NAME_LENGTH - 1)}…` : plain}"`;
 }

@@ -95,7 +95,7 @@ export function openWorkspace(
 
 function isBelow(path: string, directory: string): boolean {
   const way = relative(directory, path);
-  return way !== ".." && !way.startsWith("../") && !isAbsolute(way);
+  return way !== ".." && !way.startsWith("../");
 }
 
 /** @returns the URI of a file */

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { findProgram } from "../system/program.ts";
 import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
 import type { Profile } from "./profiles.ts";
-import type { RawSettings } from "./system-defaults.ts";
+import type { RawSettings } from "./settings.ts";
 
 /** Connects a CLI at its start, and skips its question whether to connect. */
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };

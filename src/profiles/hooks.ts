@@ -1,5 +1,5 @@
 /** Builds the hooks for the settings of CLIs. All run the same script, which does nothing outside Neovim. */
-import type { RawSettings } from "./system-defaults.ts";
+import type { RawSettings } from "./settings.ts";
 
 /** Timeout of a hook. The script itself gives up earlier. */
 const TIMEOUT_MS = 5_000;

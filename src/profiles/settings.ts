@@ -13,12 +13,14 @@ import type { Variables } from "../system/system.ts";
 import { expand } from "./discovery-paths.ts";
 import { type Profile, systemPaths } from "./profiles.ts";
 
-const Settings = z.record(z.string(), z.unknown());
+/** The whole content of a settings file, including unknown keys. */
+const RawSettings = z.record(z.string(), z.unknown());
+export type RawSettings = z.infer<typeof RawSettings>;
 
 export interface SettingsFile {
   readonly path: string;
   /** Empty if the file is missing or has a problem. */
-  readonly settings: z.infer<typeof Settings>;
+  readonly settings: RawSettings;
   /** The problem with the file, as the end of a sentence that begins with its path. */
   readonly problem?: string;
   /** Whether the CLI ignores the file. Otherwise the CLI refuses to start. */
@@ -36,10 +38,10 @@ export function readSettings(
 ): SettingsFile[] {
   const candidates = settings.files.map((path) => expand(path, env));
   const user = candidates.find((path) => existsSync(path)) ?? candidates[0] ?? "";
-  const own = [...new Set([join(cwd, settings.folder, "settings.json"), user])].map(read);
+  const own = [...new Set([join(cwd, settings.folder, "settings.json"), user])].map(readSettingsFile);
   if (!defaults) return own;
   const system = systemPaths(defaults, env);
-  const readSystem = (path: string) => (defaults.isRootsOnly ? readSecure(path) : read(path));
+  const readSystem = (path: string) => (defaults.isRootsOnly ? readSecure(path) : readSettingsFile(path));
   return [readSystem(system.settings), ...own, readSystem(system.defaults)];
 }
 
@@ -58,14 +60,15 @@ export function setting<T>(
 
 function at(value: unknown, [name, ...names]: readonly string[]): unknown {
   if (name === undefined) return value;
-  const group = Settings.safeParse(value);
+  const group = RawSettings.safeParse(value);
   return group.success && Object.hasOwn(group.data, name) ? at(group.data[name], names) : undefined;
 }
 
-function read(path: string): SettingsFile {
+/** Reads one file, which may contain comments. A missing file is an empty one. */
+export function readSettingsFile(path: string): SettingsFile {
   try {
     const text = readSmallFile(path)?.text ?? "{}";
-    return { path, settings: Settings.parse(JSON.parse(stripJsonComments(text))) };
+    return { path, settings: RawSettings.parse(JSON.parse(stripJsonComments(text))) };
   } catch (error) {
     return { path, settings: {}, problem: error instanceof Refusal ? error.message : "is not a JSON object" };
   }
@@ -74,6 +77,6 @@ function read(path: string): SettingsFile {
 /** Reads a system file, which the CLI ignores unless only root can change it. */
 function readSecure(path: string): SettingsFile {
   const reason = existsSync(path) ? insecurity(path) : undefined;
-  if (reason === undefined) return read(path);
+  if (reason === undefined) return readSettingsFile(path);
   return { path, settings: {}, problem: `is ignored by the CLI: ${reason}`, isIgnored: true };
 }

@@ -6,18 +6,12 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import stripJsonComments from "strip-json-comments";
-import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import { isAlive } from "../system/processes.ts";
 import { insecurity } from "../system/root-only-file.ts";
-import { readSmallFile } from "../system/small-file.ts";
 import type { Variables } from "../system/system.ts";
 import { type Profile, systemPaths } from "./profiles.ts";
-
-/** The whole content of a settings file, including unknown keys. */
-const RawSettings = z.record(z.string(), z.json());
-export type RawSettings = z.infer<typeof RawSettings>;
+import { type RawSettings, readSettingsFile } from "./settings.ts";
 
 export interface WrittenDefaults {
   /** Path for the CLIs' environment; undefined if no file was written. */
@@ -71,11 +65,9 @@ export function writeSystemDefaults(
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
-  try {
-    return RawSettings.parse(JSON.parse(stripJsonComments(readSmallFile(path)?.text ?? "{}")));
-  } catch (error) {
-    throw new Refusal(error instanceof Refusal ? `${path} ${error.message}` : `${path} is not a JSON object`);
-  }
+  const { settings, problem } = readSettingsFile(path);
+  if (problem !== undefined) throw new Refusal(`${path} ${problem}`);
+  return settings;
 }
 
 /** @throws {Refusal} if the CLI would ignore the file with a warning */

@@ -17,7 +17,8 @@ import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
 import t, { type Test } from "tap";
 import { GEMINI } from "../../src/profiles/profiles.ts";
-import { type RawSettings, writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
+import type { RawSettings } from "../../src/profiles/settings.ts";
+import { writeSystemDefaults } from "../../src/profiles/system-defaults.ts";
 
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
 
