@@ -3,7 +3,7 @@ import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
 import type { Log } from "../base/log.ts";
-import { Refusal } from "../base/refusal.ts";
+import { Refusal, sentence } from "../base/refusal.ts";
 import type { Diagnostic } from "../contract/questions.ts";
 import type { Decision } from "../http/client.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
@@ -98,9 +98,9 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
       withdraw();
       if (error instanceof Refusal) log.info("a review was refused:", error.message);
       else log.error("a review failed:", error);
-      const refusal = error instanceof Refusal ? error : new Refusal("the bridge failed; see :GeminiLog");
-      if (!signal.aborted) refused(filePath, refusal.message);
-      throw refusal;
+      const reason = sentence(error);
+      if (!signal.aborted) refused(filePath, reason);
+      throw new Refusal(reason);
     }
     const cancel = () => withdraw() && void reviews.dismiss(name, "cancelled");
     if (signal.aborted) cancel();

@@ -1,7 +1,7 @@
 /** Registers tools, resources and prompts for a client. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
-import { Refusal } from "../base/refusal.ts";
+import { sentence } from "../base/refusal.ts";
 import type { Boot } from "../contract/neovim.ts";
 import type { Offer, Sdk } from "../http/sessions.ts";
 import { registerPrompts } from "./prompts.ts";
@@ -96,7 +96,6 @@ async function orReason(result: Promise<CallToolResult>): Promise<CallToolResult
   try {
     return await result;
   } catch (error) {
-    const text = error instanceof Refusal ? error.message : String(error);
-    return { isError: true, content: [{ type: "text", text }] };
+    return { isError: true, content: [{ type: "text", text: sentence(error) }] };
   }
 }

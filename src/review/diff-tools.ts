@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult } from "@modelcontextprotocol/sdk/types.js";
 import type { Log } from "../base/log.ts";
-import { Refusal } from "../base/refusal.ts";
+import { Refusal, sentence } from "../base/refusal.ts";
 import { CloseDiffRequest, OpenDiffRequest } from "../contract/companion.ts";
 import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import { disk, fileSystem } from "../system/disk.ts";
@@ -44,8 +44,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
       // Internal errors go to the log, not to the client.
       if (error instanceof Refusal) log.info("a tool was refused:", error.message);
       else log.error("a tool failed:", error);
-      const text = error instanceof Refusal ? error.message : "the bridge failed; see :GeminiLog";
-      return { isError: true, content: [{ type: "text", text }] };
+      return { isError: true, content: [{ type: "text", text: sentence(error) }] };
     }
   }
 
