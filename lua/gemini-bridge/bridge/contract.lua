@@ -149,6 +149,12 @@
 ---@field arguments table<string, string[]>
 ---@field variables table<string, table<string, string>>
 
+---@class gemini_bridge.calls.context_subscribe
+---@field events string[]
+---@field debounce number
+---@field maxWait number
+---@field maxSelection integer
+
 ---@class gemini_bridge.calls.decision_settled
 ---@field id integer
 ---@field delivered boolean

@@ -14,13 +14,7 @@ local SLICE_SIZE = 25
 local SLICE_PAUSE_MS = 1
 local NS_PER_MS = 1e6
 
----@class gemini_bridge.Subscription
----@field events string[]
----@field debounce integer Milliseconds after the last event.
----@field maxWait integer Milliseconds after the first event.
----@field maxSelection integer UTF-16 units.
-
----@type gemini_bridge.Subscription?
+---@type gemini_bridge.calls.context_subscribe?
 local subscription
 local group ---@type integer?
 local timer ---@type uv_timer_t?
@@ -35,7 +29,7 @@ local hrtime = vim.uv.hrtime
 local watch, list, touch, on_timer, send
 
 --- Starts sending snapshots to the host, beginning with a complete one.
----@param params gemini_bridge.Subscription
+---@param params gemini_bridge.calls.context_subscribe
 function M.subscribe(params)
   subscription = vim.deepcopy(params)
   watch()
@@ -100,7 +94,7 @@ end
 --- Sends all buffers in slices.
 ---@param bufs integer[]
 ---@param from integer
----@param run gemini_bridge.Subscription
+---@param run gemini_bridge.calls.context_subscribe
 function list(bufs, from, run)
   if subscription ~= run then
     return

@@ -8,15 +8,11 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
----@class gemini_bridge.Gate
----@field all boolean
----@field clis table<string, boolean> Settings of single CLIs, which override `all`.
-
 --- The setting by `:GeminiGate`, which replaces the option.
-local chosen ---@type gemini_bridge.Gate?
+local chosen ---@type gemini_bridge.events.gate?
 
 --- Returns the current setting.
----@return gemini_bridge.Gate
+---@return gemini_bridge.events.gate
 function M.get()
   if chosen then
     return chosen

@@ -13,13 +13,8 @@ local M = {}
 --- Maximum number of old lines above a hunk, because virtual lines cannot be scrolled.
 local MAX_OLD_LINES = 200
 
----@class gemini_bridge.HistoryTexts
----@field before string[]
----@field after string[]
----@field problem? string The reason why the texts are not known.
-
 --- Compares the texts.
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 ---@return gemini_bridge.ChangeHunk[] hunks, table<integer, string[]> old Lines by id of the hunk.
 local function compare_texts(texts)
   local hunks, old = {}, {}
@@ -32,14 +27,14 @@ local function compare_texts(texts)
 end
 
 --- Whether the entry deleted its file.
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 ---@return boolean
 local function is_deletion(texts)
   return #texts.after == 0 and #texts.before > 0
 end
 
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 ---@return integer buf
 local function create_buffer(entry, texts)
   local buf = window.create_buffer(false, true)
@@ -59,7 +54,7 @@ end
 
 --- Marks the changed lines. Shows the old lines, unless the earlier text is beside them.
 ---@param win integer
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 function M.mark(win, texts)
   local buf = vim.api.nvim_win_get_buf(win)
   local hunks, old = compare_texts(texts)
@@ -74,7 +69,7 @@ end
 --- Shows an entry.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 ---@return integer buf
 function M.show(win, entry, texts)
   signs.place(vim.api.nvim_win_get_buf(win), nil)
@@ -91,7 +86,7 @@ end
 --- Shows the file name, the kind of the entry and key hints above the window.
 ---@param win integer
 ---@param entry gemini_bridge.HistoryEntry
----@param texts gemini_bridge.HistoryTexts
+---@param texts gemini_bridge.calls.history_diff
 function M.set_bar(win, entry, texts)
   local hints = { { "compare", "compare" }, { "help", "keys" } }
   if groups.was_written(entry) then

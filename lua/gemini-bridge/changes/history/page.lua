@@ -26,7 +26,7 @@ local NAME = "gemini-history://page"
 ---@field entries gemini_bridge.HistoryEntry[] Newest first.
 ---@field undone table<string, true> Ids of entries that were undone on this page.
 ---@field current? gemini_bridge.HistoryEntry
----@field texts? gemini_bridge.HistoryTexts Texts of the current entry, after the host has answered.
+---@field texts? gemini_bridge.calls.history_diff Texts of the current entry, after the host has answered.
 ---@field asked? string Id of the entry whose texts the host was asked for.
 
 local page ---@type gemini_bridge.HistoryPage?
