@@ -75,8 +75,10 @@ local function cursor_of(active)
   return vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"') or { 1, 0 }
 end
 
+--- Returns the length of a text in UTF-16 units.
 ---@param text string
-local function utf16_length(text)
+---@return integer
+function M.utf16_length(text)
   if vim.fn.has("nvim-0.11") == 1 then
     return vim.str_utfindex(text, "utf-16")
   end
@@ -90,7 +92,7 @@ end
 ---@param col integer In bytes.
 local function position(buf, row, col)
   local ok, before = pcall(vim.api.nvim_buf_get_text, buf, row, 0, row, col, {})
-  return { line = row + 1, character = ok and before[1] and utf16_length(before[1]) + 1 or 1 }
+  return { line = row + 1, character = ok and before[1] and M.utf16_length(before[1]) + 1 or 1 }
 end
 
 ---@param active gemini_bridge.ActiveFile

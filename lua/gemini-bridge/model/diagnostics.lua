@@ -2,6 +2,7 @@
 --- because there may be a hundred thousand.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
+local snapshot = require("gemini-bridge.context.snapshot")
 local work_slices = require("gemini-bridge.model.work_slices")
 local workspace_diagnostics = require("gemini-bridge.model.workspace_diagnostics")
 
@@ -18,12 +19,7 @@ local function character(line, col)
   if not line or col <= 0 then
     return math.max(col, 0) + 1
   end
-  local before = line:sub(1, col)
-  if vim.fn.has("nvim-0.11") == 1 then
-    return vim.str_utfindex(before, "utf-16") + 1
-  end
-  local _, units = vim.str_utfindex(before)
-  return units + 1
+  return snapshot.utf16_length(line:sub(1, col)) + 1
 end
 
 ---@param value any

@@ -1,12 +1,8 @@
 --- Implements `:GeminiEnv`: shell commands that connect a CLI in another terminal to this Neovim, even if several
 --- Neovims are open in one directory.
-local M = {}
+local sh_quote = require("gemini-bridge.terminal.shell_words").quote
 
----@param text string
----@return string
-local function sh_quote(text)
-  return "'" .. text:gsub("'", [['\'']]) .. "'"
-end
+local M = {}
 
 --- Quotes for fish, where a backslash in single quotes escapes itself and the quote.
 ---@param text string

@@ -44,16 +44,6 @@ local function create(name, bytes, buftype)
   return buf
 end
 
----@param id integer
----@param file string Absolute path.
----@param bytes string
----@return integer buf
-local function create_proposal(id, file, bytes)
-  local buf = create(("gemini://%d/%s"):format(id, path.relative(file)), bytes, "acwrite")
-  vim.b[buf].gemini_diff = { filePath = file, role = "proposal" }
-  return buf
-end
-
 --- Creates a copy of the file on disk. Loading the file itself could ask about a swap file and run other
 --- plugins. The copy cannot be edited, because nobody would receive the edits.
 ---@param id integer
@@ -78,8 +68,10 @@ end
 function M.buffers(review)
   local id, file = review.id, review.filePath
   local open = path.buffer(file)
+  local proposal = create(("gemini://%d/%s"):format(id, path.relative(file)), review.proposed, "acwrite")
+  vim.b[proposal].gemini_diff = { filePath = file, role = "proposal" }
   return {
-    proposal = create_proposal(id, file, review.proposed),
+    proposal = proposal,
     original = open or copy(id, file),
     copied = not open,
     new = not open and not vim.uv.fs_lstat(file),

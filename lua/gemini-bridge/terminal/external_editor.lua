@@ -7,12 +7,6 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
----@param text string
----@return string
-local function quote(text)
-  return "'" .. text:gsub("'", "'\\''") .. "'"
-end
-
 local program ---@type string?
 
 --- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
@@ -34,7 +28,7 @@ local function editor()
     end,
   })
   local client = debug.getinfo(1, "S").source:sub(2):gsub("%.lua$", "_client.lua")
-  local words = vim.tbl_map(quote, {
+  local words = vim.tbl_map(require("gemini-bridge.terminal.shell_words").quote, {
     vim.v.progpath,
     "--clean",
     "-l",

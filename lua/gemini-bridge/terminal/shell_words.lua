@@ -1,4 +1,5 @@
---- Splits arguments like a POSIX shell, with quotes and backslashes. Does not expand variables, patterns or commands.
+--- Splits arguments like a POSIX shell, with quotes and backslashes, and quotes words. Does not expand variables,
+--- patterns or commands.
 local M = {}
 
 --- Reads the string at the start of a text that begins with a double quote.
@@ -61,6 +62,13 @@ end
 ---@return string
 function M.escape(word)
   return (word:gsub("[%s\\'\"]", "\\%0"))
+end
+
+--- Quotes a word for a POSIX shell or a tmux command.
+---@param word string
+---@return string
+function M.quote(word)
+  return "'" .. word:gsub("'", [['\'']]) .. "'"
 end
 
 return M

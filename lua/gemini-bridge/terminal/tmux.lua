@@ -2,6 +2,7 @@
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
+local shell_words = require("gemini-bridge.terminal.shell_words")
 
 local M = {}
 
@@ -43,12 +44,6 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Quotes a text as one word of a tmux command.
----@param text string
-local function quote(text)
-  return "'" .. text:gsub("'", [['\'']]) .. "'"
-end
-
 --- Returns the pane option of this Neovim's panes.
 ---@param name string
 ---@param cwd string
@@ -81,7 +76,7 @@ local function opening(spec, place, enter)
   local keep = config.get().terminal.auto_close and "failed" or "on"
   vim.list_extend(words, { "--", "sh", "-c", RUN, "sh", OPTION, mark(spec.name, spec.cwd), keep })
   words[#words + 1] = process.GUARD
-  return table.concat(vim.tbl_map(quote, vim.list_extend(words, spec.cmd)), " ")
+  return table.concat(vim.tbl_map(shell_words.quote, vim.list_extend(words, spec.cmd)), " ")
 end
 
 ---@class gemini_bridge.PaneView

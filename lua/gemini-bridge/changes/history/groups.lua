@@ -28,12 +28,6 @@ M.legend = {
   { "↺", "undone on this page" },
 }
 
----@param item gemini_bridge.HistoryItem
----@return [string, string, string]
-local function kind_of(item)
-  return item.is_undone and UNDONE or KINDS[item.entry.kind]
-end
-
 --- Returns the name of an entry's kind.
 ---@param entry gemini_bridge.HistoryEntry
 ---@return string
@@ -85,7 +79,7 @@ function M.face(node)
     return appearance.folder(node)
   end
   local item = node.item --[[@as gemini_bridge.HistoryItem]]
-  local icon, word, highlight = unpack(kind_of(item))
+  local icon, word, highlight = unpack(item.is_undone and UNDONE or KINDS[item.entry.kind])
   return {
     icon = icon,
     icon_highlight = highlight,

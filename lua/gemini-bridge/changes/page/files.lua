@@ -23,13 +23,6 @@ local order = {} ---@type string[]
 --- Prompts of turns, by CLI and start of the turn.
 local prompts = {} ---@type table<string, string>
 
----@param cli string
----@param turn number
----@return string
-local function turn_key(cli, turn)
-  return ("%s %.0f"):format(cli, turn)
-end
-
 ---@param change gemini_bridge.Change
 ---@return gemini_bridge.FileState
 local function state_of(change)
@@ -71,7 +64,7 @@ function M.update(name, change, decision)
   file.decided = change.decided
   -- A file without a hunk, such as an empty one, is decided as a whole.
   file.hunks = file.decided + math.max(#change.hunks, 1)
-  local group = turn_key(change.cli, change.turn)
+  local group = ("%s %.0f"):format(change.cli, change.turn)
   prompts[group] = change.prompt
   local is_moved = group ~= file.group
   file.group = group
