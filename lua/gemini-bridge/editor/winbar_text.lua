@@ -32,7 +32,9 @@ function M.fit(parts, width)
   local flexible = vim.iter(parts):find(function(part)
     return part.shorten
   end)
-  local shortest = math.min(vim.fn.strdisplaywidth(flexible.shorten()), flexible.min or MIN_CELLS)
+  local shortest = flexible
+      and math.min(vim.fn.strdisplaywidth(flexible.shorten()), flexible.min or MIN_CELLS)
+    or 0
   local function room()
     return width - vim.fn.strdisplaywidth(join(parts))
   end

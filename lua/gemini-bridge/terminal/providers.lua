@@ -21,16 +21,10 @@ local function place()
   return { position = options.position, size = options.size }
 end
 
---- Opens a window at once. The program starts there when the bridge runs, so that keys typed meanwhile change nothing.
----@return gemini_bridge.Provided
-function M.native()
-  return require("gemini-bridge.terminal.native").new(place())
-end
-
 --- Lets the user's function open the terminal. If the function returns a buffer, Neovim windows show it later.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
 ---@return gemini_bridge.Provided
-function M.custom(open)
+local function custom(open)
   local view, inner = {}, nil ---@type table, gemini_bridge.TerminalView?
   for _, method in ipairs({ "show", "hide", "close", "focused" }) do
     view[method] = function(_, ...)
@@ -49,15 +43,9 @@ function M.custom(open)
   return view
 end
 
---- Opens a pane or window of the tmux that Neovim runs in.
----@return gemini_bridge.Provided
-function M.tmux()
-  return require("gemini-bridge.terminal.tmux").new(place())
-end
-
 --- Opens a terminal of folke/snacks.nvim.
 ---@return gemini_bridge.Provided
-function M.snacks()
+local function snacks_view()
   local view, terminal, enter = {}, nil, true
   function view.show(_, focus)
     enter = focus
@@ -124,9 +112,13 @@ end
 function M.view()
   local provider = config.get().terminal.provider
   if type(provider) == "function" then
-    return M.custom(provider)
+    return custom(provider)
+  elseif provider == "snacks" then
+    return snacks_view()
+  elseif provider == "tmux" then
+    return require("gemini-bridge.terminal.tmux").new(place())
   end
-  return M[provider]()
+  return require("gemini-bridge.terminal.native").new(place())
 end
 
 return M

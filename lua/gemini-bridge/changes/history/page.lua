@@ -39,7 +39,7 @@ end
 ---@param shown gemini_bridge.HistoryPage
 local function draw(shown)
   tree_view.draw(shown, groups.of(shown.entries, shown.undone), groups.face)
-  bar.show(shown.tree, { bar.title("History"), bar.hints({ { "help", "keys" } }) })
+  bar.show(shown.tree, { { text = "History" }, bar.hints({ { "help", "keys" } }) })
   if shown.current and shown.texts and layout.shows_own(shown) then
     entry_view.set_bar(shown.right, shown.current, shown.texts)
   end

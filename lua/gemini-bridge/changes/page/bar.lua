@@ -16,17 +16,6 @@ function M.show(win, parts)
   end
 end
 
---- Returns a part that cannot be left out.
----@param text string
----@return gemini_bridge.BarPart
-function M.title(text)
-  return {
-    shorten = function()
-      return text
-    end,
-  }
-end
-
 ---@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
 ---@param rank? integer Default: 1.
 ---@return gemini_bridge.BarPart

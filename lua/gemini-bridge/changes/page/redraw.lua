@@ -22,7 +22,7 @@ function M.bars(shown)
   if layout.shows_own(shown) then
     local status = file and file.change and STATUSES[file.change.status]
     bar.show(shown.right, {
-      file and path.part(file.path, MIN_PATH_CELLS) or bar.title(""),
+      file and path.part(file.path, MIN_PATH_CELLS) or { text = "" },
       { text = status or "", rank = 4 },
       { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 3 },
       bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
@@ -34,7 +34,7 @@ function M.bars(shown)
     decided, hunks = decided + node.decided, hunks + node.hunks
   end
   bar.show(shown.tree, {
-    bar.title(("Changes %d/%d"):format(decided, hunks)),
+    { text = ("Changes %d/%d"):format(decided, hunks) },
     bar.hints({ { "help", "keys" } }),
   })
 end
