@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import type { Nvim, NvimOptions } from "../support/nvim.ts";
+import { killAll } from "../support/processes.ts";
 import { Reviewer } from "../support/review.ts";
 import { waitFor } from "../support/wait.ts";
 
@@ -132,7 +133,8 @@ for (const place of ["beside its file", "alone in a tab page"])
 
 for (const quit of ["qall", "wqall", "restart"])
   t.test(`text typed into a proposal outlives :${quit}`, async (t) => {
-    const { reviewer, nvim } = await start(t, { tui: quit === "restart" });
+    const init = "vim.fn.writefile({ tostring(vim.fn.getpid()) }, 'pid')";
+    const { reviewer, nvim } = await start(t, { tui: quit === "restart", init });
     if (quit === "restart" && (await nvim.lua("return vim.fn.has('nvim-0.12')")) === 0)
       return t.comment("this Neovim has no :restart");
     await reviewer.review();
@@ -142,6 +144,10 @@ for (const quit of ["qall", "wqall", "restart"])
     await waitFor(() => keptTexts(nvim), "the text");
     t.match(keptTexts(nvim), [{ id: 1, path: nvim.path("a.txt"), text: "twomine\n" }]);
     t.equal(keptTexts(nvim).length, 1, "and nothing else");
+    if (quit !== "restart") return;
+    const pid = () => Number(readFileSync(nvim.path("pid"), "utf8"));
+    await waitFor(() => pid() > 0 && pid() !== nvim.pid, "the next Neovim");
+    killAll([pid()]);
   });
 
 const EXITS: [name: string, typed: string, next: string][] = [
