@@ -73,6 +73,14 @@ t.test("a draft is kept until it is sent", async (t) => {
   });
 });
 
+t.test("a draft is kept when a signal ends Neovim", async (t) => {
+  const nvim = await start(t);
+  await nvim.input(":GeminiPrompt why?<CR>A not");
+  nvim.kill("SIGHUP");
+  await nvim.exited;
+  t.match(past(nvim), ["why? not"]);
+});
+
 t.test("after :bdelete the prompt works again, and its text is in the history", async (t) => {
   const nvim = await start(t);
   await nvim.command("set nohidden");

@@ -70,12 +70,23 @@ local function create()
   })
   -- Maps ZZ to a command, because the built-in ZZ has no command line, by which a typed write is recognized.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
-  -- A draft must not prevent Neovim from exiting, and must not be lost.
+  -- A draft must not prevent Neovim from exiting.
   vim.api.nvim_create_autocmd("ExitPre", {
     group = group,
     callback = function()
-      history.add(text_of(buf) or "")
       vim.bo[buf].modified = false
+    end,
+  })
+  local draft = "" -- If a signal ends Neovim, the buffer is unloaded before VimLeavePre.
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function()
+      draft = text_of(buf) or ""
+    end,
+  })
+  vim.api.nvim_create_autocmd("VimLeavePre", {
+    group = group,
+    callback = function()
+      history.add(draft)
     end,
   })
   return buf
