@@ -130,43 +130,47 @@ t.test(
 
 /** Configuration of users who start Terminal mode whenever they enter a terminal. */
 const ALWAYS_INSERT = "vim.cmd('autocmd BufEnter,WinEnter term://* startinsert')";
+const ALWAYS_INSERT_LATER = `vim.api.nvim_create_autocmd({ 'BufEnter', 'WinEnter' }, {
+  pattern = 'term://*', callback = vim.schedule_wrap(function() vim.cmd.startinsert() end) })`;
 
-for (const init of ["", ALWAYS_INSERT])
-  t.test(
-    `no key that is meant for a proposal reaches a CLI${init && ", with automatic insert"}`,
-    async (t) => {
-      const reviewer = await start(t, TERMINAL, init);
-      const { nvim } = reviewer;
-      const where = "{ vim.fn.fnamemodify(vim.b.gemini_diff.filePath, ':t'), vim.api.nvim_get_mode().mode }";
-      const ids: number[] = [];
-      for (const name of ["a.txt", "b.txt", "c.txt"])
-        ids.push(await reviewer.open(nvim.path(name), `new ${name}\n`));
-      await nvim.input("<C-\\><C-n>:GeminiReview a.txt<CR>");
-      t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for a\.txt · 1 of 3/);
-      await nvim.input(":w<CR>");
-      t.same(await reviewer.outcome(), {
-        name: "diff_accepted",
-        payload: { id: ids[0], content: "new a.txt\n" },
-      });
-      await nvim.waitFor(`vim.deep_equal(${where}, { 'b.txt', 'n' })`, "the next proposal in Normal mode");
-      t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for b\.txt · 2 of 3/);
-      await nvim.input(":q<CR>");
-      t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } });
-      await nvim.waitFor(`vim.deep_equal(${where}, { 'c.txt', 'n' })`, "the last proposal in Normal mode");
-      await nvim.input("ZZ");
-      await reviewer.outcome();
-      await reviewer.outcomes();
-      await nvim.input(":q<CR>y");
-      t.same(
-        await nvim
-          .lua(
-            "return vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, vim.api.nvim_list_bufs())",
-          )
-          .then((b) => (b as number[]).length),
-        1,
-      );
-      t.notMatch(
-        await nvim.lua(`
+for (const [config, init] of [
+  ["", ""],
+  [", with automatic insert", ALWAYS_INSERT],
+  [", with scheduled automatic insert", ALWAYS_INSERT_LATER],
+] as const)
+  t.test(`no key that is meant for a proposal reaches a CLI${config}`, async (t) => {
+    const reviewer = await start(t, TERMINAL, init);
+    const { nvim } = reviewer;
+    const where = "{ vim.fn.fnamemodify(vim.b.gemini_diff.filePath, ':t'), vim.api.nvim_get_mode().mode }";
+    const ids: number[] = [];
+    for (const name of ["a.txt", "b.txt", "c.txt"])
+      ids.push(await reviewer.open(nvim.path(name), `new ${name}\n`));
+    await nvim.input("<C-\\><C-n>:GeminiReview a.txt<CR>");
+    t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for a\.txt · 1 of 3/);
+    await nvim.input(":w<CR>");
+    t.same(await reviewer.outcome(), {
+      name: "diff_accepted",
+      payload: { id: ids[0], content: "new a.txt\n" },
+    });
+    await nvim.waitFor(`vim.deep_equal(${where}, { 'b.txt', 'n' })`, "the next proposal in Normal mode");
+    t.match(await nvim.lua("return vim.wo.winbar"), /Proposal for b\.txt · 2 of 3/);
+    await nvim.input(":q<CR>");
+    t.same(await reviewer.outcome(), { name: "diff_rejected", payload: { id: ids[1] } });
+    await nvim.waitFor(`vim.deep_equal(${where}, { 'c.txt', 'n' })`, "the last proposal in Normal mode");
+    await nvim.input("ZZ");
+    await reviewer.outcome();
+    await reviewer.outcomes();
+    await nvim.input(":q<CR>y");
+    t.same(
+      await nvim
+        .lua(
+          "return vim.tbl_filter(function(b) return vim.bo[b].buftype == 'terminal' end, vim.api.nvim_list_bufs())",
+        )
+        .then((b) => (b as number[]).length),
+      1,
+    );
+    t.notMatch(
+      await nvim.lua(`
         local text = ''
         for _, buf in ipairs(vim.api.nvim_list_bufs()) do
           if vim.bo[buf].buftype == 'terminal' then
@@ -174,11 +178,10 @@ for (const init of ["", ALWAYS_INSERT])
           end
         end
         return text`),
-        /\S/,
-        "nothing was typed into the terminal",
-      );
-    },
-  );
+      /\S/,
+      "nothing was typed into the terminal",
+    );
+  });
 
 t.test("the next proposal of the same turn is entered until the user presses a key", async (t) => {
   const reviewer = await start(t, TERMINAL);

@@ -233,6 +233,19 @@ t.test("q in the view does not end Neovim", async (t) => {
   t.equal(await nvim.lua("return vim.fn.bufname()"), "");
 });
 
+t.test("q in the view leads back to the window before, a terminal in Normal mode", async (t) => {
+  const nvim = await startNvim(t);
+  await nvim.lua("vim.cmd('vertical botright split') vim.cmd.terminal('cat')");
+  const before = await nvim.lua("return vim.api.nvim_get_current_win()");
+  await nvim.input(":GeminiStatus<CR>");
+  t.equal(await nvim.lua("return vim.fn.bufname()"), "gemini-bridge://status");
+  await nvim.input("q");
+  t.same(await nvim.lua("return { vim.api.nvim_get_current_win(), vim.api.nvim_get_mode().mode }"), [
+    before,
+    "nt",
+  ]);
+});
+
 t.test("the view is updated after a text lock", async (t) => {
   const nvim = await startNvim(t, {
     init: `vim.keymap.set('n', '<F2>', function() vim.fn.getcharstr() return '' end, { expr = true })`,

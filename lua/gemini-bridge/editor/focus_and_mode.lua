@@ -1,4 +1,6 @@
 --- Moves the focus and ends in Normal mode.
+local scheduler = require("gemini-bridge.editor.scheduler")
+
 local M = {}
 
 --- Number of focus changes in progress.
@@ -43,8 +45,9 @@ function M.go(win)
   pcall(vim.api.nvim_set_current_win, win)
   end_move()
   if vim.bo.buftype == "terminal" then
-    -- A user's autocommand may have started Terminal mode.
+    -- A user's autocommand may have started Terminal mode, or have scheduled this.
     vim.cmd.stopinsert()
+    scheduler.next(vim.cmd.stopinsert)
   end
 end
 

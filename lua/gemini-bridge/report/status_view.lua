@@ -1,4 +1,5 @@
 --- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
+local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
 
@@ -223,8 +224,9 @@ local function follow(buf)
   ask()
 end
 
---- Opens the view at the bottom of the editor, or goes to it. `q` closes it.
+--- Opens the view at the bottom of the editor, or goes to it. `q` closes it and leads back.
 function M.open()
+  local before = vim.api.nvim_get_current_win()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")
   local win = buf > 0 and vim.fn.win_findbuf(buf)[1]
   if win then
@@ -242,7 +244,12 @@ function M.open()
   wo.number, wo.relativenumber, wo.spell, wo.list, wo.wrap = false, false, false, false, true
   wo.signcolumn, wo.foldcolumn, wo.winfixheight = "no", "0", true
   vim.fn.matchadd("Title", ("\\%%<%dc^\\S\\+"):format(INDENT))
-  vim.keymap.set("n", "q", "<C-w>c", { buffer = buf, desc = "Close" })
+  vim.keymap.set("n", "q", function()
+    -- The last window of Neovim cannot be closed.
+    if pcall(vim.api.nvim_win_close, 0, false) and vim.api.nvim_win_is_valid(before) then
+      focus.go(before)
+    end
+  end, { buffer = buf, desc = "Close" })
   follow(buf)
 end
 
