@@ -30,7 +30,7 @@ const CLOCK_TOLERANCE_MS = 5_000;
 export interface LeftChanges {
   /**
    * Moves the stored changes of these files into the journal of this Neovim.
-   * @returns the stored values
+   * @returns the stored values, oldest first
    */
   take(isWanted: (path: string) => boolean): Promise<unknown[]>;
   /** Removes journals that are too old or too large. */
@@ -97,7 +97,7 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
         if (others.length > 0) await writeJournal(file, others);
         await rm(target, { force: true });
       }
-      return values;
+      return values.reverse();
     },
     async prune() {
       await pruneJournals(await left(), MAX_AGE_MS, MAX_SIZE_BYTES);

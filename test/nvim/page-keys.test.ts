@@ -127,6 +127,8 @@ t.test("the key for notes adds a note to the lines of the file", async (t) => {
   await nvim.input("Vj\\nwhy not 2?<CR>");
   const notes = "return require('gemini-bridge.notes.notes').list()";
   t.match(await nvim.lua(notes), [{ first: 2, last: 3, text: "why not 2?" }]);
+  const sign = "return vim.api.nvim_eval_statusline('%s', { use_statuscol_lnum = 2 }).str";
+  t.match(await nvim.lua(sign), /\u270e/, "in place of the sign of the change");
 });
 
 t.test("the next prompt tells the agent what was undone, and :GeminiStatus shows it", async (t) => {

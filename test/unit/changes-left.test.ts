@@ -46,6 +46,7 @@ t.test("undo is exact after a restart of Neovim, and one message counts the chan
   const next = nextOf(t, first);
   await waitFor(() => next.message(), "the message");
   t.equal(next.message(), "4 unreviewed changes from an earlier session: see :GeminiChanges");
+  t.same([...next.shown.keys()], [...first.shown.keys()], "in the same order");
   for (const name of ["a.txt", "gone.txt", "new.txt", "parts.txt"])
     t.same(next.change(name), first.change(name), name);
   t.match(next.change("parts.txt"), { decided: 1, prompt: "do it" });

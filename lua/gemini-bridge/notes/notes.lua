@@ -64,7 +64,7 @@ local function place(buf)
         sign_text = "✎",
         sign_hl_group = "DiagnosticInfo",
         virt_text = { { " ✎ " .. vim.fn.strtrans((note.text:gsub("%s+", " "))), "DiagnosticInfo" } },
-        priority = 20,
+        priority = 5000, -- above the sign of a change
       })
     end
   end
