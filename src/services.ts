@@ -82,7 +82,7 @@ export function createServices(options: ServicesOptions): Services {
     answered: ({ id }) => activity.answered(id),
     unchanged(client, filePath) {
       activity.decided(client.id, false);
-      const text = `${clients.labelOf(client.info.credential)} takes the accepted text of ${basename(filePath)} for a rejection, because it is that of the file.`;
+      const text = `${clients.labelOf(client.info.credential)} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
       bridge.tell("message", { level: "info", text });
     },
     refused({ info }, filePath, reason) {

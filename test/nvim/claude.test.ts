@@ -131,7 +131,7 @@ t.test("accepting an unchanged text counts as a rejection, and a message says so
   await nvim.command("GeminiAccept");
   t.same(await answer, ["DIFF_REJECTED", "tab"]);
   await nvim.waitFor(
-    async () => /Claude Code takes the accepted text of a.txt for a rejection/.test(await nvim.messages()),
+    async () => /Claude Code treats the accepted text of a.txt as a rejection/.test(await nvim.messages()),
     "the message",
   );
 });
@@ -331,6 +331,9 @@ t.test("after an outage in which the client gives up, the lock file has a new to
   t.equal(await client.closed(), 1001);
   await bridge.is("stopped");
   await nvim.lua("local now = vim.uv.now; vim.uv.now = function() return now() + 16000 end");
+  await nvim.command("GeminiStart");
+  await nvim.command("GeminiStop"); // before it runs, so that the outage continues
+  await bridge.is("stopped");
   await nvim.command("GeminiStart");
   await bridge.is("running");
   const next = lockOf(bridge);

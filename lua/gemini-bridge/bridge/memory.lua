@@ -2,7 +2,7 @@
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
-local ended_at ---@type integer? Milliseconds of |vim.uv.now()|.
+local ended_at ---@type integer? When the last running host ended, in milliseconds of |vim.uv.now()|.
 local written = {} ---@type table<string, true>
 
 --- Stores the memory of the host for its successor.
@@ -23,9 +23,14 @@ function M.get()
   return memory
 end
 
---- Called when a host has ended.
+--- Called when a host has ended. One that has not run does not shorten the absence.
 function M.host_ended()
-  ended_at = vim.uv.now()
+  ended_at = ended_at or vim.uv.now()
+end
+
+--- Called when a host runs, which ends the absence.
+function M.host_runs()
+  ended_at = nil
 end
 
 --- Stores the path of a file that the user has written while no host runs.
@@ -34,7 +39,7 @@ function M.add_written(path)
   written[path] = true
 end
 
---- Returns the time since the last host ended and the files that the user has written since, and drops both.
+--- Returns the time since the last running host ended, and the files that the user has written since the last call.
 ---@return { duration: integer, written: string[] }? absence nil for the first host.
 function M.take_absence()
   local paths = vim.tbl_keys(written)

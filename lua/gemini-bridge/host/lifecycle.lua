@@ -262,6 +262,7 @@ function M.on_status(new)
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)
     if is_new then
+      require("gemini-bridge.bridge.memory").host_runs()
       require("gemini-bridge.review.saved_texts").restore()
     end
     return
