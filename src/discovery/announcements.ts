@@ -3,24 +3,13 @@ import { isAbsolute } from "node:path";
 import type { Log } from "../base/log.ts";
 import type { Profile } from "../profiles/profiles.ts";
 import { type Announcement, discoveryVariables, foreignVariables, listsAny } from "./content.ts";
-import { createDiscovery } from "./keep-file.ts";
+import { createDiscovery, type Discovery } from "./keep-file.ts";
 import { DiscoveryError } from "./private-directory.ts";
 import { canBeJoined } from "./workspace.ts";
 
-export interface Announcements {
+export interface Announcements extends Omit<Discovery, "path"> {
   /** Paths of the discovery files. */
   readonly paths: string[];
-  /**
-   * Publishes these workspace roots.
-   * @throws {DiscoveryError} if the file of the first profile cannot be written. Other failures go to `failed`.
-   */
-  publish(workspace: readonly string[]): void;
-  /** Writes missing files again. @throws {DiscoveryError} like `publish` */
-  restore(): void;
-  /** Updates the modification times of the files. */
-  refresh(): void;
-  /** Deletes the files, synchronously. May run twice. */
-  remove(): void;
   /** Variables for CLIs started in this editor, and the variables of other editors to unset. */
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
@@ -34,6 +23,7 @@ export interface AnnouncementsOptions {
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 
+/** Errors of the first profile's file are thrown, those of the others go to `failed`. */
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
   const taken = new Set<string>();

@@ -16,7 +16,7 @@ export interface Announcement {
 }
 
 /** The content of a discovery file. The hooks read it without a JSON parser, and rely on the order of the keys. */
-export interface Discovery {
+export interface DiscoveryContent {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */
   workspacePath: string;
@@ -31,7 +31,7 @@ export interface Discovery {
  * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead, and ignore the last two
  * fields, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
  */
-export interface SocketDiscovery extends Pick<Discovery, "ppid" | "ideInfo"> {
+export interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
   pid: number;
   workspaceFolders: readonly string[];
   ideName: string;
@@ -44,7 +44,7 @@ export function discoveryContent(
   { content }: Pick<Profile, "content">,
   { editorPid, port, authToken, socketToken = "" }: Announcement,
   workspace: readonly string[],
-): Discovery | SocketDiscovery {
+): DiscoveryContent | SocketDiscovery {
   if (content === "socket")
     return {
       pid: editorPid,

@@ -9,21 +9,15 @@ import { launchArguments, launchVariables } from "../profiles/launch-arguments.t
 import { type Profile, socketTokenOf } from "../profiles/profiles.ts";
 import { writeSystemDefaults } from "../profiles/system-defaults.ts";
 import { loopbackVariables } from "../system/container.ts";
-import { createAnnouncements } from "./announcements.ts";
+import { type Announcements, createAnnouncements } from "./announcements.ts";
 import { canBeJoined, workspacePaths } from "./workspace.ts";
 
-interface WorkspacePublisher {
+interface WorkspacePublisher extends Pick<Announcements, "restore" | "refresh" | "remove"> {
   /**
    * Publishes these directories. Overlapping calls run one after the other, so that the last one wins.
    * @throws {DiscoveryError} if the file cannot be written; an abort error if the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
-  /** Writes missing discovery files again. @throws {DiscoveryError} */
-  restore(): void;
-  /** Updates the files' modification times, when the user focuses this editor. */
-  refresh(): void;
-  /** Deletes the files, synchronously. May run twice. */
-  remove(): void;
 }
 
 interface WorkspacePublisherOptions {
