@@ -3,7 +3,7 @@
  * each message again for every session and passes it through three streams (bench/README.md has measurements).
  */
 import type { ServerResponse } from "node:http";
-import type { BoundedEventStore } from "./event-store.ts";
+import { BoundedEventStore } from "./event-store.ts";
 import { encodeMessage, type Notification } from "./notification.ts";
 
 export interface EventStream {
@@ -26,7 +26,6 @@ export interface EventStream {
 }
 
 interface EventStreamOptions {
-  store: BoundedEventStore;
   /** Interval of keep-alive comments (milliseconds). */
   keepAlive: number;
   /** Called when the response has ended and no new one has replaced it. */
@@ -39,7 +38,8 @@ interface UnsentDecision {
   readonly report: (hasLeft: boolean) => void;
 }
 
-export function createEventStream({ store, keepAlive, disconnected }: EventStreamOptions): EventStream {
+export function createEventStream({ keepAlive, disconnected }: EventStreamOptions): EventStream {
+  const store = new BoundedEventStore();
   /** Unsent decisions by event id, in the order of the decisions. Their events are pinned in the store. */
   const awaited = new Map<string, UnsentDecision>();
   let current: ServerResponse | undefined;

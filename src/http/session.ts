@@ -9,7 +9,6 @@ import {
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { Log } from "../base/log.ts";
 import type { Client, SessionInfo } from "./client.ts";
-import { BoundedEventStore } from "./event-store.ts";
 import { createEventStream, type EventStream, onceClosed } from "./event-stream.ts";
 import { encodeDecision } from "./notification.ts";
 
@@ -49,7 +48,6 @@ const REQUEST_CANCELLED = -32_800;
 
 export async function createConnection(options: ConnectionOptions): Promise<Connection> {
   const { info, server, grace, log } = options;
-  const store = new BoundedEventStore();
   let expiry: NodeJS.Timeout | undefined;
   let ports: Session["ports"];
   /** Number of requests whose responses are open. */
@@ -75,7 +73,6 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     options.ended();
   };
   const stream = createEventStream({
-    store,
     keepAlive: options.keepAlive,
     disconnected() {
       touch();
