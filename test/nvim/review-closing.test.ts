@@ -26,6 +26,8 @@ end)`;
 
 const ACCIDENTS: [name: string, act: (reviewer: Reviewer) => Promise<unknown>][] = [
   ["%bd|e#", ({ nvim }) => nvim.input(":%bd!|e#<CR>")],
+  ["a mapping to %bd|e#", ({ nvim }) => nvim.input("<F6>")],
+  ["a command for %bd|e#", ({ nvim }) => nvim.input(":Clean<CR>")],
   ["bufdo", ({ nvim }) => nvim.input(":bufdo bdelete!<CR>")],
   [
     "a timer",
@@ -61,6 +63,8 @@ for (const [name, act] of ACCIDENTS)
          end
        end
        vim.keymap.set("n", "<F5>", tidy)
+       vim.keymap.set("n", "<F6>", "<Cmd>%bd!|e#<CR>")
+       vim.cmd("command! -bar Clean silent! %bd!|e#")
        vim.api.nvim_create_user_command("Tidy", tidy, {})
        vim.api.nvim_set_current_win(vim.fn.bufwinid("c.txt"))`,
     );

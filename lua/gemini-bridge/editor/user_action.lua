@@ -1,7 +1,10 @@
 --- Distinguishes actions of the user (keys and commands) from actions of plugins, timers and scripts.
+local command_line = require("gemini-bridge.editor.command_line")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
+
+local COMMAND = vim.keycode("<Cmd>")
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
 local group_name = "gemini-bridge.user-action"
@@ -29,23 +32,21 @@ local is_acting = false
 --- Window and tab page with the focus when the user pressed the last key. When the last window of a tab page closes,
 --- Neovim has left both before |WinClosed|.
 local focus = { win = 0, tab = 0 }
---- Whether the current command line is a bulk command.
+--- Whether the current command line or mapping contains a bulk command.
 local is_bulk = false
 
----@param line string
+---@param command vim.api.keyset.cmd_parsed
 ---@return boolean
-local function deletes_in_bulk(line)
-  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
-  if not ok then
-    return false
-  end
+local function deletes_in_bulk(command)
   local has_target = #(command.range or {}) > 0
     or command.count and command.count > 0
     or #(command.args or {}) > 0
-  return BULK[command.cmd]
-    or DELETES[command.cmd] and has_target
-    or command.nextcmd ~= "" and command.nextcmd ~= line and deletes_in_bulk(command.nextcmd)
-    or false
+  return BULK[command.cmd] or DELETES[command.cmd] and has_target or false
+end
+
+---@param commands vim.api.keyset.cmd_parsed[]
+local function note(commands)
+  is_bulk = vim.iter(commands):any(deletes_in_bulk)
 end
 
 --- Marks an action of the user until the next iteration of the event loop, so that timers and scheduled callbacks do
@@ -81,9 +82,14 @@ end
 function M.watch()
   watchers = watchers + 1
   if watchers == 1 then
-    vim.on_key(function(_, typed)
+    local last = { typed = "", mode = "n" }
+    vim.on_key(function(key, typed)
       if typed ~= "" then
+        last = { typed = typed, mode = vim.api.nvim_get_mode().mode }
         acts()
+      end
+      if key == COMMAND then
+        note(command_line.mapped_commands(last.typed, last.mode))
       end
     end, keys)
     local group = vim.api.nvim_create_augroup(group_name, {})
@@ -91,7 +97,7 @@ function M.watch()
       group = group,
       pattern = ":",
       callback = function()
-        is_bulk = not vim.v.event.abort and deletes_in_bulk(vim.fn.getcmdline())
+        note(vim.v.event.abort and {} or command_line.commands(vim.fn.getcmdline()))
       end,
     })
     -- `:q` always counts, because `nvim --remote-send` and RPC clients type no keys.

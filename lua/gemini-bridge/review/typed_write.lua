@@ -3,6 +3,7 @@
 --- A write counts as typed if the user has just left a command line with a write command in the proposal, or
 --- typed a mapping to such a command there. Auto-save runs in an autocommand, a function or a timer: no
 --- command line comes before, or |<stack>| shows more than the write itself.
+local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
@@ -27,37 +28,14 @@ local function is_own_name(args)
   return name == "" or name == vim.api.nvim_buf_get_name(0) or name:find("^%%[:%l]*$") ~= nil
 end
 
---- Returns the first write command in a command line.
----@param line string
+--- Returns the first write command.
+---@param commands vim.api.keyset.cmd_parsed[]
 ---@return gemini_bridge.TypedWrite?
-local function find_write(line)
-  local ok, command = pcall(vim.api.nvim_parse_cmd, line, {})
-  if not ok then
-    return
-  end
-  local own = vim.api.nvim_buf_get_commands(0, {})[command.cmd] or vim.api.nvim_get_commands({})[command.cmd]
-  local typed_write
-  if own then
-    typed_write = own.definition ~= line and find_write((own.definition:gsub("<[^>]*>", ""))) or nil
-  elseif WRITES[command.cmd] and is_own_name(table.concat(command.args or {}, " ")) then
-    typed_write = { bang = command.bang }
-  end
-  local rest = command.nextcmd or ""
-  return typed_write or rest ~= "" and rest ~= line and find_write(rest) or nil
-end
-
---- Returns the write command in a `<Cmd>` mapping, which fires no CmdlineLeave.
----@param typed string Raw keys.
----@param mode string Mode in which the keys were typed.
----@return gemini_bridge.TypedWrite?
-local function find_mapped_write(typed, mode)
-  local map = vim.fn.maparg(vim.fn.keytrans(typed), mode:sub(1, 1):lower(), false, true)
-  for line in (map.rhs or ""):gmatch("<[Cc][Mm][Dd]>(.-)<[Cc][Rr]>") do
-    local typed_write = find_write(vim.api.nvim_replace_termcodes(line, true, true, true))
-    if typed_write then
-      return typed_write
-    end
-  end
+local function find_write(commands)
+  local write = vim.iter(commands):find(function(command)
+    return WRITES[command.cmd] and is_own_name(table.concat(command.args or {}, " "))
+  end)
+  return write and { bang = write.bang }
 end
 
 --- Whether the write comes from the command itself, not from an autocommand, function or script.
@@ -172,7 +150,7 @@ function M.watch(buf, group, accept, words)
       last = { typed = typed, mode = vim.api.nvim_get_mode().mode }
     end
     if key == command and last then
-      expect(find_mapped_write(last.typed, last.mode))
+      expect(find_write(command_line.mapped_commands(last.typed, last.mode)))
     end
     if key == LUA or key == command and not typed_write then
       note_mapping()
@@ -185,7 +163,7 @@ function M.watch(buf, group, accept, words)
 
   on("CmdlineLeave", function()
     if not vim.v.event.abort and vim.v.event.cmdtype == ":" then
-      expect(find_write(vim.fn.getcmdline()))
+      expect(find_write(command_line.commands(vim.fn.getcmdline())))
     end
   end)
 
