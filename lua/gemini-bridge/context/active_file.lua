@@ -1,19 +1,34 @@
 --- Records the active file and when each file was focused. Recording starts with the bridge, so that the first CLI also
---- learns about earlier files.
+--- learns about earlier files. The handlers of BufEnter and WinEnter do as little as possible: `take` does the rest.
 local buffers = require("gemini-bridge.context.buffers")
-local focus_history = require("gemini-bridge.context.focus_history")
 
 local M = {}
 
---- Number of recent history entries that can change the active file. From older entries, only the time is used.
+local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
+
+--- Number of recent entries that can change the active file. From older entries, only the time is used.
 local RECENT_COUNT = 64
---- Maximum number of history entries before they are processed without waiting for `take`. While no CLI is connected,
---- `take` may not be called for days.
+--- Maximum number of entries before they are processed without waiting for `take`. While no CLI is connected, `take`
+--- may not be called for days.
 local MAX_HISTORY = 512
+
+---@class gemini_bridge.Entered
+---@field buf integer
+---@field win integer
+---@field at integer Last focus, by |uv.hrtime()|.
+---@field float? boolean Whether the window is, or was, a float. Determined when the window closes, or in `take`.
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
 ---@field win integer The last window of the buffer, which may now show another buffer.
+
+--- The last focus of each buffer in each window, by `key`.
+---@type table<number, gemini_bridge.Entered>
+local entered = {}
+--- Upper bound for the number of entries.
+local count = 0
+--- The last recorded buffer and window. Many events come in pairs, without any change.
+local last_buf, last_win ---@type integer?, integer?
 
 --- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
@@ -31,77 +46,87 @@ local untaken = {}
 local last_time = 0
 local group ---@type integer?
 local catching_up = false
--- Declared in the order of calls.
-local catch_up, enter, note, forget_gone
 
---- Starts recording. Does nothing if the recording has started.
----@param changed fun() Called in the tick of each change.
-function M.track(changed)
-  if group then
-    return
-  end
-  group = vim.api.nvim_create_augroup("gemini-bridge.context.active_file", {})
-  local function on(events, callback)
-    vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
-  end
-  focus_history.watch(on, function()
-    changed()
-    if focus_history.count() > MAX_HISTORY and not catching_up then
-      catching_up = true
-      vim.schedule(function()
-        catching_up = false
-        if group then
-          catch_up()
-        end
-      end)
-    end
-  end)
-  on({ "BufNew", "BufFilePost" }, function(args)
-    buffers.remember(args.buf)
-  end)
-  on("BufWipeout", function(args)
-    times[args.buf], untaken[args.buf] = nil, nil
-    buffers.forget(args.buf)
-    focus_history.forget(args.buf)
-  end)
+--- Combines a buffer and a window into one number. Window 0 stands for closed windows.
+---@param buf integer
+---@param win integer
+local function key(buf, win)
+  return buf + win * 0x4000000
 end
 
---- May run twice.
-function M.untrack()
-  if group then
-    vim.api.nvim_del_augroup_by_id(group)
-    group = nil
-  end
-  active, named, times, times_count, untaken = nil, nil, {}, 0, {}
-  buffers.forget()
-  focus_history.forget()
+--- Whether a window is a float. A window that closed without an autocommand counts as a float, because most such
+--- windows are floats.
+---@param win integer
+local function is_float(win)
+  return vim.list_contains({ "popup", "unknown" }, vim.fn.win_gettype(win))
 end
 
---- Processes the history. Runs late on purpose: the type of a buffer is often set after it was entered.
-function catch_up()
-  local seconds, microseconds = vim.uv.gettimeofday()
-  local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
-  local seen = focus_history.take()
-  for i, one in ipairs(seen) do
-    local time = epoch + one.at / 1e6
-    if i > #seen - RECENT_COUNT then
-      enter(one, time)
-    elseif not one.float then
-      note(one.buf, time)
+---@param buf integer
+---@param win integer
+---@param float? boolean
+local function record(buf, win, float)
+  entered[key(buf, win)] = { buf = buf, win = win, at = hrtime(), float = float }
+  count = count + 1
+end
+
+--- Records which buffers were probably focused before the start, such as the file beside the terminal that starts the
+--- bridge.
+local function record_past()
+  local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
+  if alternate > 0 then
+    record(alternate, 0, false)
+  end
+  if before > 0 then
+    record(vim.api.nvim_win_get_buf(before), before)
+  end
+  record(vim.api.nvim_get_current_buf(), get_current_win())
+end
+
+--- Moves the entries of a closing window to window 0, and drops those of a float. Afterwards the type of the window is
+--- unknown.
+local function on_close(args)
+  local win = tonumber(args.match) --[[@as integer]]
+  local shown = vim.tbl_filter(function(seen)
+    return seen.win == win
+  end, entered)
+  local float = #shown > 0 and is_float(win)
+  for _, seen in ipairs(shown) do
+    entered[key(seen.buf, win)] = nil
+    local earlier = entered[key(seen.buf, 0)]
+    if not float and not (earlier and earlier.at > seen.at) then
+      seen.float = false
+      entered[key(seen.buf, 0)] = seen
     end
   end
-  if active and not buffers.file(active.buf) then
-    active = nil
+end
+
+--- Drops buffers that were wiped without an autocommand, so that `times` does not grow without limit.
+local function forget_gone()
+  for buf in pairs(times) do
+    if not vim.api.nvim_buf_is_valid(buf) then
+      times[buf], untaken[buf] = nil, nil
+      buffers.forget(buf)
+    end
   end
-  local here = focus_history.here()
-  if not active or active.buf ~= here.buf or active.win ~= here.win then
-    enter(here, epoch + here.at / 1e6)
+  times_count = vim.tbl_count(times)
+  times_limit = math.max(MAX_HISTORY, 2 * times_count)
+end
+
+---@param buf integer
+---@param time number Unix milliseconds. Stored times are strictly increasing.
+local function note(buf, time)
+  last_time = math.max(math.floor(time), last_time + 1)
+  times_count = times_count + (times[buf] and 0 or 1)
+  times[buf] = last_time
+  untaken[buf] = true
+  if times_count > times_limit then
+    forget_gone()
   end
 end
 
 ---@param seen gemini_bridge.Entered
 ---@param time number Unix milliseconds.
-function enter(seen, time)
+local function enter(seen, time)
   if not vim.api.nvim_buf_is_valid(seen.buf) then
     return
   end
@@ -121,28 +146,112 @@ function enter(seen, time)
   end
 end
 
----@param buf integer
----@param time number Unix milliseconds. Stored times are strictly increasing.
-function note(buf, time)
-  last_time = math.max(math.floor(time), last_time + 1)
-  times_count = times_count + (times[buf] and 0 or 1)
-  times[buf] = last_time
-  untaken[buf] = true
-  if times_count > times_limit then
-    forget_gone()
+--- Returns and drops the entries, in the order of focus.
+---@return gemini_bridge.Entered[]
+local function drain()
+  local floats = vim.defaulttable(is_float)
+  -- Sorting numbers takes a third of the time of sorting entries. No two times are equal.
+  local order, by_time = {}, {}
+  for _, seen in pairs(entered) do
+    order[#order + 1] = seen.at
+    by_time[seen.at] = seen
+    if seen.float == nil then
+      seen.float = floats[seen.win]
+    end
+  end
+  table.sort(order)
+  entered, count = {}, 0
+  return vim.tbl_map(function(at)
+    return by_time[at]
+  end, order)
+end
+
+--- Processes the entries. Runs late on purpose: the type of a buffer is often set after it was entered.
+local function catch_up()
+  local seconds, microseconds = vim.uv.gettimeofday()
+  local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
+  local seen = drain()
+  for i, one in ipairs(seen) do
+    local time = epoch + one.at / 1e6
+    if i > #seen - RECENT_COUNT then
+      enter(one, time)
+    elseif not one.float then
+      note(one.buf, time)
+    end
+  end
+  if active and not buffers.file(active.buf) then
+    active = nil
+  end
+  local buf, win, now = vim.api.nvim_get_current_buf(), get_current_win(), hrtime()
+  if not active or active.buf ~= buf or active.win ~= win then
+    enter({ buf = buf, win = win, at = now, float = is_float(win) }, epoch + now / 1e6)
   end
 end
 
---- Drops buffers that were wiped without an autocommand, so that `times` does not grow without limit.
-function forget_gone()
-  for buf in pairs(times) do
-    if not vim.api.nvim_buf_is_valid(buf) then
-      times[buf], untaken[buf] = nil, nil
-      buffers.forget(buf)
+--- Returns the handler of BufEnter and WinEnter.
+---@param changed fun()
+local function on_enter(changed)
+  return function(args)
+    local buf, win = args.buf, get_current_win()
+    if buf == last_buf and win == last_win then
+      return
+    end
+    last_buf, last_win = buf, win
+    local entry = entered[key(buf, win)]
+    if entry then
+      entry.at = hrtime()
+    else
+      record(buf, win)
+    end
+    changed()
+    if count > MAX_HISTORY and not catching_up then
+      catching_up = true
+      vim.schedule(function()
+        catching_up = false
+        if group then
+          catch_up()
+        end
+      end)
     end
   end
-  times_count = vim.tbl_count(times)
-  times_limit = math.max(MAX_HISTORY, 2 * times_count)
+end
+
+--- Starts recording. Does nothing if the recording has started.
+---@param changed fun() Called in the tick of each change.
+function M.track(changed)
+  if group then
+    return
+  end
+  group = vim.api.nvim_create_augroup("gemini-bridge.context.active_file", {})
+  local function on(events, callback)
+    vim.api.nvim_create_autocmd(events, { group = group, callback = callback })
+  end
+  record_past()
+  on({ "BufEnter", "WinEnter" }, on_enter(changed))
+  on("WinClosed", on_close)
+  on({ "BufNew", "BufFilePost" }, function(args)
+    buffers.remember(args.buf)
+  end)
+  on("BufWipeout", function(args)
+    times[args.buf], untaken[args.buf] = nil, nil
+    buffers.forget(args.buf)
+    for slot, seen in pairs(entered) do
+      if seen.buf == args.buf then
+        entered[slot] = nil
+      end
+    end
+  end)
+end
+
+--- May run twice.
+function M.untrack()
+  if group then
+    vim.api.nvim_del_augroup_by_id(group)
+    group = nil
+  end
+  active, named, times, times_count, untaken = nil, nil, {}, 0, {}
+  entered, count, last_buf, last_win = {}, 0, nil, nil
+  buffers.forget()
 end
 
 --- Returns the buffers that were focused since the last call, and the active file.

@@ -1,11 +1,19 @@
 --- Chooses the selection for the context: the highlighted one, else the one kept when the user switched to a terminal,
---- else the pinned one.
-local visual_selection = require("gemini-bridge.context.visual_selection")
+--- else the pinned one. While a command line is open, the highlighted selection and the cursor are those from before.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
 
 local M = {}
+
+--- Watches the keys of blockwise mode for `$`, because Neovim has reset 'curswant' when `:` ends the mode.
+local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
+local to_end = false
+--- The kind of the current selection. Stays set while the command line asks for a search pattern.
+local visual ---@type gemini_bridge.VisualKind?
+--- Cursor and highlighted region when a command line opened. Incremental search moves both until it closes.
+---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
+local command_line
 
 local group ---@type integer?
 --- Called when the selection for the context may have changed.
@@ -15,18 +23,37 @@ local function on_change()
   changed()
 end
 
+--- Called when Visual or Select mode starts or changes its kind.
 local function on_start(args)
   kept_selection.forget()
-  visual_selection.started(args.match:match(":(.)"))
+  to_end = false
+  visual = region.kind(args.match:match(":(.)"))
+  vim.on_key(visual == "\22" and function()
+    to_end = region.is_to_end()
+  end or nil, namespace)
 end
 
 local function on_end(args)
   if region.kind(args.match:match(":(.)")) or args.match:find(":c", 1, true) then
     return
   end
-  local selected = visual_selection.ended()
+  visual = nil
+  vim.on_key(nil, namespace)
+  local selected = vim.bo.buftype == "" and region.ended(to_end)
   if selected then
     kept_selection.hold(selected, on_change)
+  end
+end
+
+--- Saves the highlighted region and the cursor. Neovim may have left Visual mode already.
+local function on_command_line()
+  -- Ignore nested command lines, such as the one for an expression.
+  if vim.v.event.cmdlevel == 1 then
+    command_line = {
+      win = vim.api.nvim_get_current_win(),
+      cursor = vim.api.nvim_win_get_cursor(0),
+      region = visual and region.live(visual),
+    }
   end
 end
 
@@ -43,15 +70,10 @@ function M.track(on_other)
   end
   on("ModeChanged", "[vVsS\22\19]*:*", on_end)
   on("ModeChanged", "*:[vVsS\22\19]*", on_start)
-  -- Ignore nested command lines, such as the one for an expression.
-  on("CmdlineEnter", "*", function()
-    if vim.v.event.cmdlevel == 1 then
-      visual_selection.command_line_opened()
-    end
-  end)
+  on("CmdlineEnter", "*", on_command_line)
   on("CmdlineLeave", "*", function()
     if vim.v.event.cmdlevel == 1 then
-      visual_selection.command_line_closed()
+      command_line = nil
     end
   end)
 end
@@ -62,7 +84,8 @@ function M.untrack()
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
-  visual_selection.forget()
+  vim.on_key(nil, namespace)
+  command_line, visual = nil, nil
   kept_selection.forget()
 end
 
@@ -75,9 +98,21 @@ function M.take_along()
   end
 end
 
+--- Returns the highlighted region of the current window.
 ---@return gemini_bridge.Region?
 local function current()
-  return visual_selection.region() or visual_selection.in_command_line() and kept_selection.ending() or nil
+  if command_line then
+    return command_line.region or kept_selection.ending()
+  end
+  local kind = region.kind(vim.fn.mode())
+  return kind and region.live(kind)
+end
+
+--- Returns the cursor of a window, in the format of |nvim_win_get_cursor()|.
+---@param win integer
+---@return integer[]
+function M.cursor(win)
+  return command_line and command_line.win == win and command_line.cursor or vim.api.nvim_win_get_cursor(win)
 end
 
 --- Returns the selected text of a buffer, or the beginning of a long one, and its place.

@@ -3,7 +3,6 @@
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
-local visual_selection = require("gemini-bridge.context.visual_selection")
 local selection = require("gemini-bridge.context.selection")
 
 local M = {}
@@ -70,7 +69,7 @@ local function cursor_of(active)
     win = vim.fn.win_findbuf(active.buf)[1]
   end
   if win then
-    return visual_selection.cursor(win)
+    return selection.cursor(win)
   end
   return vim.api.nvim_buf_is_loaded(active.buf) and vim.api.nvim_buf_get_mark(active.buf, '"') or { 1, 0 }
 end

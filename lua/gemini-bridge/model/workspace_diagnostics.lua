@@ -13,7 +13,7 @@ local MAX_FILES = 2000
 --- Maximum number of stored diagnostics of one server.
 local MAX_DIAGNOSTICS = 20000
 
---- The used fields of a diagnostic of Neovim. `is_exact`: the column counts UTF-16 units.
+--- The used fields of a diagnostic of Neovim. The column counts UTF-16 units.
 ---@class gemini_bridge.Problem
 ---@field lnum integer
 ---@field col integer
@@ -21,7 +21,6 @@ local MAX_DIAGNOSTICS = 20000
 ---@field message string
 ---@field code? string|integer
 ---@field source? string
----@field is_exact? boolean
 
 --- The last answer of each server, by path.
 ---@type table<integer, table<string, gemini_bridge.Problem[]>>
@@ -59,7 +58,6 @@ local function parse(value)
     message = value.message,
     code = value.code,
     source = value.source,
-    is_exact = true,
   }
 end
 
