@@ -1,0 +1,207 @@
+/** Tests what the doctor reports about the machine, the account and the approval mode, with their properties as data. */
+import { join } from "node:path";
+import t from "tap";
+import { checkAccount } from "../../src/doctor/account.ts";
+import { checkMode, modeOnScreen } from "../../src/doctor/approval-mode.ts";
+import { checkMachine, type Machine } from "../../src/doctor/containers-and-wsl.ts";
+import type { Gate } from "../../src/doctor/contract.ts";
+import { section } from "../../src/doctor/findings.ts";
+import { GEMINI, profilesOf } from "../../src/profiles/profiles.ts";
+import { readSettings } from "../../src/profiles/settings.ts";
+import { makeDirectory, writeFiles } from "../support/sandbox.ts";
+
+const DEBIAN = "6.1.0-31-amd64";
+const WSL2 = "5.15.167.4-microsoft-standard-WSL2";
+
+function onMachine(machine: Partial<Machine>): string[] {
+  const found = checkMachine({ mark: undefined, release: DEBIAN, env: {}, program: undefined, ...machine });
+  return (found?.items ?? []).map(
+    ({ level, text, advice }) => `${level}: ${text}${advice ? ` -> ${advice}` : ""}`,
+  );
+}
+
+t.test("an ordinary machine is not mentioned", async (t) => {
+  t.same(onMachine({}), []);
+  t.same(onMachine({ release: "24.3.0", env: { SSH_CONNECTION: "a 1 b 2" } }), [], "macOS, over SSH");
+  t.same(onMachine({ program: "/mnt/c/gemini" }), []);
+});
+
+t.test("a container is explained", async (t) => {
+  const [what, ...directions] = onMachine({ mark: "/.dockerenv" });
+  t.equal(what, "info: A container: /.dockerenv is there");
+  t.match(directions, [
+    /^info: works: Neovim and the CLI in the container; start the CLI with :Gemini/,
+    /^info: works with some setup: the CLI in the container, Neovim outside; .*:help gemini-bridge-containers/,
+    /^info: does not work: Neovim in the container, the CLI outside/,
+  ]);
+  const env = { REMOTE_CONTAINERS: "true", WSL_DISTRO_NAME: "Ubuntu" };
+  const dev = onMachine({ mark: "/run/.containerenv", env, release: WSL2 });
+  t.equal(dev[0], "info: A container: /run/.containerenv is there, and REMOTE_CONTAINERS is set");
+  t.notMatch(dev.join(), "WSL", "a container in WSL is a container");
+});
+
+t.test("WSL is explained", async (t) => {
+  for (const [machine, name] of [
+    [{ release: WSL2, env: { WSL_DISTRO_NAME: "Debian" } }, "info: WSL, Debian"],
+    [{ release: WSL2 }, "info: WSL"],
+    [{ release: "4.4.0-19041-Microsoft" }, "info: WSL"],
+    [{ release: "6.6.0-own", env: { WSL_DISTRO_NAME: "Ubuntu-24.04" } }, "info: WSL, Ubuntu-24.04"],
+  ] as const) {
+    const lines = onMachine(machine);
+    t.equal(lines[0], name);
+    t.match(lines[1], /works: Neovim and the CLI in WSL, as on every Linux/);
+    t.match(
+      lines[2],
+      /works with some setup: Neovim in WSL, the CLI in a container; .*:help gemini-bridge-containers/,
+    );
+    t.match(lines[3], /does not work: one of them on Windows/);
+    t.equal(lines.length, 4);
+  }
+  const shim = "/mnt/c/Users/Ada/AppData/Roaming/npm/gemini";
+  t.equal(
+    onMachine({ release: WSL2, program: shim }).at(-1),
+    `warn: ${shim} is a Windows program -> npm install -g @google/gemini-cli, in WSL`,
+  );
+  t.equal(onMachine({ release: WSL2, program: "/usr/local/bin/gemini" }).length, 4);
+});
+
+/** The home directory of the CLI. */
+const home = makeDirectory(t);
+
+/** Returns the finding for this kind of login. */
+function withLogin(selectedType?: string, env: Record<string, string> = {}, screen?: string[]): string {
+  const settings = selectedType === undefined ? {} : { security: { auth: { selectedType } } };
+  writeFiles(home, { ".gemini/settings.json": JSON.stringify(settings) });
+  const findings = section("");
+  const files = readSettings(GEMINI, { HOME: home }, join(home, "project"));
+  checkAccount(findings, { env, files, screen });
+  const [item] = findings.items;
+  return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
+}
+
+t.test("a login with an API key or Vertex AI works", async (t) => {
+  t.match(withLogin("gemini-api-key"), /^ok: signs in by gemini-api-key/);
+  t.match(withLogin("vertex-ai"), /^ok: signs in by vertex-ai/);
+});
+
+t.test("a login with Google works with a project only", async (t) => {
+  t.match(
+    withLogin("oauth-personal"),
+    /^warn: .* ended Gemini CLI for personal accounts on 2026-06-18 -> .*\/auth/,
+  );
+  t.match(withLogin("oauth-personal", { GOOGLE_CLOUD_PROJECT: "mine" }), /^info: .*Standard and Enterprise/);
+});
+
+t.test("without a login the doctor names the possible ones", async (t) => {
+  t.match(
+    withLogin(),
+    /^info: signs in with an API key, with Vertex AI, or with Code Assist Standard or Enterprise/,
+  );
+});
+
+t.test("a refusal is found on the screen, also wrapped in a frame", async (t) => {
+  const screen = [
+    "│ Failed to sign in. Message: This client is no longer supported for   │",
+    "│ Gemini Code Assist for individuals. Use Antigravity CLI.             │",
+  ];
+  t.match(withLogin("oauth-personal", {}, screen), /^error: .*refuses the account.* -> .*:Gemini cli=qwen/);
+});
+
+const GEMINI_SETTINGS = join(home, ".gemini/settings.json");
+const YOLO = ["--yolo"];
+const NODE = ["node", "--max-old-space-size=4096", "/usr/bin/gemini"];
+const AUTO_EDIT = { general: { defaultApprovalMode: "auto_edit" } };
+
+interface Case {
+  cli?: string;
+  words?: string[];
+  settings?: object;
+  screen?: string[];
+  gate?: Partial<Gate>;
+}
+
+/** Returns the finding for a CLI with these settings. */
+function inMode({ cli = "gemini", words = [], settings = {}, screen, gate }: Case): string {
+  writeFiles(home, { [`.${cli}/settings.json`]: JSON.stringify(settings) });
+  const profile = profilesOf().find(({ name }) => name === cli);
+  if (!profile) throw new Error(cli);
+  const files = readSettings(profile, { HOME: home }, join(home, "project"));
+  const findings = section("");
+  const gates = gate && [{ cli: "gemini", isOn: false, isObeyed: true, isRefused: false, ...gate }];
+  checkMode(findings, { profile, words: [...NODE, ...words], files, screen, gates });
+  const [item] = findings.items;
+  return `${item?.level}: ${item?.text}${item?.advice ? ` -> ${item.advice}` : ""}`;
+}
+
+const ASKS = "ok: asks before it writes, which opens a diff";
+const rule = "─".repeat(40);
+
+for (const [name, found, expected] of [
+  ["no word about a mode", {}, ASKS],
+  [
+    "Claude Code by default",
+    { cli: "claude" },
+    /mode auto, .* \(its default\) -> start it with :Gemini cli=claude, or with --permission-mode default, or :GeminiGate on$/,
+  ],
+  ["Claude Code, started by :Gemini", { cli: "claude", words: ["--permission-mode", "default"] }, ASKS],
+  ["Claude Code, by its later name", { cli: "claude", words: ["--permission-mode=manual"] }, ASKS],
+  [
+    "Claude Code that asks nobody",
+    { cli: "claude", words: ["--dangerously-skip-permissions"] },
+    /mode bypassPermissions, .* \(its command line\)/,
+  ],
+  [
+    "Claude Code by its settings",
+    { cli: "claude", settings: { permissions: { defaultMode: "acceptEdits" } } },
+    /mode acceptEdits, .* \(.*\.claude\/settings\.json\)/,
+  ],
+  [
+    "--yolo",
+    { words: ["--yolo"] },
+    /^warn: .* mode yolo, .* \(its command line\) -> press Ctrl-Y in it, or :GeminiGate on in Neovim/,
+  ],
+  ["-y among other letters", { words: ["-dy"] }, /mode yolo/],
+  ["--yolo=false", { words: ["--yolo=false"] }, ASKS],
+  ["a prompt that looks like a flag", { words: ["-i", "--yolo"] }, ASKS],
+  ["a word after --", { words: ["--", "--yolo"] }, ASKS],
+  ["--approval-mode", { words: ["--approval-mode", "auto_edit"] }, /mode auto_edit, .* -> .*press Shift-Tab/],
+  [
+    "a flag over settings",
+    { words: ["--approval-mode=plan"], settings: AUTO_EDIT },
+    /writes nothing in plan/,
+  ],
+  ["settings", { settings: AUTO_EDIT }, `mode auto_edit, so that no diff opens (${GEMINI_SETTINGS})`],
+  ["YOLO in settings of Gemini CLI", { settings: { general: { defaultApprovalMode: "yolo" } } }, ASKS],
+  ["a screen over a flag", { words: ["--yolo"], screen: [rule, " shift+tab to accept edits"] }, ASKS],
+  ["a screen", { screen: [rule, " auto-accept edits  shift+tab"] }, /mode auto_edit, .* \(its screen\)/],
+  ["Qwen Code without settings", { cli: "qwen" }, /mode auto, .* \(its default\)/],
+  ["Qwen Code with a flag", { cli: "qwen", words: ["--approval-mode", "default"] }, ASKS],
+  [
+    "YOLO in settings of Qwen Code",
+    { cli: "qwen", settings: { tools: { approvalMode: "yolo" } } },
+    /mode yolo/,
+  ],
+  ["YOLO, with the gate off", { words: YOLO, gate: {} }, /-> press Ctrl-Y in it, or :GeminiGate on$/],
+  [
+    "YOLO, with the gate on",
+    { words: YOLO, gate: { isOn: true } },
+    /^ok: .* because the gate is on; .* yolo/,
+  ],
+  [
+    "YOLO, with a gate that is not obeyed",
+    { words: YOLO, gate: { isOn: true, isObeyed: false } },
+    /^warn: .* -> the gate is on, but the CLI does not obey it/,
+  ],
+  [
+    "YOLO, where :GeminiGate would refuse",
+    { words: YOLO, gate: { isObeyed: false, isRefused: true } },
+    /-> press Ctrl-Y in it$/,
+  ],
+  ["Qwen Code, which cannot be gated", { cli: "qwen", gate: {} }, /--approval-mode default$/],
+] satisfies [string, Case, string | RegExp][])
+  t.test(name, async (t) => t.match(inMode(found), expected));
+
+t.test("a screen without the line above the prompt shows no mode", async (t) => {
+  t.equal(modeOnScreen(["YOLO", "auto-accept edits"]), undefined);
+  t.equal(modeOnScreen([]), undefined);
+});
