@@ -1,14 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { root } from "../support/nvim.ts";
 import { copyPlugin } from "../support/plugin.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 t.test("the build fails if a library no longer imports a module that is left out", async (t) => {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "gb-build-")));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = makeDirectory(t);
   copyPlugin(folder);
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const build = () => {

@@ -5,22 +5,19 @@ import {
   chmodSync,
   cpSync,
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
   rmSync,
   statSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { text } from "node:stream/consumers";
 import t, { type Test } from "tap";
 import { KEEP_CODE_CACHE } from "../support/code-cache.ts";
 import { root } from "../support/nvim.ts";
-import { withEnv } from "../support/sandbox.ts";
+import { makeDirectory, withEnv } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
 /** Number of runs with a damaged cache, each damaged at other places. Fewer on additional releases of Node. */
@@ -28,8 +25,7 @@ const RUNS = Math.ceil(6 * Math.min(1, Number(process.env["FUZZ"] ?? 1)));
 
 /** Copies the entry and the bundle, so that the cache can be damaged. */
 async function copyBuilt(t: Test) {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-cache-")));
-  t.teardown(() => rmSync(dir, { recursive: true }));
+  const dir = makeDirectory(t);
   for (const name of ["rplugin", "dist/gemini-bridge.cjs"])
     cpSync(join(root, name), join(dir, name), { recursive: true });
   const dist = join(dir, "dist");

@@ -1,5 +1,5 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createContext, createOpenBuffers } from "../../src/context/context.ts";
@@ -7,11 +7,11 @@ import { MAX_SELECTED_TEXT } from "../../src/contract/companion.ts";
 import type { Snapshot } from "../../src/contract/neovim.ts";
 import { canBeJoined, workspacePaths } from "../../src/discovery/workspace.ts";
 import { createFiles } from "../../src/sharing/files.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
 
 function folder(t: Test, ...names: string[]): (name: string) => string {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
-  t.teardown(() => rmSync(base, { recursive: true, force: true }));
+  const base = makeDirectory(t);
   for (const name of names) {
     mkdirSync(join(base, name, ".."), { recursive: true });
     writeFileSync(join(base, name), "text\n");

@@ -1,18 +1,12 @@
 /** Tests reading while a network drive does not answer. For a real drive, see test/root/network.test.ts. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import t, { type Test } from "tap";
+import t from "tap";
 import { parseMountInfo } from "../../src/system/linux.ts";
 import { mountsNow } from "../../src/system/mounts.ts";
 import { createQueue, NoAnswer } from "../../src/system/network-queue.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 import { waitFor } from "../support/wait.ts";
-
-function folder(t: Test): string {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-disk-")));
-  t.teardown(() => rmSync(base, { recursive: true }));
-  return base;
-}
 
 /** Creates a read whose answer the test controls. */
 function question() {
@@ -46,7 +40,7 @@ t.test("network mounts are recognized", async (t) => {
 });
 
 t.test("links of a path are followed up to a network drive", async (t) => {
-  const base = folder(t);
+  const base = makeDirectory(t);
   mkdirSync(join(base, "net/inner"), { recursive: true });
   mkdirSync(join(base, "local"));
   symlinkSync("../net/dir", join(base, "local/link"));

@@ -1,19 +1,18 @@
 /** Tests with random discovery directories that the same editor is chosen as by the CLI's own code. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { getConnectionConfigFromFile } from "@google/gemini-cli-core/dist/src/ide/ide-connection-utils.js";
 import fc from "fast-check";
 import t from "tap";
 import { announcedEditors, chooseEditor, contains } from "../../src/profiles/announced-editors.ts";
 import { fuzz } from "../support/fuzz.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 /** Above the highest process id of Linux and macOS. */
 const DEAD = 2 ** 22 + 1;
 
-const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
-t.teardown(() => rmSync(base, { recursive: true }));
+const base = makeDirectory(t);
 const cwd = join(base, "project/in ner");
 mkdirSync(cwd, { recursive: true });
 mkdirSync(join(base, "other"));

@@ -1,22 +1,12 @@
 /** Tests unusable ignore files, of hostile repositories or broken disks: they exclude files, and never block. */
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { z } from "zod";
 import { createFiles } from "../../src/sharing/files.ts";
 import { runApart } from "../support/apart.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 const Seen = z.object({
   verdicts: z.record(z.string(), z.enum(["absent", "excluded", "shared"])),
@@ -25,8 +15,7 @@ const Seen = z.object({
 
 /** Creates a folder with the files `top`, `sub/in` and `beside/out`. */
 function project(t: Test) {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-ignore-")));
-  t.teardown(() => rmSync(base, { recursive: true }));
+  const base = makeDirectory(t);
   const path = (...names: string[]) => join(base, "project", ...names);
   for (const name of ["top", "sub/in", "beside/out"]) {
     mkdirSync(dirname(path(name)), { recursive: true });

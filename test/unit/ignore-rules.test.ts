@@ -1,21 +1,19 @@
 /** Compares the rules of ignore files with git itself. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import t, { type Test } from "tap";
 import { createRules, isExcluded, type Level } from "../../src/sharing/geminiignore.ts";
 import { fuzz } from "../support/fuzz.ts";
-import { withEnv } from "../support/sandbox.ts";
+import { makeDirectory, withEnv } from "../support/sandbox.ts";
 
 /** Ignore files by their folder, relative to the top, which is "". */
 type Files = Record<string, string[]>;
 
 /** Creates a repository in which git checks paths. */
 function repository(t: Test) {
-  const top = realpathSync(mkdtempSync(join(tmpdir(), "gb-git-")));
-  t.teardown(() => rmSync(top, { recursive: true }));
+  const top = makeDirectory(t);
   const git = (args: string[], input = ""): string => {
     const [file = "", ...words] = withEnv({ PATH: process.env["PATH"] ?? "", HOME: top }, ["git", ...args]);
     try {

@@ -1,17 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { KEEP_CODE_CACHE } from "../support/code-cache.ts";
 import { root } from "../support/nvim.ts";
-import { withEnv } from "../support/sandbox.ts";
+import { makeDirectory, withEnv } from "../support/sandbox.ts";
 import type { Scope } from "../support/scope.ts";
 
 /** Creates a plugin whose bundle exports the value of `expression` and the name of its build. */
 function makePlugin(t: Scope, build: string, expression: string) {
-  const dir = realpathSync(mkdtempSync(join(tmpdir(), "gb-load-")));
-  t.teardown(() => rmSync(dir, { recursive: true }));
+  const dir = makeDirectory(t);
   cpSync(join(root, "rplugin"), join(dir, "rplugin"), { recursive: true });
   const bundle = join(dir, "dist", "gemini-bridge.cjs");
   const write = (name: string, value: string) =>

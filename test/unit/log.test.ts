@@ -1,12 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 function place(t: Test): string {
-  const folder = mkdtempSync(join(tmpdir(), "gb-log-"));
-  t.teardown(() => rmSync(folder, { recursive: true }));
+  const folder = makeDirectory(t);
   return join(folder, "state", "bridge.log");
 }
 

@@ -1,15 +1,16 @@
 /** Compares our code with the CLI's own code on each system, by changing the reported platform. */
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import os, { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync } from "node:fs";
+import os from "node:os";
 import { dirname, join } from "node:path";
 import { Storage } from "@google/gemini-cli-core/dist/src/config/storage.js";
 import { isSubpath } from "@google/gemini-cli-core/dist/src/utils/paths.js";
-import t, { type Test } from "tap";
+import t from "tap";
 import { contains } from "../../src/profiles/announced-editors.ts";
 import { expand } from "../../src/profiles/discovery-paths.ts";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { macos } from "../../src/system/macos.ts";
 import { systemOf } from "../../src/system/platform.ts";
+import { makeDirectory } from "../support/sandbox.ts";
 
 const PLATFORMS = ["linux", "darwin"] as const;
 
@@ -25,12 +26,6 @@ async function as<T>(platform: NodeJS.Platform, run: () => T | Promise<T>): Prom
     if (before) Object.defineProperty(process, "platform", before);
     os.platform = asked;
   }
-}
-
-function folder(t: Test): string {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-platform-")));
-  t.teardown(() => rmSync(base, { recursive: true }));
-  return base;
 }
 
 t.test("a directory is recognized as inside another", async (t) => {
@@ -71,7 +66,7 @@ t.test("the paths of profiles are expanded for macOS", async (t) => {
 });
 
 t.test("a temporary directory on macOS is found below the link /var", async (t) => {
-  const base = folder(t);
+  const base = makeDirectory(t);
   mkdirSync(join(base, "private/var/folders/zz/T/project"), { recursive: true });
   symlinkSync("private/var", join(base, "var"));
   const said = join(base, "var/folders/zz/T");

@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { isFileAndDirectorySecureSync } from "@google/gemini-cli-core/dist/src/utils/security.js";
 import t from "tap";
@@ -8,10 +7,9 @@ import { z } from "zod";
 import { GEMINI } from "../../src/profiles/profiles.ts";
 import { readSettings, setting } from "../../src/profiles/settings.ts";
 import { insecurity } from "../../src/system/root-only-file.ts";
-import { writeFiles } from "../support/sandbox.ts";
+import { makeDirectory, writeFiles } from "../support/sandbox.ts";
 
-const base = realpathSync(mkdtempSync(join(tmpdir(), "gb-")));
-t.teardown(() => rmSync(base, { recursive: true }));
+const base = makeDirectory(t);
 const home = join(base, "home");
 const project = join(base, "project");
 mkdirSync(project);
