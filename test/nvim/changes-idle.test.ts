@@ -23,6 +23,6 @@ t.test("without changes, the page is not loaded and writes are not watched", asy
   t.not(await nvim.lua(WATCHED), 0);
   await nvim.command("GeminiKeep a.txt");
   await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the decision");
-  await nvim.waitFor(async () => (await nvim.lua(WATCHED)) === 0, "the end of watching");
-  t.pass("and no longer than that");
+  const ended = nvim.waitFor(async () => (await nvim.lua(WATCHED)) === 0, "the end of watching");
+  await t.resolves(ended, "and no longer than that");
 });

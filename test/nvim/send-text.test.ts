@@ -92,7 +92,8 @@ t.test(":GeminiSend sends the last output of a terminal", async (t) => {
 t.test("the last command is sent if the shell marks its prompts", async (t) => {
   const nvim = await start(t);
   if (!(await nvim.lua("return vim.fn.has('nvim-0.11') == 1"))) {
-    return t.comment("Neovim 0.10 marks none: the screenful counts");
+    const marks = "return vim.api.nvim_get_namespaces()['nvim.terminal.prompt']";
+    return t.equal(await nvim.lua(marks), null, "Neovim 0.10 marks no prompts: the whole screen is sent");
   }
   await nvim.input(":GeminiSend --text begin<CR>");
   await receives(nvim, "<begin >");

@@ -45,8 +45,10 @@ t.test("prompts reach a CLI in a pane of the same tmux", async (t) => {
   await nvim.lua("require('gemini-bridge').send({ source = 'nothing', text = ... })", "one\ntwo\x1b[201~\rx");
   await receives(nvim.path("sub"), "\x1b[200~one\ntwo[201~x \x1b[201~");
   await nvim.input(":GeminiAdd a.txt sub/here.txt<CR>");
-  await receives(nvim.path("sub"), `\x1b[200~@${nvim.path("a.txt")} @here.txt \x1b[201~`);
-  t.pass("the nearest pane in the workspace got it, its references spelled from its directory");
+  await t.resolves(
+    receives(nvim.path("sub"), `\x1b[200~@${nvim.path("a.txt")} @here.txt \x1b[201~`),
+    "the nearest pane in the workspace gets it, with references relative to its directory",
+  );
   t.notOk(tmux("list-buffers"), "no buffer of tmux is left");
   t.equal(tmux("display-message", "-p", "#{pane_id}") === far, false, "the focus stays");
   t.equal(

@@ -1,8 +1,8 @@
 /** Copies the plugin, and creates repositories with it. */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { root } from "./nvim.ts";
+import { root, startNvim } from "./nvim.ts";
 import { makeDirectory } from "./sandbox.ts";
 import type { Scope } from "./scope.ts";
 
@@ -54,3 +54,20 @@ export function commit(folder: string, branch: string): (...words: string[]) => 
 /** Returns Lua for init.lua that replaces the plugin of this checkout by a copy. */
 export const useCopy = (copy: string) =>
   `vim.opt.runtimepath:remove(${JSON.stringify(root)})\nvim.opt.runtimepath:prepend(${JSON.stringify(copy)})`;
+
+/** Starts a Neovim with a copy of the built plugin, whose sources are newer than the bundle but unchanged. */
+export async function startCopy(t: Scope) {
+  const copy = copyPlugin(join(makeDirectory(t), "gemini-bridge.nvim"));
+  const dist = join(copy, "dist");
+  cpSync(join(root, "dist"), dist, { recursive: true });
+  const built = new Date(Date.now() - 60_000);
+  for (const name of ["gemini-bridge.cjs", "sources.sha256"]) utimesSync(join(dist, name), built, built);
+  const nvim = await startNvim(t, { init: useCopy(copy) });
+  return {
+    dist,
+    stamp: join(dist, "sources.sha256"),
+    built,
+    source: join(copy, "src", "index.ts"),
+    state: () => nvim.lua("return require('gemini-bridge.host.bundle').state()"),
+  };
+}
