@@ -119,7 +119,7 @@ export class Decisions {
       const steps = files.flatMap((file, i) => {
         const { base, now, agentWrites } = file;
         const [pair, after] = [before[i], { base, now }];
-        const isDecided = pair && (pair.base !== base || pair.now !== now);
+        const isDecided = pair && !(isSame(pair.base, base) && isSame(pair.now, now));
         return isDecided ? { file, before: pair, after, agentWrites } : [];
       });
       this.#decisions.push({ verb, files: isKnown ? steps : undefined });
