@@ -109,7 +109,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const summary = summaryOf(steps);
     if (steps.length > 0) remember({ verb, summary, steps });
     const result = steps.length > 0 ? [`${verb} ${summary}.`] : [];
-    if (steps.length > 0 && files.all().length === 0) result.push("No undecided changes are left.");
+    if (steps.length > 0 && files.all().length === 0) result.push("All changes are decided.");
     if (result.length + problems.length === 0) result.push("No unreviewed changes.");
     tellResult(bridge, result, problems);
   }

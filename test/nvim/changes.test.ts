@@ -162,7 +162,7 @@ t.test("the list is grouped by turn, shows old lines on demand, and can be decid
   await nvim.command("cclose");
   await nvim.command("GeminiUndo all");
   await nvim.waitFor(async () => (await changes()).length === 0, "all to be undone");
-  await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. No undecided changes are left\.$/m);
+  await says(bridge, /^gemini-bridge: Undid 5 hunks in 4 files\. All changes are decided\.$/m);
   t.ok(read("a.txt").equals(latin1));
   t.ok(read("b.txt").equals(bom));
   t.equal(String(read("gone.txt")), "old\n");

@@ -32,7 +32,7 @@ t.test("after a decision on selected lines, the cursor goes to the next undecide
   await nvim.input("V\\k");
   await page.is(t, "page:2", "*a.txt:5");
   await nvim.input("V\\k");
-  await page.says(/No undecided changes are left/);
+  await page.says(/All changes are decided/);
 });
 
 t.test("u reverts decision by decision, and goes to what is undecided again", async (t) => {

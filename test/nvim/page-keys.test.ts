@@ -108,7 +108,7 @@ t.test("files that match changes.generated are folded, and decided as a group", 
   await nvim.input("]h");
   await page.says(/Undecided changes are left in a closed group/);
   await nvim.input("X");
-  await page.says(/Undid 2 hunks in 2 files\. No undecided changes are left\./);
+  await page.says(/Undid 2 hunks in 2 files\. All changes are decided\./);
   t.same([read("vendor/x.c"), read("y.gen.ts")], ["x\n", "y\n"]);
   t.ok(existsSync(nvim.path("package-lock.json")));
 });

@@ -65,7 +65,7 @@ t.test("single keys decide hunks, and go on to the next hunk, in several files",
   await page.is(t, "*page:8", "c.txt:1");
   await nvim.waitFor(() => !existsSync(nvim.path("new.txt")), "the new file to go");
   await nvim.input("s");
-  await page.says(/No undecided changes are left/);
+  await page.says(/All changes are decided/);
   await page.changed(0);
   t.equal(read("src/b.txt"), text.replace("3\n", "three\n"));
   t.equal(read("gone.txt"), "old\n");
@@ -339,8 +339,10 @@ t.test("the earlier text is scrolled to the lines of the file, side by side and 
     const tops = "return { vim.fn.line('w0', vim.fn.win_getid(2)), vim.fn.line('w0') }";
     const [left, right] = z.tuple([z.int(), z.int()]).parse(await nvim.lua(tops));
     t.equal(left, right + 4, `${columns} columns`);
+    t.not(await nvim.lua("return vim.fn.foldclosed(150)"), -1, "equal lines are folded");
     await nvim.input("\\s");
     await page.is(t, "page:2", "*a.txt:296");
+    t.equal(await nvim.lua("return vim.fn.foldclosed(150)"), -1, "no folds stay");
   }
 });
 

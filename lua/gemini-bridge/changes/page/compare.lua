@@ -23,7 +23,7 @@ local COMPARED = {
   foldcolumn = "2",
 }
 
----@type { path: string, right: integer, left?: integer, options?: table<string, any> }?
+---@type { path: string, right: integer, buf?: integer, left?: integer, options?: table<string, any> }?
 local open
 
 ---@param right integer Window of the newer text.
@@ -45,6 +45,11 @@ function M.close(right)
   end
   if vim.api.nvim_win_is_valid(shown.right) then
     window.set(shown.right, shown.options)
+    if shown.options.foldmethod == "manual" and vim.api.nvim_win_get_buf(shown.right) == shown.buf then
+      vim.api.nvim_win_call(shown.right, function()
+        vim.cmd("normal! zE") -- the folds of the comparison are manual ones now
+      end)
+    end
   end
   if vim.api.nvim_win_is_valid(shown.left) then
     window.close(shown.left)
@@ -88,9 +93,10 @@ function M.show(right, name, lines)
   local is_wide = vim.api.nvim_win_get_width(right) >= MIN_COLUMNS
   local buf = create(name, lines)
   local left = window.open(buf, { split = is_wide and "left" or "above", win = right })
-  open = { path = name, right = right, left = left, options = window.options(right, COMPARED) }
+  local shown_buf, options = vim.api.nvim_win_get_buf(right), window.options(right, COMPARED)
+  open = { path = name, right = right, buf = shown_buf, left = left, options = options }
   window.make_plain(left)
-  signs.hide_old(vim.api.nvim_win_get_buf(right)) -- they may have arrived since the comparison was requested
+  signs.hide_old(shown_buf) -- they may have arrived since the comparison was requested
   -- Without a winbar, the lines of the two windows would not be side by side.
   bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
   window.set(left, COMPARED)
