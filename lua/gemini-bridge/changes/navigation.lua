@@ -49,16 +49,15 @@ end
 ---@param change gemini_bridge.Change
 ---@return string
 local function summary(change)
-  local conflicts = vim.iter(change.hunks):filter(function(hunk)
+  local conflicts = #vim.tbl_filter(function(hunk)
     return hunk.conflict
-  end)
+  end, change.hunks)
   local words = {
     change.status,
     ("+%d -%d"):format(change.added, change.removed),
     counted(#change.hunks, "hunk"),
-    counted(#conflicts:totable(), "conflict"),
+    conflicts > 0 and counted(conflicts, "conflict") or nil,
   }
-  words[4] = words[4]:sub(1, 1) ~= "0" and words[4] or nil
   local by = change.prompt ~= "" and ("%s: %s"):format(change.cli, change.prompt) or change.cli
   return ("%s | %s"):format(table.concat(words, ", "), vim.fn.strtrans(by))
 end

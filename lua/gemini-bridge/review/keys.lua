@@ -8,8 +8,7 @@ local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- Actions in the order in which `g?` lists them.
-local NAMES = { "accept", "reject", "keep", "drop", "undo", "next", "prev", "help" }
+---@alias gemini_bridge.ReviewAction [string, string, fun()] Name in the option `diff.keys`, description, and function.
 
 --- Built-in commands that `g?` lists, too.
 ---@type [string, string][]
@@ -20,14 +19,14 @@ local COMMANDS = {
   { "u", "Undo an edit" },
 }
 
----@param actions table<string, { desc: string }> By the name of the key.
+---@param actions gemini_bridge.ReviewAction[]
 ---@return [string, string][]
 local function key_rows(actions)
   local options, rows = config.get().diff, {}
-  for _, name in ipairs(NAMES) do
-    local key = options.keys[name]
+  for _, action in ipairs(actions) do
+    local key = options.keys[action[1]]
     if key then
-      rows[#rows + 1] = { key_list.name(key), actions[name].desc }
+      rows[#rows + 1] = { key_list.name(key), action[2] }
     end
   end
   for _, command in ipairs(COMMANDS) do
@@ -71,10 +70,10 @@ local function undo(steps)
   end
 end
 
---- Returns the action of each key. The actions remember the steps that can be undone.
+--- Returns the actions in the order in which `g?` lists them. They remember the steps that can be undone.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
----@return table<string, { run: fun(), desc: string }>
+---@return gemini_bridge.ReviewAction[]
 local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
@@ -93,42 +92,37 @@ local function actions_of(review, decide)
       end
     end
   end
+  local function keep(hunk)
+    return diff_hunks.keep(proposal, hunk)
+  end
+  local function drop(hunk)
+    return diff_hunks.drop(review.buffers.original, proposal, hunk)
+  end
+  local function undo_last()
+    undo(steps)
+    hunk_updates.update(review)
+  end
+  local function next_hunk()
+    step(review, 1)
+  end
+  local function previous_hunk()
+    step(review, -1)
+  end
 
-  return {
-    accept = { run = decide.accept, desc = "Accept the proposal" },
-    reject = { run = decide.reject, desc = "Reject the proposal" },
-    keep = {
-      desc = "Keep this hunk",
-      run = on_hunk(function(hunk)
-        return diff_hunks.keep(proposal, hunk)
-      end),
-    },
-    drop = {
-      desc = "Drop this hunk",
-      run = on_hunk(function(hunk)
-        return diff_hunks.drop(review.buffers.original, proposal, hunk)
-      end),
-    },
-    undo = {
-      desc = "Undo the last kept or dropped hunk",
-      run = function()
-        undo(steps)
-        hunk_updates.update(review)
-      end,
-    },
-    next = {
-      desc = "Next hunk",
-      run = function()
-        step(review, 1)
-      end,
-    },
-    prev = {
-      desc = "Previous hunk",
-      run = function()
-        step(review, -1)
-      end,
-    },
+  local actions = {
+    { "accept", "Accept the proposal", decide.accept },
+    { "reject", "Reject the proposal", decide.reject },
+    { "keep", "Keep this hunk", on_hunk(keep) },
+    { "drop", "Drop this hunk", on_hunk(drop) },
+    { "undo", "Undo the last kept or dropped hunk", undo_last },
+    { "next", "Next hunk", next_hunk },
+    { "prev", "Previous hunk", previous_hunk },
   }
+  local function help()
+    key_list.show(key_rows(actions))
+  end
+  actions[#actions + 1] = { "help", "Show these keys", help }
+  return actions
 end
 
 --- Maps the keys in the proposal's buffer.
@@ -136,19 +130,13 @@ end
 ---@param decide gemini_bridge.Decide
 function M.map(review, decide)
   local buf = review.buffers.proposal
-  local actions = actions_of(review, decide)
-  actions.help = {
-    desc = "Show these keys",
-    run = function()
-      key_list.show(key_rows(actions))
-    end,
-  }
-  for name, action in pairs(actions) do
+  for _, action in ipairs(actions_of(review, decide)) do
+    local name, desc, run = unpack(action)
     local plug = ("<Plug>(gemini-%s)"):format(name)
-    vim.keymap.set("n", plug, action.run, { buffer = buf, desc = action.desc })
+    vim.keymap.set("n", plug, run, { buffer = buf, desc = desc })
     local key = config.get().diff.keys[name]
     if key then
-      vim.keymap.set("n", key, plug, { buffer = buf, remap = true, desc = action.desc })
+      vim.keymap.set("n", key, plug, { buffer = buf, remap = true, desc = desc })
     end
   end
   vim.keymap.set("n", "ZZ", decide.write, { buffer = buf, desc = "Accept the proposal, like :x" })
