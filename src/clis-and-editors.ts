@@ -6,12 +6,13 @@ import type { EventHandlers } from "./neovim/bridge.ts";
 import { announcedEditors, chooseEditor, contains } from "./profiles/announced-editors.ts";
 import type { Profile } from "./profiles/profiles.ts";
 import { readSettings, setting } from "./profiles/settings.ts";
+import type { Unconnected } from "./prompt/type-ide-enable.ts";
 import { platform } from "./system/platform.ts";
 import type { Variables } from "./system/system.ts";
 
 interface CliAndEditorSearchOptions {
   /** Called for a CLI in a terminal of Neovim that will not connect automatically. */
-  unconnected: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
+  unconnected: (cli: Unconnected) => void;
   report: (change: Partial<Status>) => void;
   profiles: readonly Profile[];
   /** Port of this bridge. */

@@ -113,6 +113,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     openPlaces,
     resumed: () => resumed,
   });
+  const { areCommandsRunning } = tracker;
   const notes = createUndoNotes({ sessionOf: turns.sessionOf, isShared: mayKeep });
   const decisions = createDecisions({
     bridge,
@@ -124,17 +125,13 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     resolveGone: tracker.resolveGone,
     syncPath,
     settled: tracker.settled,
-    areCommandsRunning: () => tracker.areCommandsRunning,
+    areCommandsRunning,
   });
-  const areCommandsRunning = () => tracker.areCommandsRunning;
   const staging = createStaging({ files, history, enqueue, areCommandsRunning });
   let last: Promise<void> = Promise.resolve();
   const yieldIfDue = createYielder();
 
-  /**
-   * Runs functions one after the other, because each updates the state that the next one compares with the
-   * disk.
-   */
+  /** Runs functions one after the other, because each updates the state that the next one compares with the disk. */
   function enqueue(run: () => void | Promise<void>): Promise<void> {
     const done = last.then(run).catch((error: unknown) => {
       if (error instanceof Refusal) bridge.tell("message", { level: "warn", text: error.message });
@@ -168,7 +165,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
    * Handles files that have changed on disk. While a command runs, the author is unknown until the command ends.
    */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
-    if (tracker.areCommandsRunning) return;
+    if (areCommandsRunning()) return;
     for (const path of paths) {
       if (!files.isAwaited(path)) await syncPath(path);
     }
@@ -178,11 +175,11 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
   async function syncPath(path: string): Promise<void> {
     const change = files.get(path);
     if (!change || (await versionAt(path)) === change.version) return;
-    const { areCommandsRunning } = tracker;
+    const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
     // If an agent has begun an edit or a command meanwhile, the event of that tool compares the file.
-    if (files.isAwaited(path) || tracker.areCommandsRunning !== areCommandsRunning) return;
-    if (now.kind === "absent" && change.exists && !areCommandsRunning) await followRename(change);
+    if (files.isAwaited(path) || areCommandsRunning() !== wereRunning) return;
+    if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
   }
 

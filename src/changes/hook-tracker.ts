@@ -26,7 +26,7 @@ export interface Tracker {
    * Records that the user or an undo has written a file, so that it is not attributed to a running command.
    */
   settled(path: string, now: FileState): void;
-  readonly areCommandsRunning: boolean;
+  areCommandsRunning(): boolean;
   /** Updates a change with the state on disk, although no write was reported. */
   catchUp(change: FileChange, now: FileState): void;
   /** Completes the pending edits and commands of agents that have ended, see {@link Agents.takeGone}. */
@@ -313,9 +313,7 @@ export function createTracker(options: TrackerOptions): Tracker {
       });
     },
     settled: commands.settled,
-    get areCommandsRunning() {
-      return commands.runner !== undefined;
-    },
+    areCommandsRunning: () => commands.runner !== undefined,
     catchUp: (change, now) => catchUp(change, now, commands.runner),
     resolveGone,
     resume(known, running) {
