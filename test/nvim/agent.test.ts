@@ -161,6 +161,19 @@ t.test("a rejected edit, which no hook ends, does not prevent that earlier edits
   t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
 });
 
+t.test("the edit of a CLI whose process is not visible ends with its session", async (t) => {
+  const bridge = await start(t, "server = { grace = 1000 }");
+  const { nvim } = bridge;
+  const client = await bridge.client();
+  await hook(bridge, "BeforeTool", WRITE, 2 ** 22 + 1);
+  writeFileSync(nvim.path("a.txt"), "b\n");
+  await client.close();
+  await nvim.waitFor("#require('gemini-bridge').changes() == 1", "the change");
+  await nvim.command("GeminiUndo! all");
+  await nvim.waitFor("#require('gemini-bridge').changes() == 0", "the undo");
+  t.equal(readFileSync(nvim.path("a.txt"), "utf8"), "a\n");
+});
+
 t.test(":GeminiGate decides whether a CLI asks", async (t) => {
   const mine = "{ like = 'gemini', directory = '~/.mine', env = 'MINE_' }";
   const bridge = await start(t, `gate = { mine = true }, clis = { mine = ${mine} }`);
