@@ -7,7 +7,7 @@ import { HookedAgent } from "../support/hooked-agent.ts";
 import { type Nvim, root, startNvim } from "../support/nvim.ts";
 import { descendants } from "../support/processes.ts";
 
-const FIXTURE = join(root, "test/nvim/fixtures/terminal-client.mjs");
+const FIXTURE = join(root, "test/outside/fixtures/terminal-client.mjs");
 
 /** Starts a Neovim whose CLI is a grandchild of the terminal's program. */
 async function start(t: Test): Promise<Nvim> {
