@@ -152,10 +152,11 @@ t.test("a buffer of a new file is reloaded without asking", async (t) => {
 });
 
 t.test("accepting is refused with advice if the file has unsaved changes", async (t) => {
+  const { reviewer, nvim, path } = await start(t);
   for (const keys of [":GeminiAccept<CR>", "<C-w>w:w<CR>", "<C-w>w:wq<CR>", "<C-w>wZZ"]) {
-    const { reviewer, nvim, path } = await start(t);
-    await nvim.input("Amine<Esc>");
-    await reviewer.open(path, PROPOSED);
+    await nvim.input("ggAmine<Esc>");
+    const id = await reviewer.open(path, PROPOSED);
+    await nvim.command("messages clear");
     t.match(await nvim.lua(`return vim.wo[...].winbar`, (await reviewer.proposals())[0]), /unsaved changes/);
     await nvim.input(keys);
     t.same(await reviewer.outcomes(), []);
@@ -165,6 +166,8 @@ t.test("accepting is refused with advice if the file has unsaved changes", async
     );
     t.equal((await reviewer.proposals()).length, 1);
     t.equal(await nvim.lua(`return ${TEXT}`), "onemine\ntwo\nthree");
+    await reviewer.close(id);
+    await nvim.command("only | edit! a.txt");
   }
 });
 

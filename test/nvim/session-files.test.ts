@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import t from "tap";
 import { startNvim } from "../support/nvim.ts";
 import { Reviewer } from "../support/review.ts";
@@ -10,6 +10,9 @@ const WINDOWS = `return vim.tbl_map(function(win)
 end, vim.api.nvim_list_wins())`;
 /** Saves a session at exit, like session plugins that are loaded before this one. */
 const SAVES = `vim.api.nvim_create_autocmd('VimLeavePre', { command = 'mksession! session.vim' })`;
+
+/** A Neovim that loads the saved sessions, one after the other. */
+const restored = await startNvim(t, { files: FILES });
 
 for (const layout of ["auto", "tab"]) {
   for (const inside of [false, true]) {
@@ -28,7 +31,8 @@ for (const layout of ["auto", "tab"]) {
         t.same(reviewer.received, [], "quitting decides nothing");
         const session = readFileSync(nvim.path("session.vim"), "utf8");
         t.notMatch(session, /gemini/);
-        const restored = await startNvim(t, { files: { ...FILES, "session.vim": session } });
+        writeFileSync(restored.path("session.vim"), session.replaceAll(nvim.dirs.base, restored.dirs.base));
+        await restored.command("silent tabonly | silent only | silent %bwipeout!");
         await restored.lua("vim.cmd.source((...))", restored.path("session.vim"));
         t.same(
           ((await restored.lua(WINDOWS)) as string[]).length,

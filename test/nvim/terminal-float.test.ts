@@ -5,7 +5,7 @@ import { connectClient, readDiscovery } from "../support/client.ts";
 /** Lines that move the last line below the float. */
 const ABOVE = "line\n".repeat(15);
 
-/** A terminal UI with the terminal in a float and a review under it. */
+/** A terminal UI with the terminal in a float. */
 async function start(t: Test) {
   const nvim = await startWithAgent(t, "position = 'float'", {
     tui: true,
@@ -20,35 +20,39 @@ async function start(t: Test) {
   const client = await connectClient(t, { port: file.port, token: file.content.authToken });
   const screen = async () => (await nvim.screen()).join("\n");
   const onScreen = (text: string) => nvim.waitFor(async () => (await screen()).includes(text), text);
-  await client.openDiff(nvim.path("a.txt"), `${ABOVE}${" ".repeat(20)}the proposal\n`);
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
-  await onScreen("child <");
-  t.notMatch(await screen(), /the proposal/, "the float covers it");
-  return { nvim, client, screen, onScreen };
+  /** Opens a review under the float. */
+  async function propose(t: Test): Promise<void> {
+    await client.openDiff(nvim.path("a.txt"), `${ABOVE}${" ".repeat(20)}the proposal\n`);
+    await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the review");
+    await onScreen("child <");
+    t.notMatch(await screen(), /the proposal/, "the float covers it");
+  }
+  return { nvim, client, screen, onScreen, propose };
 }
 
 const inFloat = "vim.b.gemini_terminal ~= nil and vim.api.nvim_win_get_config(0).relative ~= ''";
 
-for (const [how, keys] of [
-  ["accepted", ":GeminiAccept<CR>"],
-  ["written", ":w<CR>"],
-  ["closed", ":q<CR>"],
-]) {
-  t.test(`the float steps aside for :GeminiReview until the review is ${how}`, async (t) => {
-    const { nvim, screen, onScreen } = await start(t);
-    await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
-    await nvim.waitFor("vim.b.gemini_diff", "the proposal");
-    await onScreen("the proposal");
-    t.notMatch(await screen(), /child </, "the float is out of the way");
-    await nvim.input(keys ?? "");
-    await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
-    await onScreen("child <");
-    await t.resolves(nvim.waitFor(inFloat, "the focus in the float"));
-  });
-}
+t.test(
+  "the float steps aside for :GeminiReview until the review is accepted, written or closed",
+  async (t) => {
+    const { nvim, screen, onScreen, propose } = await start(t);
+    for (const keys of [":GeminiAccept<CR>", ":w<CR>", ":q<CR>"]) {
+      await propose(t);
+      await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
+      await nvim.waitFor("vim.b.gemini_diff", "the proposal");
+      await onScreen("the proposal");
+      t.notMatch(await screen(), /child </, `the float is out of the way: ${keys}`);
+      await nvim.input(keys);
+      await nvim.waitFor("#require('gemini-bridge').diffs() == 0", "the decision");
+      await onScreen("child <");
+      await t.resolves(nvim.waitFor(inFloat, "the focus in the float"));
+    }
+  },
+);
 
 t.test("a hidden float is shown again with its focus, even if the CLI closes the review", async (t) => {
-  const { nvim, client, screen, onScreen } = await start(t);
+  const { nvim, client, screen, onScreen, propose } = await start(t);
+  await propose(t);
   await nvim.input("<C-\\><C-n>:GeminiReview<CR>");
   await onScreen("the proposal");
   await nvim.command("Gemini");
