@@ -28,22 +28,24 @@ gb_read_body() {
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
 }
 
-# Sends a request to the editor at a port, and sets gb_answer. Fails if no editor answers or the editor
-# refuses the token.
+# Sends a request to the editor at a port, and sets gb_answer. Fails if no editor answers, the editor refuses the token,
+# or another server has taken the port. Does not fail if there is no answer in time, which sets gb_hung.
 gb_ask() { # port, token, method, body
-  local head writer connected
+  local head writer since=$SECONDS
   printf -v head '%s\r\n' "$3 /hook?$gb_query HTTP/1.1" "Host: 127.0.0.1:$1" "Authorization: Bearer $2" \
     'Content-Type: application/json' "Content-Length: ${#4}" 'Connection: close' ''
-  gb_answer=
+  gb_answer= gb_hung=
   {
-    connected=1
     # echo, because printf would write each line separately and wake the host each time. Larger bodies are written in
     # the background, because a hanging host does not read them.
     if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
     IFS= read -r -t 2 -d '' gb_answer <&3
+    # Bash 3 does not report a timeout.
+    [[ -n $gb_answer ]] || ((SECONDS - since < 2)) || gb_hung=$1:$2
     [[ -z $writer ]] || kill "$writer"
   } 3<> "/dev/tcp/127.0.0.1/$1"
-  [[ -n $connected && $gb_answer != 'HTTP/1.1 40'[134]' '* ]]
+  [[ -n $gb_hung || $gb_answer == 'HTTP/1.1 204 '* || $gb_answer == 'HTTP/1.1 200 '*$'\r\n\r\n{'* ]] ||
+    [[ $3 == GET && $gb_answer == 'HTTP/1.1 405 '* ]]
 }
 
 # Sends the JSON to the editor at a port. Fails if another editor should be tried.
@@ -126,20 +128,23 @@ gb_list_above() {
 }
 
 # Sends the JSON to the editors with discovery files until one accepts it: first ancestors of the hook, then
-# editors that have the current directory open.
-gb_search() {
-  local pid file files=() ranks=() i best
+# editors that have the current directory open. Stops at an editor that hangs, which no other one may replace.
+gb_search() { # gb_hung of the editor that the variables name
+  local hung=$1 pid file files=() ranks=() i best
   gb_list || return
   gb_list_above
   for pid in "${gb_above[@]}"; do
     for file in "${gb_files[@]}"; do
-      [[ $file == */gemini-ide-server-"$pid"-* ]] && gb_read_file "$file" && gb_tell "$gb_port" "$gb_token" && return
+      [[ $file == */gemini-ide-server-"$pid"-* ]] && gb_read_file "$file" || continue
+      [[ $gb_port:$gb_token == "$hung" ]] || gb_tell "$gb_port" "$gb_token" && return
     done
   done
 
   cd -P .
   for file in "${gb_files[@]}"; do
-    gb_read_file "$file" && gb_is_inside || continue
+    gb_read_file "$file" || continue
+    [[ $gb_port:$gb_token != "$hung" ]] || return
+    gb_is_inside || continue
     # Gemini CLI prefers living processes, then larger numbers. Qwen Code prefers the newest file.
     pid=${file##*/gemini-ide-server-} pid=${pid%%-*}
     [[ $pid == [1-9]* && $pid != *[!0-9]* && ${#pid} -le 10 ]] || pid=0
@@ -163,7 +168,7 @@ gb_main() {
   local LC_ALL=C # lengths are bytes
   local port=${gb_prefix}_SERVER_PORT token=${gb_prefix}_AUTH_TOKEN
   trap '' PIPE # otherwise the hook fails if the editor closes the connection
-  gb_is_address "${!port}" "${!token}" && gb_tell "${!port}" "${!token}" || gb_search
+  gb_is_address "${!port}" "${!token}" && gb_tell "${!port}" "${!token}" && [[ -z $gb_hung ]] || gb_search "$gb_hung"
 }
 
 gb_main 2> /dev/null

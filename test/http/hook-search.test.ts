@@ -1,7 +1,8 @@
 /** Tests how a hook finds Neovim if the variables of its terminals are missing or outdated. */
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { delimiter, dirname, join } from "node:path";
 import t, { type Test } from "tap";
 import { createLog } from "../../src/base/log.ts";
@@ -181,6 +182,53 @@ t.test("the variables come first, and lead nowhere if the port is dead or the to
     t.equal(announced.heard.length, i + 1);
   }
   t.equal(own.heard.length, 1);
+});
+
+/** Starts a server that has taken the port of an editor. @returns the port */
+async function startThief(t: Test, serve: (socket: Socket) => void): Promise<number> {
+  const sockets: Socket[] = [];
+  const thief = createServer((socket) => {
+    sockets.push(socket.on("error", () => {}));
+    serve(socket);
+  });
+  await once(thief.listen(0, "127.0.0.1"), "listening");
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    thief.close();
+  });
+  return (thief.address() as AddressInfo).port;
+}
+
+t.test("a port that another server has taken leads to the announced editor", async (t) => {
+  const { workspace, env } = prepare(t);
+  const announced = await startEditor(t, DEAD, [workspace]);
+  const answers: [name: string, serve: (socket: Socket) => void][] = [
+    ["closes each connection", (socket) => void socket.destroy()],
+    ["closes after the request", (socket) => void socket.once("data", () => socket.end())],
+    ["speaks first", (socket) => void socket.end("SSH-2.0-OpenSSH\r\n")],
+    ["sends a page", (socket) => void socket.end("HTTP/1.1 200 OK\r\n\r\n<html></html>")],
+    ["does not implement POST", (socket) => void socket.end("HTTP/1.0 501 Unsupported\r\n\r\n")],
+    ["never answers", (socket) => void socket.resume()],
+    ["reads nothing", (socket) => void socket.pause()],
+  ];
+  let heard = 0;
+  for (const [name, serve] of answers)
+    for (const size of [1, 200_000, 2_000_000]) {
+      const stolen = variables(await startThief(t, serve), "old");
+      const said = await runHook({ ...env, ...stolen }, input(size), { cwd: workspace });
+      t.same(said, ASKED, `${name}, ${size}`);
+      t.equal(announced.heard.length, ++heard, `${name}, ${size}`);
+    }
+});
+
+t.test("no other editor is told instead of one that hangs", async (t) => {
+  const { workspace, tell } = prepare(t);
+  const port = await startThief(t, (socket) => void socket.resume());
+  createDiscoveryFile(GEMINI, announcement(DEAD + 1, port)).write([workspace]);
+  const other = await startEditor(t, DEAD, [workspace]);
+  t.same(await tell(variables(port)), SILENT, "by its variables");
+  t.same(await tell(), SILENT, "by its discovery file");
+  t.same(other.heard, []);
 });
 
 t.test("long events arrive once, with and without curl", async (t) => {

@@ -49,7 +49,8 @@ class PaneCli {
   }
 }
 
-async function start(t: Test) {
+/** @param hasVariables whether the CLI has the variables of a terminal of Neovim */
+async function start(t: Test, hasVariables: boolean) {
   const { nvim, model } = await startWithGemini(t, { files: { "a.txt": "one\n", "b.txt": "one\n" } });
   linkExtension(nvim.dirs.home);
   const bridge = new RunningBridge(t, nvim);
@@ -58,8 +59,15 @@ async function start(t: Test) {
   const tmux = await startTmux(t, nvim, nvim.dirs.workspace);
   await nvim.lua("vim.env.TMUX, vim.env.TMUX_PANE = nil, nil");
   const cli = new PaneCli(tmux, nvim, model);
+  const { port, content } = bridge.file();
+  const variables = {
+    GEMINI_CLI_IDE_SERVER_PORT: String(port),
+    GEMINI_CLI_IDE_AUTH_TOKEN: content.authToken,
+    GEMINI_CLI_IDE_WORKSPACE_PATH: nvim.dirs.workspace,
+  };
   const env = {
     ...geminiEnv(model),
+    ...(hasVariables && variables),
     no_proxy: "127.0.0.1",
     TMPDIR: nvim.dirs.tmp,
     SSH_CONNECTION: "127.0.0.1 1 127.0.0.1 2", // else the CLI in a container connects to host.docker.internal
@@ -98,7 +106,7 @@ async function start(t: Test) {
 }
 
 t.test("edits are tracked, undone and gated, even after :GeminiRestart", async (t) => {
-  const { nvim, bridge, cli, isTracked, isGated } = await start(t);
+  const { nvim, bridge, cli, isTracked, isGated } = await start(t, false);
   await isTracked("a.txt", "first");
   await isGated("b.txt", "second");
 
@@ -114,7 +122,7 @@ t.test("edits are tracked, undone and gated, even after :GeminiRestart", async (
 });
 
 t.test("edits are tracked and undone when the port has changed, and gated when connected", async (t) => {
-  const { nvim, bridge, cli, isTracked, isGated } = await start(t);
+  const { nvim, bridge, cli, isTracked, isGated } = await start(t, true);
   const { port } = bridge.file();
   const stopped = performance.now();
   await nvim.command("GeminiStop");
