@@ -107,6 +107,41 @@ t.test("the cursor stays on a hunk that cannot be undone, because the user has e
   t.equal(read("a.txt"), text.replace("5\n", "fivemine\n"));
 });
 
+t.test(
+  "the cursor of the tree stays on its file when the host restarts or the file joins another turn",
+  async (t) => {
+    const page = await startPage(t, { files: { "a.txt": "a\n", "b.txt": "b\n", "c.txt": "c\n" } });
+    const { nvim, agent, bridge } = page;
+    await agent.prompt("first");
+    for (const name of ["a", "b", "c"]) await agent.write(`${name}.txt`, "agent\n");
+    await page.changed(3);
+    await nvim.input(":GeminiChanges<CR>");
+    await page.is(t, "*page:2", "a.txt:1");
+    await nvim.input("]h");
+    await page.is(t, "*page:3", "b.txt:1");
+    process.kill(Number(await nvim.lua("return require('gemini-bridge').status().pid")), "SIGKILL");
+    await page.changed(0);
+    await page.changed(3);
+    await bridge.is("running");
+    await page.is(t, "*page:3", "b.txt:1");
+    await agent.prompt("second");
+    await agent.write("b.txt", "agent\nagain\n");
+    await page.shows(
+      t,
+      "▾ second +2 -1 0/1",
+      " ● b.txt +2 -1 0/1",
+      "▾ first +2 -2 0/2",
+      " ● a.txt +1 -1 0/1",
+      " ● c.txt +1 -1 0/1",
+    );
+    await page.is(t, "*page:2", "b.txt:1");
+    await nvim.command("GeminiStop");
+    await page.shows(t, "");
+    await nvim.input("s");
+    await page.says(/No undecided change here/);
+  },
+);
+
 t.test("the counts form columns, if there is enough room", async (t) => {
   const page = await startPage(t, { files: { "a.txt": text, "long.txt": "x\n" }, args: ["a.txt"] });
   const { nvim, agent } = page;

@@ -159,7 +159,7 @@ local function on_hunk(verb)
       local here = tree_view.nodes_at(shown)[1]
       if lines then
         return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
-      elseif not (here and here.item and here.item.path == shown.current) then
+      elseif here and not (here.item and here.item.path == shown.current) then
         return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
       end
     end

@@ -20,14 +20,13 @@ local STATUSES = { added = " (new)", deleted = " (deleted)" }
 function M.bars(shown)
   local file = shown.current and files.get(shown.current)
   if layout.shows_own(shown) then
-    local status = file and file.change and STATUSES[file.change.status]
-    bar.show(shown.right, {
-      file and path.part(file.path, MIN_PATH_CELLS) or { text = "" },
-      { text = status or "", rank = 4 },
-      { text = file and (" · %d/%d"):format(file.decided or 0, file.hunks or 0) or "", rank = 3 },
+    bar.show(shown.right, file and {
+      path.part(file.path, MIN_PATH_CELLS),
+      { text = file.change and STATUSES[file.change.status] or "", rank = 4 },
+      { text = (" · %d/%d"):format(file.decided, file.hunks), rank = 3 },
       bar.hints({ { "next", "next" }, { "keep", "keep" }, { "undo", "undo" } }),
       bar.hints({ { "help", "keys" } }, 2),
-    })
+    } or {})
   end
   local decided, hunks = 0, 0
   for _, node in ipairs(shown.nodes) do

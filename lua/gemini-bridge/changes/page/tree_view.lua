@@ -13,6 +13,8 @@ local M = {}
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[]
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed.
+---@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor, and the row of the cursor
+--- since. The node is missing while a host restarts.
 ---@field is_disposed boolean
 ---@field stops fun()[] Called when the page closes.
 
@@ -59,6 +61,22 @@ function M.is_alive(view)
   return not view.is_disposed
 end
 
+--- Finds a node in a new tree: by its key, or a file by its path if it is in another group now.
+---@param rows gemini_bridge.Node[]
+---@param wanted gemini_bridge.Node
+---@return gemini_bridge.Node?
+local function find(rows, wanted)
+  local moved
+  for _, node in ipairs(rows) do
+    if node.key == wanted.key then
+      return node
+    elseif node.item and wanted.item and node.item.path == wanted.item.path then
+      moved = node.item.key == wanted.item.key and node or moved
+    end
+  end
+  return moved
+end
+
 --- Draws the tree. The cursor stays on the same node.
 ---@param view gemini_bridge.TreeView
 ---@param groups gemini_bridge.TreeGroup[]
@@ -66,13 +84,14 @@ end
 function M.draw(view, groups, face)
   local row, column = unpack(vim.api.nvim_win_get_cursor(view.tree))
   local here = view.rows[row]
+  local wanted = view.gone and view.gone.row == row and view.gone.node or here
   view.nodes = tree.build(groups, view.is_open)
   view.rows = tree.rows(view.nodes)
   draw_tree.write(view.buf, view.rows, face, vim.api.nvim_win_get_width(view.tree))
-  local same = here and vim.iter(view.rows):find(function(node)
-    return node.key == here.key
-  end)
+  local found = wanted and find(view.rows, wanted)
+  local same = found or here and find(view.rows, here)
   row = math.max(math.min(same and same.row or row, #view.rows), 1)
+  view.gone = wanted and not found and { node = wanted, row = row } or nil
   vim.api.nvim_win_set_cursor(view.tree, { row, column })
 end
 
