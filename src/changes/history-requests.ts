@@ -74,7 +74,8 @@ export function answerHistoryRequests({
   };
 
   /** Undoes the change of an entry. @returns what could not be undone. @throws {Refusal} if nothing could be undone */
-  async function undoEntry({ path, texts, cli, turn, prompt }: KnownEntry): Promise<string | undefined> {
+  async function undoEntry(entry: KnownEntry): Promise<string | undefined> {
+    const { path, texts, cli, turn, prompt } = entry;
     const author = { cli, turn, prompt };
     const found = await readState(path);
     // All later text counts as the user's, even if an agent wrote it.
@@ -86,7 +87,8 @@ export function answerHistoryRequests({
     const next = undone(change);
     if (textOf(next) === textOf(change))
       throw new Refusal(`these lines of ${path} were edited since (conflict)`);
-    await restored(path, await userFiles.replace(path, found, { text: textOf(next) }));
+    const metadata = found.kind === "absent" ? entry.metadata : undefined;
+    await restored(path, await userFiles.replace(path, found, { text: textOf(next), metadata }));
     const isPartial = next.text.hunks.length > 0;
     return isPartial ? `some lines stay in ${path}: they were edited since (conflict)` : undefined;
   }

@@ -9,7 +9,8 @@ import type { Log } from "../base/log.ts";
 import type { Agent } from "../contract/hooks.ts";
 import type { DiskText } from "../system/disk-text.ts";
 import { isAbsent, MAX_FILE_BYTES, realPath } from "../system/file-state.ts";
-import type { Author } from "./file-change.ts";
+import { SavedMetadata } from "./command-memory.ts";
+import type { Author, FileChange } from "./file-change.ts";
 import { createJournal, JOURNAL, journalsIn, pruneJournals, readLines, valuesOf } from "./journal.ts";
 
 const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
@@ -43,6 +44,8 @@ const Entry = z.object({
   path: z.string(),
   /** `edited`: accepted with the user's edits. `written`: without a review. */
   kind: z.enum(["proposed", "accepted", "edited", "rejected", "written"]),
+  /** Mode and owner before the change, of a file that existed. */
+  metadata: SavedMetadata.optional(),
   /** Only for files that may be shared. */
   texts: z.object({ before: Text, after: Text }).optional(),
 });
@@ -63,7 +66,7 @@ interface Proposal {
 
 export interface History {
   /** An agent has written a file without a review. All edits of a file in one turn form one entry. */
-  wrote(agent: Agent, author: Author, path: string, texts: Texts): void;
+  wrote(agent: Agent, author: Author, before: Pick<FileChange, "path" | "lastMetadata">, texts: Texts): void;
   turnEnded(agent: Agent): void;
   /** The user has kept the changes of a file: later changes start a new entry. */
   kept(path: string): void;
@@ -170,13 +173,13 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   }
 
   return {
-    wrote(agent, author, path, texts) {
+    wrote(agent, author, { path, lastMetadata: metadata }, texts) {
       const key = `${agent.session} ${path}`;
       const entry = ofTurns.get(key);
       const goesOn = entry?.texts && entry.texts.after === texts.before;
       const next = goesOn
         ? { ...entry, at: Date.now(), texts: { before: entry.texts?.before ?? null, after: texts.after } }
-        : { ...begin("written", author, path), texts };
+        : { ...begin("written", author, path), metadata, texts };
       allowExtension(key, save(next));
     },
     turnEnded({ session }) {

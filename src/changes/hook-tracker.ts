@@ -223,7 +223,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     files.set(after, { agent });
     turns.changed(agent, before.path);
     const texts = textsOf(before, after);
-    if (texts && texts.before !== texts.after) history.wrote(agent, author, before.path, texts);
+    if (texts && texts.before !== texts.after) history.wrote(agent, author, before, texts);
   }
 
   function isAgreed(path: string, now: FileState): boolean {

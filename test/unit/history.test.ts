@@ -94,6 +94,19 @@ t.test("undoing a written entry also removes its change", async (t) => {
   t.equal(host.change("new.txt"), undefined);
 });
 
+t.test("a deleted file comes back with its mode, also by the next host", async (t) => {
+  const host = new ChangesHost(t);
+  host.write("private.txt", "one\n", 0o600);
+  await host.edit("private.txt", "two\n");
+  await host.edit("private.txt", undefined);
+  await host.keep("private.txt");
+  await host.history.list(); // when all is on disk
+  const next = new ChangesHost(t, host.directory);
+  await takeBack(next, "private.txt");
+  t.equal(String(next.read("private.txt")), "one\n");
+  t.equal(next.mode("private.txt"), 0o600);
+});
+
 t.test("a review of a file with unknown bytes cannot be undone", async (t) => {
   const host = new ChangesHost(t);
   const long = Buffer.alloc(9_000_000, "x");
