@@ -62,6 +62,12 @@ local function acts()
   end)
 end
 
+--- Whether the running command comes from a key or command line, not from an autocommand, function or script.
+---@return boolean
+function M.is_direct()
+  return not vim.fn.expand("<stack>"):find("..", 1, true)
+end
+
 --- Whether a key or command of the user is closing a window that the user sees, and no function, script or
 --- autocommand within it. Lua counts only for the window with the focus: a mapping closes it, but a plugin closes
 --- other windows. Call from the callback of |WinClosed|.
@@ -74,7 +80,7 @@ function M.closes(win)
     and not is_bulk
     and vim.api.nvim_win_get_tabpage(win) == focus.tab
     and (win == focus.win or not is_lua)
-    and not vim.fn.expand("<stack>"):find("..", 1, true)
+    and M.is_direct()
 end
 
 --- Starts to watch keys and commands. Several callers can watch at the same time.

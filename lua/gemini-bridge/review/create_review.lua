@@ -102,8 +102,8 @@ local function listen(review)
   end
   close_events.listen(review, on)
   follow_windows(review, on)
-  hunk_updates.text(review, buf)
-  hunk_updates.text(review, review.buffers.original)
+  hunk_updates.follow(review, buf)
+  hunk_updates.follow(review, review.buffers.original)
   review.stops = {
     user_action.watch(),
     typed_write.watch(buf, review.group, function(force)

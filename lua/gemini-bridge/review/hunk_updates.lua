@@ -31,7 +31,7 @@ end
 --- Updates hunks, marks, winbar and the copy of an edited text after each change of a buffer, debounced.
 ---@param review gemini_bridge.Review
 ---@param buf integer
-function M.text(review, buf)
+function M.follow(review, buf)
   local update = scheduler.coalesce(function()
     records.copy_edits(review)
     M.update(review)

@@ -1,5 +1,5 @@
 --- Implements the requests of the host, the commands and the Lua API for reviews.
-local advice = require("gemini-bridge.review.advice")
+local auto_edit_hint = require("gemini-bridge.review.auto_edit_hint")
 local choose = require("gemini-bridge.editor.choose")
 local notify = require("gemini-bridge.notify")
 local decision = require("gemini-bridge.review.decision")
@@ -48,7 +48,7 @@ function M.open(params)
   last_id = params.id
   local review = create_review.create(params)
   announce(review)
-  advice.count(review)
+  auto_edit_hint.count(review)
   return { isPending = true }
 end
 

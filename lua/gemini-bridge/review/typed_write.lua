@@ -7,6 +7,7 @@ local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local text = require("gemini-bridge.review.text")
+local user_action = require("gemini-bridge.editor.user_action")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
@@ -36,11 +37,6 @@ local function find_write(commands)
     return WRITES[command.cmd] and is_own_name(table.concat(command.args or {}, " "))
   end)
   return write and { bang = write.bang }
-end
-
---- Whether the write comes from the command itself, not from an autocommand, function or script.
-local function is_direct()
-  return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
 --- Implements `:w {name}`: writes lines of the proposal to another file. The review continues.
@@ -174,7 +170,7 @@ function M.watch(buf, group, accept, words)
   end)
 
   on("BufWriteCmd", function(args)
-    local this = is_direct() and typed_write or nil
+    local this = user_action.is_direct() and typed_write or nil
     typed_write = nil
     -- After `:saveas` or `:file`, `:w` without a name still accepts the proposal.
     if not this and args.file ~= name then

@@ -13,7 +13,7 @@ local counts = {} ---@type table<string, integer>
 local is_told = false
 
 vim.api.nvim_create_autocmd("User", {
-  group = vim.api.nvim_create_augroup("gemini-bridge.review.advice", {}),
+  group = vim.api.nvim_create_augroup("gemini-bridge.review.auto_edit_hint", {}),
   pattern = "GeminiTurnStarted",
   callback = function()
     counts = {}
