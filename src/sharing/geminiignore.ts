@@ -134,11 +134,11 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
 /** Finds unusable ignore files of some folders and of the folders above them. */
 export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
   const files = createIgnoreFiles();
-  const isExcluded = files.takeSnapshot();
+  const isIgnored = files.takeSnapshot();
   const silent: IgnoreProblem[] = [];
   for (const folder of folders) {
     try {
-      await disk.moment().ask(() => isExcluded(join(folder, IGNORE_FILE)));
+      await disk.moment().ask(() => isIgnored(join(folder, IGNORE_FILE)));
     } catch (error) {
       if (!(error instanceof NoAnswer)) throw error;
       silent.push({ file: folder, reason: `is on a network drive: ${error.message}` });
