@@ -28,7 +28,7 @@ const VSCODE_ONLY = ["0.5.5", "0.6.1"];
 
 t.setTimeout(180_000);
 
-t.test("releases of Gemini CLI's client", async (t) => {
+t.test("each release of Gemini CLI's client plays a session", async (t) => {
   const nvim = await startCompat(t);
   const rows = [
     "| Gemini CLI | connects | context | accept | reject | its own prompt |",

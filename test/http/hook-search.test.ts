@@ -11,7 +11,7 @@ import { createDiscoveryFile } from "../../src/discovery/file.ts";
 import { announcedEditors, chooseEditor } from "../../src/profiles/announced-editors.ts";
 import { GEMINI, type Profile, profilesOf } from "../../src/profiles/profiles.ts";
 import { createHooksRoute } from "../../src/turns/hook-route.ts";
-import { type HookOptions, runHook, SILENT } from "../support/hook.ts";
+import { type HookOptions, runHook, SILENT, startTrap } from "../support/hook.ts";
 import { makeDirectory } from "../support/sandbox.ts";
 import { startServer, TOKEN } from "../support/server.ts";
 import { announcement, temporary } from "../support/temporary.ts";
@@ -284,16 +284,8 @@ t.test("Qwen Code's hooks find the newest lock of the directory", async (t) => {
 t.test("a foreign discovery file is ignored, and nothing in it is executed", async (t) => {
   const { TMPDIR, workspace, tell } = prepare(t);
   const mark = join(TMPDIR, "mark");
-  let connections = 0;
-  const trap = createServer((socket) => {
-    connections += 1;
-    socket.destroy();
-  }).listen(0, "127.0.0.1");
-  t.teardown(() => trap.close());
-  await new Promise((resolve) => trap.once("listening", resolve));
-  const address = trap.address();
-  if (address === null || typeof address === "string") throw new Error("no port");
-  const { port } = address;
+  const trap = await startTrap(t);
+  const { port } = trap;
   const ide = join(TMPDIR, "gemini/ide");
   mkdirSync(ide, { recursive: true });
 
@@ -358,12 +350,12 @@ t.test("a foreign discovery file is ignored, and nothing in it is executed", asy
     rmSync(join(TMPDIR, "gemini"), { recursive: true });
     rmSync(real, { recursive: true });
   }
-  t.equal(connections, 0);
+  t.equal(trap.connections(), 0);
 
   mkdirSync(ide, { recursive: true });
   writeFileSync(path, JSON.stringify(right));
   t.same(await tell(), SILENT, "whoever listens there closes the connection");
-  t.equal(connections, 1, "the same file as it should be is believed");
+  t.equal(trap.connections(), 1, "the same file as it should be is believed");
   t.same(execFileSync("find", [TMPDIR, workspace, "-name", "mark"], { encoding: "utf8" }).split(delimiter), [
     "",
   ]);

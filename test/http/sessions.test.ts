@@ -1,7 +1,7 @@
 import t from "tap";
 import { openStream } from "../support/event-stream.ts";
 import { heldMemory } from "../support/memory.ts";
-import { ask, INITIALIZE, initialize, RpcError, startServer } from "../support/server.ts";
+import { ask, INITIALIZE, initialize, initializeWith, RpcError, startServer } from "../support/server.ts";
 import { waitFor } from "../support/wait.ts";
 
 const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
@@ -90,13 +90,7 @@ t.test("a refused first message leaves no session", async (t) => {
 t.test("the name of a client is cut to one short line", async (t) => {
   const { port, sessions } = await startServer(t);
   const clientInfo = { name: `a\u0000b\r\n\u202e${"x".repeat(1000)}`, version: "\u001b[31m1" };
-  const body = JSON.stringify({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo },
-  });
-  t.equal((await ask(port, { body })).status, 200);
+  t.equal((await ask(port, { body: initializeWith({ clientInfo }) })).status, 200);
   const [known] = sessions.all();
   t.match(known?.name, /^a b {3}x+$/);
   t.equal(known?.name.length, 100);
@@ -105,20 +99,7 @@ t.test("the name of a client is cut to one short line", async (t) => {
 
 t.test("names, ids and paths from a client are limited before they are stored or passed on", async (t) => {
   const { port, sessions } = await startServer(t);
-  const begin = (params: object) =>
-    ask(port, {
-      body: JSON.stringify({
-        jsonrpc: "2.0",
-        id: 1,
-        method: "initialize",
-        params: {
-          protocolVersion: "2025-06-18",
-          capabilities: {},
-          clientInfo: { name: "a", version: "1" },
-          ...params,
-        },
-      }),
-    });
+  const begin = (params: object) => ask(port, { body: initializeWith(params) });
   const long = "x".repeat(1_000_000);
   for (const params of [
     { protocolVersion: long },

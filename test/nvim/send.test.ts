@@ -1,7 +1,7 @@
 import t from "tap";
 import { AGENT, received, receives, startWithEcho as start } from "../support/echo.ts";
 
-t.test("prompts for one CLI", async (t) => {
+t.test("prompts reach the CLI with references to files, lists and diagnostics", async (t) => {
   const nvim = await start(t);
 
   await t.test("a message explains what cannot be sent", async (t) => {

@@ -11,7 +11,7 @@ const places: [position: string, expected: object][] = [
   ["position = 'float'", { width: 128, height: 38, float: true }],
 ];
 for (const [options, expected] of places) {
-  t.test(options, async (t) => {
+  t.test(`with ${options}, the terminal opens there and is hidden`, async (t) => {
     await startOver(nvim, options);
     await nvim.command("Gemini");
     await shows(nvim, /child/);

@@ -94,7 +94,7 @@ t.test("the doctor asks to restart a CLI that was started too early", async (t) 
   );
 });
 
-t.test('host = "shared"', async (t) => {
+t.test('the doctor examines host = "shared"', async (t) => {
   const shared = "require('gemini-bridge').setup({ host = 'shared' })\n";
   const host = `vim.g.node_host_prog = ${JSON.stringify(join(root, "node_modules/neovim/bin/cli.js"))}\n`;
 

@@ -17,7 +17,7 @@ async function start(t: Parameters<typeof startBridge>[0], mode: string, options
   return { bridge, client: await connectEditorClient(t, bridge) };
 }
 
-t.test("with a language server that answers", async (t) => {
+t.test("input of any kind is handled while the language server answers", async (t) => {
   const { client, bridge } = await start(t, "normal");
 
   await t.test("an editor that does not answer causes a timeout", async (t) => {

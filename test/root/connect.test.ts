@@ -90,7 +90,7 @@ t.test("a variable that is already set stays in effect", async (t) => {
   );
 });
 
-t.test("a directory above that others can write to", async (t) => {
+t.test("a home below a directory that others can write to gets no settings", async (t) => {
   const bridge = await start(t);
   await stop(bridge);
   await bridge.nvim.command("messages clear");

@@ -1,9 +1,12 @@
 /** Runs the hook script like a CLI. */
 import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { geminiHooks, quoted, qwenHooks } from "../../src/profiles/hooks.ts";
 import { root } from "./nvim.ts";
+import type { Scope } from "./scope.ts";
 
 /** The script that CLIs run for their hooks. */
 export const SCRIPT = join(root, "extension/hooks/hook.sh");
@@ -38,4 +41,18 @@ export async function runHook(
   const ended = new Promise((resolve) => hook.once("close", resolve));
   const [out, err, code] = await Promise.all([text(hook.stdout), text(hook.stderr), ended]);
   return { out, err, code };
+}
+
+/** A server that counts connections and answers none. A discovery file that must not be believed names its port. */
+export async function startTrap(t: Scope): Promise<{ port: number; connections: () => number }> {
+  let connections = 0;
+  const trap = createServer((socket) => {
+    connections += 1;
+    socket.destroy();
+  }).listen(0, "127.0.0.1");
+  t.teardown(() => trap.close());
+  await once(trap, "listening");
+  const address = trap.address();
+  if (address === null || typeof address === "string") throw new Error("no port");
+  return { port: address.port, connections: () => connections };
 }

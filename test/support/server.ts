@@ -156,16 +156,21 @@ export const RpcError = z.strictObject({
   id: z.null(),
 });
 
-export const INITIALIZE = JSON.stringify({
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: {
-    protocolVersion: "2025-06-18",
-    capabilities: {},
-    clientInfo: { name: "a test", version: "1" },
-  },
-});
+/** Returns the first message of a client. @param params replace those of an ordinary client */
+export const initializeWith = (params: object): string =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-06-18",
+      capabilities: {},
+      clientInfo: { name: "a test", version: "1" },
+      ...params,
+    },
+  });
+
+export const INITIALIZE = initializeWith({});
 
 /** Starts a session like a client. @returns its id */
 export async function initialize(port: number, extra: Record<string, string> = {}): Promise<string> {
