@@ -177,6 +177,7 @@ t.test("on a narrow screen, key hints give way to the path and the status of the
   const page = await startPage(t, { files: { [name]: text, "b.txt": "b\n" }, args: ["b.txt"] });
   const { nvim, agent } = page;
   await nvim.command("set columns=80");
+  await agent.prompt("remove b and change all others");
   await agent.write(name, changed);
   await agent.write("b.txt", undefined);
   await page.changed(2);
@@ -189,9 +190,11 @@ t.test("on a narrow screen, key hints give way to the path and the status of the
   await nvim.input("S");
   await page.is(t, "*page:4", "b.txt:1");
   t.equal(await bar(), "b.txt (deleted) · 0/1 · g? keys");
+  t.notMatch(await nvim.messages(), /deleted/, "the page needs no message for this");
   const tree = z
     .array(z.string())
     .parse(await nvim.lua("return vim.fn.getbufline('gemini-changes://page', 1, '$')"));
+  t.equal(tree[0], "▾ remove b and change… 3/4", "the title needs more room than the counts");
   t.equal(tree.at(-1), " ● b.txt         +0 -1 0/1");
   await nvim.input("gg<CR>");
   await nvim.input("]h");

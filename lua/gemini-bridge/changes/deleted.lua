@@ -26,6 +26,9 @@ local function create(change)
       options.modifiable, options.readonly = false, true
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
       channel.notify("deleted_text_asked", { path = change.path })
+      if vim.w.gemini_page then
+        return -- the page has keys for this, and shows that the file is deleted
+      end
       local remedy = change.fixed and "It cannot be undone: " .. change.fixed
         or ":GeminiUndo restores it, :GeminiKeep agrees."
       notify(("%s deleted %s. %s"):format(change.cli, path.display(change.path, 20), remedy))

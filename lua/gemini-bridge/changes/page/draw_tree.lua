@@ -12,9 +12,9 @@ local M = {}
 
 ---@alias gemini_bridge.Span [integer, integer, string] First and last column (0-based, exclusive), and highlight.
 
---- Minimum width of the name (screen cells). If there is less room, only the last word at the right edge is shown, or
---- none.
-local MIN_NAME_CELLS = 9
+--- Minimum width of the name, and of the title of a group (screen cells). If there is less room, only the last word at
+--- the right edge is shown, or none.
+local MIN_NAME_CELLS, MIN_TITLE_CELLS = 9, 16
 --- Maximum share of the columns at the right edge. If they are wider, the words are not aligned.
 local MAX_COLUMNS_SHARE = 0.5
 
@@ -118,7 +118,7 @@ local function draw(node, face, width, columns)
   if are_narrow(columns, width) then
     right = align(right, columns)
   end
-  local shortest = math.min(name_cells, MIN_NAME_CELLS)
+  local shortest = math.min(name_cells, node.kind == "group" and MIN_TITLE_CELLS or MIN_NAME_CELLS)
   if room - width_of(right) < shortest then
     right = { right[#right] }
   end

@@ -115,12 +115,15 @@ end
 ---@param win integer
 ---@param buf integer
 function M.set_buffer(win, buf)
-  if vim.api.nvim_win_get_buf(win) ~= buf then
+  local is_other = vim.api.nvim_win_get_buf(win) ~= buf
+  if is_other then
     make_ordinary(win)
+  end
+  vim.w[win].gemini_page = true
+  if is_other then
     -- Fires autocommands like |:buffer|, because this window shows the buffer for the first time.
     vim.api.nvim_win_set_buf(win, buf)
   end
-  vim.w[win].gemini_page = true
   window.set(win, { cursorline = true })
   if vim.wo[win].signcolumn == "no" then
     window.set(win, { signcolumn = "yes" })
