@@ -14,7 +14,7 @@ import { versionOf, withoutRename } from "../system/file-version.ts";
 import { LATE, type Snapshot, TOO_MANY } from "./command-snapshot.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
-import { type ReadIndex, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
+import { BELOW_LINK, type ReadIndex, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
 import { listFiles } from "./untracked-directories.ts";
 import {
   areReal,
@@ -104,7 +104,9 @@ export async function compare({
   if (made.length > MAX_LISTED_CHANGES) gaps.add(`a command created ${made.length} files`);
   const all = [...earlier, ...(made.length > MAX_LISTED_CHANGES ? [] : made)];
   const real = await areReal(all.map(({ path }) => path));
-  return { touched: all.filter((_, i) => real[i]), gaps: [...gaps] };
+  // A file whose folder was replaced by a symbolic link is gone. A file that was below a link is not compared.
+  const wasReal = ({ before }: Touched, i: number) => i < earlier.length && before.version !== BELOW_LINK;
+  return { touched: all.filter((one, i) => real[i] || wasReal(one, i)), gaps: [...gaps] };
 }
 
 async function changedSince(base: ReadonlyMap<string, FileState>): Promise<Earlier[]> {

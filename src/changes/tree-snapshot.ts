@@ -27,6 +27,8 @@ const GIT_TIMEOUT_MS = 5_000;
 const MAX_TREES = 16;
 
 export const SLOW = "a command began before all files were checked";
+/** Version of a file below a symbolic link. */
+export const BELOW_LINK = "ELOOP";
 const TOO_MANY_TREES = `there are more than ${MAX_TREES} Git repositories`;
 
 export interface TreeSnapshot extends WorkTree {
@@ -144,7 +146,7 @@ export function repositoriesIn(
 /** Leaves out paths below a symbolic link, because they do not belong to the work tree. */
 async function unlinked(candidates: readonly Candidate[]): Promise<Candidate[]> {
   const real = await areReal(candidates.map(({ path }) => path));
-  return candidates.map((one, i) => (real[i] ? one : { ...one, found: "ELOOP" }));
+  return candidates.map((one, i) => (real[i] ? one : { ...one, found: BELOW_LINK }));
 }
 
 function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexEntry[] {

@@ -74,11 +74,18 @@ export async function realPath(path: string): Promise<string> {
   }
 }
 
+/** Whether a symbolic link has replaced a folder of a real path. The file at the path is then another one. */
+export async function isBelowLink(path: string): Promise<boolean> {
+  return (await realPath(dirname(path))) !== dirname(path);
+}
+
 /**
- * Reads the state of a path. A small local file is read synchronously, before an agent can continue.
+ * Reads the state of a path. A small local file is read synchronously, before an agent can continue. A file below a
+ * symbolic link is absent.
  * @param path a {@link realPath}
  */
 export async function readState(path: string): Promise<FileState> {
+  if (await isBelowLink(path)) return ABSENT;
   return (
     (disk.moment().isOnNetwork(path) ? undefined : readStateSync(path)) ??
     disk.run(path, () => readStateAsync(path))
@@ -154,6 +161,7 @@ export async function readStableState(path: string): Promise<FileState> {
 
 /** Reads the {@link FileState.version} of a path without following links. Never rejects. */
 export async function versionAt(path: string): Promise<string> {
+  if (await isBelowLink(path)) return ABSENT.version;
   return disk.lstat(path).then(versionOf, (error: unknown) => {
     const code = codeOf(error);
     return isAbsent(code) ? ABSENT.version : code;

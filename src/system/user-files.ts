@@ -8,7 +8,7 @@ import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
-import { type FileState, type Metadata, metadataOf, readState, realPath } from "./file-state.ts";
+import { type FileState, isBelowLink, type Metadata, metadataOf, readState } from "./file-state.ts";
 import { platform } from "./platform.ts";
 import { succeeds } from "./program.ts";
 import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
@@ -60,9 +60,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 
 /** @returns the current state. @throws {Refusal} if it is not as expected */
 async function check(path: string, expected: FileState): Promise<FileState> {
-  // A folder of the path may have been replaced by a symbolic link.
-  if ((await realPath(dirname(path))) !== dirname(path))
-    throw new Refusal(`${path} now resolves to another file: nothing was written`);
+  if (await isBelowLink(path)) throw new Refusal(`${path} now resolves to another file: nothing was written`);
   const found = await readState(path);
   const isSame =
     expected.kind === "known"

@@ -132,3 +132,27 @@ t.test("a link in place of a folder is not followed", async (t) => {
   await run(host, `ln -s ${outside} folder`);
   t.equal(host.change("folder/a.txt"), undefined);
 });
+
+t.test("files of a folder that a command replaces by a link are gone, and come back", async (t) => {
+  const outside = makeDirectory(t);
+  for (const name of ["a.txt", "b.txt"]) writeFileSync(join(outside, name), "a secret\n");
+  const host = new ChangesHost(t);
+  mkdirSync(host.path("folder"));
+  host.write("folder/a.txt", "one\n");
+  await delay(50);
+  sh(host, SETUP);
+  host.write("folder/b.txt", "mine\n");
+  await run(host, `rm -r folder; ln -s ${outside} folder`);
+  await host.changes.handlers.changes_refresh({});
+  for (const name of ["a.txt", "b.txt"])
+    t.match(host.change(`folder/${name}`), { status: "deleted", removed: 1, fixed: undefined }, name);
+  const files = [...host.shown.keys()].map((path) => ({ path }));
+  t.equal(files.length, 3);
+  t.notMatch(host.kept().join(), /a secret/);
+  await host.changes.handlers.changes_undo({ files, unsaved: [] });
+  await host.settle();
+  t.strictSame(host.messages(), []);
+  t.equal(host.shown.size, 0);
+  t.equal(sh(host, "cat folder/*"), "one\nmine\n");
+  t.equal(sh(host, `cat ${outside}/*`), "a secret\na secret\n");
+});
