@@ -28,7 +28,7 @@ import { createDecisions } from "./keep-and-undo.ts";
 import { oldLines, shownLines, wholeLines } from "./shown-lines.ts";
 import { createStaging } from "./staging.ts";
 import { createUndoNotes } from "./undo-notes.ts";
-import { isBelow, lookAt } from "./work-tree.ts";
+import { candidatesAt, isBelow } from "./work-tree.ts";
 
 /** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
@@ -305,15 +305,9 @@ async function findRenamed(
 ): Promise<string | undefined> {
   const folder = dirname(path);
   const names = await disk.run(folder, () => readdir(folder)).catch((): string[] => []);
-  const candidates = [...openFiles, ...names.map((name) => join(folder, name))];
-  let renamed: string | undefined;
-  await lookAt(
-    candidates,
-    (candidate) => candidate,
-    (candidate, found) => {
-      if (typeof found === "object" && withoutRename(versionOf(found)) === withoutRename(version))
-        renamed ??= candidate;
-    },
+  const candidates = await candidatesAt([...openFiles, ...names.map((name) => join(folder, name))]);
+  const renamed = candidates.find(
+    ({ found }) => typeof found === "object" && withoutRename(versionOf(found)) === withoutRename(version),
   );
-  return renamed && realPath(renamed);
+  return renamed && realPath(renamed.path);
 }
