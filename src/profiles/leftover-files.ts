@@ -1,6 +1,7 @@
 /** Detects discovery files of dead editors. */
 import { connect } from "node:net";
 import { platform } from "../system/platform.ts";
+import { mayRun } from "../system/processes.ts";
 
 /** Timeout for connecting to a local port, which normally accepts or refuses at once. A timeout counts as alive. */
 const CONNECT_TIMEOUT_MS = 500;
@@ -26,20 +27,10 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
   // The process may be in another PID namespace, as in a container, so that a fresh date is enough.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
-  if (pid === undefined || !isRunning(pid)) return false;
+  if (pid === undefined || !mayRun(pid)) return false;
   // A process that started after the file was written only reuses the process id.
   const start = await platform.startOf(pid);
   return start === undefined || start <= date + START_TOLERANCE_MS;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // Any other error, such as EPERM, means that the process exists.
-    return !(error instanceof Error && "code" in error && error.code === "ESRCH");
-  }
 }
 
 function isListening(port: number): Promise<boolean> {

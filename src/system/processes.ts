@@ -57,6 +57,11 @@ export function isOwnAndAlive(pid: number): boolean {
   return signal(pid) === undefined && !platform.isDefunct(pid);
 }
 
+/** Whether a process may run: also true if that cannot be found out. */
+export function mayRun(pid: number): boolean {
+  return signal(pid) !== "ESRCH";
+}
+
 /** @returns the reason why a process cannot be signalled; undefined if it can */
 function signal(pid: number): string | undefined {
   if (pid <= 0) return "ESRCH";
