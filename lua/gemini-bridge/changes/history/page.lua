@@ -66,6 +66,19 @@ local function select(shown, node)
   end
 end
 
+---@param shown gemini_bridge.HistoryPage
+local function toggle_compare(shown)
+  local texts = shown.texts
+  if compare.is_open(shown.right) then
+    compare.close(shown.right)
+  elseif texts and not texts.problem and layout.shows_own(shown) then
+    compare.show(shown.right, shown.current.path, texts.before)
+  end
+  if texts and layout.shows_own(shown) then
+    entry_view.mark(shown.right, texts)
+  end
+end
+
 --- Shows the current entry after the host has sent its texts.
 ---@param params gemini_bridge.calls.history_diff
 function M.show(params)
@@ -91,7 +104,7 @@ function M.show(params)
     end)
     entry_view.set_bar(shown.right, shown.current, params)
     if was_compared then
-      M.toggle_compare(shown)
+      toggle_compare(shown)
     end
   end)
 end
@@ -110,50 +123,33 @@ function M.undone(params)
   end)
 end
 
----@param shown gemini_bridge.HistoryPage
-function M.toggle_compare(shown)
-  local texts = shown.texts
-  if compare.is_open(shown.right) then
-    compare.close(shown.right)
-  elseif texts and not texts.problem and layout.shows_own(shown) then
-    compare.show(shown.right, shown.current.path, texts.before)
-  end
-  if texts and layout.shows_own(shown) then
-    entry_view.mark(shown.right, texts)
-  end
-end
-
 --- Goes to the next or previous entry.
+---@param shown gemini_bridge.HistoryPage
 ---@param direction 1|-1
----@return fun(shown: gemini_bridge.HistoryPage)
-local function step_entry(direction)
-  return function(shown)
-    local row = vim.api.nvim_win_get_cursor(shown.tree)[1]
-    repeat
-      row = row + direction
-    until not shown.rows[row] or shown.rows[row].item
-    if shown.rows[row] then
-      select(shown, shown.rows[row])
-    else
-      notify("There are no more entries.")
-    end
+local function step_entry(shown, direction)
+  local row = vim.api.nvim_win_get_cursor(shown.tree)[1]
+  repeat
+    row = row + direction
+  until not shown.rows[row] or shown.rows[row].item
+  if shown.rows[row] then
+    select(shown, shown.rows[row])
+  else
+    notify("There are no more entries.")
   end
 end
 
 --- Goes to the next or previous hunk, in this entry or in another one.
+---@param shown gemini_bridge.HistoryPage
 ---@param direction 1|-1
----@return fun(shown: gemini_bridge.HistoryPage)
-local function step(direction)
-  return function(shown)
-    local found
-    if shown.texts and layout.shows_own(shown) then
-      found = signs.next(shown.right_buf, vim.api.nvim_win_get_cursor(shown.right)[1], direction)
-    end
-    if found then
-      layout.go_to_line(shown, found.first)
-    else
-      step_entry(direction)(shown)
-    end
+local function step(shown, direction)
+  local found
+  if shown.texts and layout.shows_own(shown) then
+    found = signs.next(shown.right_buf, vim.api.nvim_win_get_cursor(shown.right)[1], direction)
+  end
+  if found then
+    layout.go_to_line(shown, found.first)
+  else
+    step_entry(shown, direction)
   end
 end
 
@@ -220,10 +216,10 @@ end
 ---@type gemini_bridge.PageAction[]
 local ACTIONS = {
   { "open", open_node, "Go to the text, open or close the folder", tree = "<CR>" },
-  { "next", step(1), "Next hunk, in any entry", tree = "<Tab>" },
-  { "prev", step(-1), "Previous hunk", tree = "<S-Tab>" },
-  { "next-file", step_entry(1), "Next entry" },
-  { "prev-file", step_entry(-1), "Previous entry" },
+  { "next", step, "Next hunk, in any entry", with = 1, tree = "<Tab>" },
+  { "prev", step, "Previous hunk", with = -1, tree = "<S-Tab>" },
+  { "next-file", step_entry, "Next entry", with = 1 },
+  { "prev-file", step_entry, "Previous entry", with = -1 },
   {
     "undo",
     function(shown)
@@ -233,7 +229,7 @@ local ACTIONS = {
     tree = "x",
     visual = true,
   },
-  { "compare", M.toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
+  { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
   { "switch", tree_view.switch, "Go to the text, or back to the tree" },
   { "close", close, "Close the page" },
 }

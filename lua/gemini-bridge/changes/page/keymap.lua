@@ -9,8 +9,9 @@ local M = {}
 
 ---@class gemini_bridge.PageAction
 ---@field [1] string Name of the <Plug> mapping and, with "_", in the option `changes.keys`.
----@field [2] fun(shown: any)
+---@field [2] fun(shown: any, with: any)
 ---@field [3] string Description.
+---@field with? "keep"|"undo"|1|-1 Second argument of the function.
 ---@field tree? string Key in the tree.
 ---@field visual? boolean Whether it is also mapped in Visual mode.
 
@@ -56,7 +57,7 @@ function M.define(prefix, actions, legend, get)
     vim.keymap.set(action.visual and { "n", "x" } or "n", plug, function()
       local shown = get()
       if shown then
-        action[2](shown)
+        action[2](shown, action.with)
       end
     end, { desc = action[3] })
   end

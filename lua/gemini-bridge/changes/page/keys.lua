@@ -150,60 +150,52 @@ local function decide_nodes(shown, verb, nodes)
   end
 end
 
+---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
----@return fun(shown: gemini_bridge.Page)
-local function on_hunk(verb)
-  return function(shown)
-    local lines = tree_view.selected()
-    if tree_view.has_focus(shown) then
-      local here = tree_view.nodes_at(shown)[1]
-      if lines then
-        return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
-      elseif here and not (here.item and here.item.path == shown.current) then
-        return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
-      end
+local function on_hunk(shown, verb)
+  local lines = tree_view.selected()
+  if tree_view.has_focus(shown) then
+    local here = tree_view.nodes_at(shown)[1]
+    if lines then
+      return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
+    elseif here and not (here.item and here.item.path == shown.current) then
+      return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
     end
-    local chosen = choose_hunk(shown, lines)
-    if chosen then
-      apply(shown, verb, chosen, lines and lines[1])
-    end
+  end
+  local chosen = choose_hunk(shown, lines)
+  if chosen then
+    apply(shown, verb, chosen, lines and lines[1])
   end
 end
 
+---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
----@return fun(shown: gemini_bridge.Page)
-local function on_nodes(verb)
-  return function(shown)
-    local lines = tree_view.selected()
-    local is_in_tree = tree_view.has_focus(shown)
-    local nodes = is_in_tree and tree_view.nodes_at(shown, lines) or { page.current_node(shown) }
-    decide_nodes(shown, verb, nodes)
-  end
+local function on_nodes(shown, verb)
+  local lines = tree_view.selected()
+  local is_in_tree = tree_view.has_focus(shown)
+  local nodes = is_in_tree and tree_view.nodes_at(shown, lines) or { page.current_node(shown) }
+  decide_nodes(shown, verb, nodes)
 end
 
+---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
----@return fun(shown: gemini_bridge.Page)
-local function on_turn(verb)
-  return function(shown)
-    local turn = turn_here(shown)
-    local chosen = turn and keep_and_undo.of_turn(turn)
-    if not chosen then
-      return notify("No undecided changes here.")
-    end
-    apply(shown, verb, chosen)
+local function on_turn(shown, verb)
+  local turn = turn_here(shown)
+  local chosen = turn and keep_and_undo.of_turn(turn)
+  if not chosen then
+    return notify("No undecided changes here.")
   end
+  apply(shown, verb, chosen)
 end
 
+---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
----@return fun(shown: gemini_bridge.Page)
-local function on_all(verb)
-  return function(shown)
-    local chosen = keep_and_undo.of_all()
-    if not chosen then
-      return notify("No unreviewed changes.")
-    end
-    apply(shown, verb, chosen)
+local function on_all(shown, verb)
+  local chosen = keep_and_undo.of_all()
+  if not chosen then
+    return notify("No unreviewed changes.")
   end
+  apply(shown, verb, chosen)
 end
 
 --- Tells the user that there is no hunk to go to. Closed groups are skipped.
@@ -216,30 +208,26 @@ local function tell_end(shown)
   end
 end
 
+---@param shown gemini_bridge.Page
 ---@param direction 1|-1
----@return fun(shown: gemini_bridge.Page)
-local function step(direction)
-  return function(shown)
-    next_hunk.settle()
-    for _ = 1, vim.v.count1 do
-      if not page.go(shown, direction) then
-        return tell_end(shown)
-      end
+local function step(shown, direction)
+  next_hunk.settle()
+  for _ = 1, vim.v.count1 do
+    if not page.go(shown, direction) then
+      return tell_end(shown)
     end
   end
 end
 
+---@param shown gemini_bridge.Page
 ---@param direction 1|-1
----@return fun(shown: gemini_bridge.Page)
-local function step_file(direction)
-  return function(shown)
-    next_hunk.settle()
-    local node = next_hunk.file(shown.list, page.current_node(shown), direction)
-    if node then
-      page.show(shown, node)
-    else
-      tell_end(shown)
-    end
+local function step_file(shown, direction)
+  next_hunk.settle()
+  local node = next_hunk.file(shown.list, page.current_node(shown), direction)
+  if node then
+    page.show(shown, node)
+  else
+    tell_end(shown)
   end
 end
 
@@ -332,18 +320,18 @@ end
 ---@type gemini_bridge.PageAction[]
 local ACTIONS = {
   { "open", open_node, "Show the file, open or close the folder", tree = "<CR>" },
-  { "next", step(1), "Next undecided hunk, in any file", tree = "<Tab>" },
-  { "prev", step(-1), "Previous undecided hunk", tree = "<S-Tab>" },
-  { "next-file", step_file(1), "Next file" },
-  { "prev-file", step_file(-1), "Previous file" },
-  { "keep", on_hunk("keep"), "Keep the hunk or the selected lines", tree = "s", visual = true },
-  { "undo", on_hunk("undo"), "Undo the hunk or the selected lines", tree = "x", visual = true },
-  { "keep-file", on_nodes("keep"), "Keep the file, folder or turn", tree = "S", visual = true },
-  { "undo-file", on_nodes("undo"), "Undo the file, folder or turn", tree = "X", visual = true },
-  { "keep-turn", on_turn("keep"), "Keep the turn", tree = "gs" },
-  { "undo-turn", on_turn("undo"), "Undo the turn", tree = "gx" },
-  { "keep-all", on_all("keep"), "Keep all", tree = "gS" },
-  { "undo-all", on_all("undo"), "Undo all", tree = "gX" },
+  { "next", step, "Next undecided hunk, in any file", with = 1, tree = "<Tab>" },
+  { "prev", step, "Previous undecided hunk", with = -1, tree = "<S-Tab>" },
+  { "next-file", step_file, "Next file", with = 1 },
+  { "prev-file", step_file, "Previous file", with = -1 },
+  { "keep", on_hunk, "Keep the hunk or the selected lines", with = "keep", tree = "s", visual = true },
+  { "undo", on_hunk, "Undo the hunk or the selected lines", with = "undo", tree = "x", visual = true },
+  { "keep-file", on_nodes, "Keep the file, folder or turn", with = "keep", tree = "S", visual = true },
+  { "undo-file", on_nodes, "Undo the file, folder or turn", with = "undo", tree = "X", visual = true },
+  { "keep-turn", on_turn, "Keep the turn", with = "keep", tree = "gs" },
+  { "undo-turn", on_turn, "Undo the turn", with = "undo", tree = "gx" },
+  { "keep-all", on_all, "Keep all", with = "keep", tree = "gS" },
+  { "undo-all", on_all, "Undo all", with = "undo", tree = "gX" },
   { "revert", revert, "Revert the last decision" },
   { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
   { "note", note, "Write a note on the line or the selected lines", visual = true },

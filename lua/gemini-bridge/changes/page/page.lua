@@ -72,7 +72,7 @@ end)
 
 --- Draws the tree soon, once for several updates.
 ---@param name? string The only changed file, if only its counts and state have changed.
-function M.refresh(name)
+local function refresh(name)
   if not page then
     return
   elseif not name then
@@ -267,14 +267,14 @@ local function follow(shown, name, is_answer)
   end
 end
 
-local function refresh()
-  M.refresh()
+local function refresh_all()
+  refresh()
 end
 
 ---@param shown gemini_bridge.Page
 local function listen(shown)
   local group = shown.group
-  vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiDiff*", callback = refresh })
+  vim.api.nvim_create_autocmd("User", { group = group, pattern = "GeminiDiff*", callback = refresh_all })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = group,
     callback = function(args)
@@ -292,14 +292,14 @@ local function listen(shown)
     changes.listen(function(name, change, decision)
       if not name then
         files.drop_undecided()
-        return M.refresh()
+        return refresh()
       end
       local before = files.get(name)
       local known = before and before.change
       local is_answer = next_hunk.settle(name)
       local is_moved = files.update(name, change, decision)
       follow(shown, name, is_answer)
-      M.refresh(not is_moved and shown.by_path[name] and name or nil)
+      refresh(not is_moved and shown.by_path[name] and name or nil)
       if change and shown.is_reverting then
         shown.is_reverting = nil
         go_back(shown, name, known)
@@ -330,7 +330,7 @@ function M.open(attach, name)
     return
   end
   files.reset()
-  local shown = tree_view.open(NAME, refresh) --[[@as gemini_bridge.Page]]
+  local shown = tree_view.open(NAME, refresh_all) --[[@as gemini_bridge.Page]]
   shown.list, shown.by_path = {}, {}
   page = shown
   listen(shown)
