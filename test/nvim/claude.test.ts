@@ -4,8 +4,12 @@ import { join } from "node:path";
 import t from "tap";
 import { startBridge } from "../support/bridge.ts";
 import { PROPOSAL, startClaudeBridge } from "../support/claude-bridge.ts";
+import { connectClient } from "../support/client.ts";
 import { lockOf, readLocks, SocketClient } from "../support/socket-client.ts";
 import { waitFor } from "../support/wait.ts";
+
+/** A Lua expression: the names of the connected CLIs. */
+const CLIS = "vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
 
 t.test("the lock file is private, names this Neovim, and is removed with it", async (t) => {
   const bridge = await startClaudeBridge(t);
@@ -171,19 +175,25 @@ t.test("a path that cannot be reviewed is refused, so that the CLI asks in its t
   await t.rejects(client.request("unknown/method", {}), /-32601/);
 });
 
-t.test("two clients review the same file beside Gemini CLI, and each gets its own outcome", async (t) => {
-  const bridge = await startClaudeBridge(t);
+t.test("two clients work beside Gemini CLI and Qwen Code, and each gets its own outcomes", async (t) => {
+  const bridge = await startClaudeBridge(t, { files: { "../home/.qwen/keep": "" } });
   const { nvim } = bridge;
   const lock = lockOf(bridge);
   const [one, two] = [await SocketClient.connect(t, lock), await SocketClient.connect(t, lock)];
   const gemini = await bridge.client();
+  const token = String(await nvim.lua("return vim.env.QWEN_CODE_IDE_AUTH_TOKEN"));
+  const qwen = await connectClient(t, { port: lock.port, token, name: "qwen" });
   const path = nvim.path("a.txt");
   const first = one.openDiff(path, "first\n", "tab").catch(String);
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "a review");
   const second = two.openDiff(path, "second\n", "tab");
   await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "two reviews");
   await gemini.openDiff(path, "third\n");
-  await nvim.waitFor("#require('gemini-bridge').diffs() == 3", "three reviews");
+  const other = nvim.path("b.txt");
+  await qwen.openDiff(other, "fourth\n");
+  await nvim.waitFor("#require('gemini-bridge').diffs() == 4", "four reviews");
+  await nvim.command(`GeminiReject ${other}`);
+  t.same(await qwen.waitForNotification("ide/diffRejected"), { filePath: other });
   one.socket.terminate();
   await nvim.waitFor("#require('gemini-bridge').diffs() == 2", "the end of one");
   t.match(await first, /lost/);
@@ -192,7 +202,8 @@ t.test("two clients review the same file beside Gemini CLI, and each gets its ow
   await nvim.waitFor("#require('gemini-bridge').diffs() == 1", "the last one");
   await nvim.command("GeminiAccept");
   t.equal((await gemini.waitForNotification("ide/diffAccepted")).content, "third\n");
-  await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "the others");
+  t.same([...qwen.received["ide/diffAccepted"], ...gemini.received["ide/diffRejected"]], []);
+  t.same(await nvim.lua(`return ${CLIS}`), ["gemini", "qwen", "claude"]);
 });
 
 t.test("opencode is recognized by its name, and uses the same lock file", async (t) => {
@@ -204,9 +215,7 @@ t.test("opencode is recognized by its name, and uses the same lock file", async 
   await SocketClient.connect(t, lock);
   await SocketClient.connect(t, lock, "opencode");
   await nvim.waitFor("#require('gemini-bridge').status().clients == 2", "both");
-  const clis =
-    "return vim.tbl_map(function(client) return client.cli end, require('gemini-bridge').status().clients)";
-  t.same(await nvim.lua(clis), ["claude", "opencode"]);
+  t.same(await nvim.lua(`return ${CLIS}`), ["claude", "opencode"]);
   t.not(
     await nvim.lua("return vim.env.OPENCODE_IDE_AUTH_TOKEN"),
     await nvim.lua("return vim.env.CLAUDE_CODE_IDE_AUTH_TOKEN"),
