@@ -71,6 +71,23 @@ t.test(":Gemini runs the real CLI, which connects", async (t) => {
     t.match(model.promptText(), /const greeting = 'Hello';/);
   });
 
+  await t.test("if the CLI treats Enter as a line break, Enter is pressed again", async (t) => {
+    model.say([{ text: "Good morning." }]);
+    // The first Enter arrives while the CLI still expects the rest of a paste, as on a busy machine.
+    await nvim.lua(`
+      local send, first = vim.fn.chansend, true
+      vim.fn.chansend = function(channel, keys)
+        if keys ~= "\\r" or not first then return send(channel, keys) end
+        first = false
+        send(channel, "\\27[200~ \\27[201~")
+        return vim.defer_fn(function() send(channel, keys) end, 25)
+      end`);
+    await nvim.input(":GeminiSend! hello<CR>");
+    await gemini.waitForScreen(/Good morning\./, 30_000);
+    t.match(model.promptText(), /@greet\.js hello/);
+    t.notMatch(await nvim.messages(), /typed but not sent/);
+  });
+
   await t.test("no process of the CLI is left after :qa", async (t) => {
     const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
     t.ok(pids.length > 1, "the CLI has a child");
@@ -94,26 +111,6 @@ t.test("a prompt starts the CLI and waits until it accepts input", async (t) => 
   const pids = [gemini.place.shell, ...descendants(gemini.place.shell)];
   await nvim.command(`bwipeout! ${gemini.place.buf}`);
   await nvim.waitFor(() => !pids.some(isAlive), "the CLI to end");
-});
-
-t.test("if the CLI treats Enter as a line break, Enter is pressed again", async (t) => {
-  const { nvim, model } = await start(t);
-  model.say([{ text: "Good morning." }]);
-  // The first Enter arrives while the CLI still expects the rest of a paste, as on a busy machine.
-  await nvim.lua(`
-    local send, first = vim.fn.chansend, true
-    vim.fn.chansend = function(channel, keys)
-      if keys ~= "\\r" or not first then return send(channel, keys) end
-      first = false
-      send(channel, "\\27[200~ \\27[201~")
-      return vim.defer_fn(function() send(channel, keys) end, 25)
-    end`);
-  await nvim.command("edit greet.js");
-  await nvim.input(":GeminiSend! hello<CR>");
-  const gemini = await geminiIn(nvim);
-  await gemini.waitForScreen(/Good morning\./, 30_000);
-  t.match(model.promptText(), /@greet\.js hello/);
-  t.notMatch(await nvim.messages(), /typed but not sent/);
 });
 
 t.test("killing Neovim ends the real CLI", async (t) => {
