@@ -1,4 +1,6 @@
 --- Implements the commands and their completion.
+local notify = require("gemini-bridge.notify")
+
 local M = {}
 
 --- Returns the candidates that start with `lead`, for completion.
@@ -24,7 +26,7 @@ end
 local function with_file(args, act)
   local path, problem = require("gemini-bridge.prompt.expand").file(args.args)
   if problem then
-    return require("gemini-bridge.notify")(problem, "warn")
+    return notify(problem, "warn")
   end
   act(path ~= "" and path or nil)
 end
@@ -96,8 +98,7 @@ end
 function M.doctor(args)
   local pid = tonumber(args.args)
   if args.args ~= "" and not pid then
-    require("gemini-bridge.notify")("Usage: :GeminiDoctor [process id of a running CLI]", "error")
-    return
+    return notify("Usage: :GeminiDoctor [process id of a running CLI]", "error")
   end
   require("gemini-bridge.health").doctor(pid)
 end
@@ -110,8 +111,7 @@ end
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
-    require("gemini-bridge.notify")("There is no log yet. The bridge creates it at its start: " .. path)
-    return
+    return notify("There is no log yet. The bridge creates it at its start: " .. path)
   end
   -- Opens the log by its buffer: an Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
@@ -170,14 +170,12 @@ end
 function M.terminal(args)
   local words, problem = require("gemini-bridge.terminal.shell_words").split(args.args)
   if not words then
-    require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
-    return
+    return notify(":Gemini: " .. problem, "error")
   end
   local named
   named, problem = take_named(words)
   if problem then
-    require("gemini-bridge.notify")(":Gemini: " .. problem, "error")
-    return
+    return notify(":Gemini: " .. problem, "error")
   end
   -- Keeps the user's selection for the CLI, even if this command starts the bridge.
   require("gemini-bridge.context.snapshot_debounce").track()
@@ -219,11 +217,7 @@ function M.send(args)
   end
   local source = SOURCES[flag]
   if flag and not source then
-    require("gemini-bridge.notify")(
-      ("Unknown option %s. Known: %s"):format(flag, table.concat(FLAGS, ", ")),
-      "error"
-    )
-    return
+    return notify(("Unknown option %s. Known: %s"):format(flag, table.concat(FLAGS, ", ")), "error")
   end
   bridge().send({
     source = source,
@@ -251,7 +245,7 @@ end
 function M.add(args)
   local files, problem = require("gemini-bridge.prompt.expand").files(args.fargs)
   if not files then
-    return require("gemini-bridge.notify")(problem, "warn")
+    return notify(problem, "warn")
   end
   bridge().send({ files = #files > 0 and files or nil, lines = lines(args) })
 end
@@ -273,14 +267,11 @@ end
 --- `:GeminiShare off|on`
 function M.share(args)
   if args.args ~= "off" and args.args ~= "on" then
-    require("gemini-bridge.notify")("Usage: :GeminiShare on|off", "error")
-    return
+    return notify("Usage: :GeminiShare on|off", "error")
   end
   local on = args.args == "on"
   require("gemini-bridge.context.snapshot_debounce").share(on)
-  require("gemini-bridge.notify")(
-    on and "Sharing is on." or "Sharing is paused: CLIs and models get no data until :GeminiShare on."
-  )
+  notify(on and "Sharing is on." or "Sharing is paused: CLIs and models get no data until :GeminiShare on.")
 end
 
 function M.complete_share(lead)
@@ -293,11 +284,7 @@ local SHELLS = { "--sh", "--fish", "--tmux" }
 function M.env(args)
   local form = argument(args) or SHELLS[1]
   if not vim.tbl_contains(SHELLS, form) then
-    require("gemini-bridge.notify")(
-      ("Unknown option %s. Known: %s"):format(form, table.concat(SHELLS, ", ")),
-      "error"
-    )
-    return
+    return notify(("Unknown option %s. Known: %s"):format(form, table.concat(SHELLS, ", ")), "error")
   end
   require("gemini-bridge.report.shell_lines").show(form:sub(3))
 end
@@ -373,7 +360,7 @@ local ACTIONS = { "install", "remove" }
 function M.extension(args)
   local action, cli = args.fargs[1], args.fargs[2]
   if not vim.list_contains(ACTIONS, action) or #args.fargs > 2 then
-    return require("gemini-bridge.notify")("Usage: :GeminiExtension install|remove [cli]", "error")
+    return notify("Usage: :GeminiExtension install|remove [cli]", "error")
   end
   cli = cli or require("gemini-bridge.config").get().terminal.cli
   if action == "install" then

@@ -1,4 +1,10 @@
 --- Builds the Node part (`:GeminiBuild`). When the user wants to use the bridge, offers a necessary build or restart.
+local bundle = require("gemini-bridge.host.bundle")
+local choose = require("gemini-bridge.editor.choose")
+local config = require("gemini-bridge.config")
+local notify = require("gemini-bridge.notify")
+local status = require("gemini-bridge.bridge.status")
+
 local M = {}
 
 local QUESTIONS = {
@@ -16,10 +22,7 @@ local declined ---@type string?
 ---because it was not built.
 function M.rebuild(done)
   local build = require("gemini-bridge.host.build")
-  local notify = require("gemini-bridge.notify")
-  local status = require("gemini-bridge.bridge.status")
-  local was_missed = status.get().error ~= nil
-    and status.get().error == require("gemini-bridge.host.bundle").problem()
+  local was_missed = status.get().error ~= nil and status.get().error == bundle.problem()
   build.run(notify, function(problem)
     if problem then
       return notify("The build failed: " .. problem, "error")
@@ -32,18 +35,18 @@ function M.rebuild(done)
     elseif was_missed then
       host.start()
     end
-  end, require("gemini-bridge.config").get().node)
+  end, config.get().node)
 end
 
 ---@param state "missing"|"stale"
 ---@param go fun() Called after the build.
 local function offer_build(state, go)
   local build = require("gemini-bridge.host.build")
-  local problem = build.npm_problem(require("gemini-bridge.config").get().node)
+  local problem = build.npm_problem(config.get().node)
   if problem then
-    return require("gemini-bridge.notify")("Not built: " .. problem, "error")
+    return notify("Not built: " .. problem, "error")
   end
-  require("gemini-bridge.editor.choose")(BUILD, { prompt = QUESTIONS[state] }, function(choice)
+  choose(BUILD, { prompt = QUESTIONS[state] }, function(choice)
     if choice == BUILD[1] then
       M.rebuild(go)
     end
@@ -53,7 +56,6 @@ end
 --- Calls `go` if the Node part is built. Otherwise asks the user whether to build it, and calls `go` after the build.
 ---@param go fun() Also called if there is no user to ask, as in a script. The start then reports what is missing.
 function M.build(go)
-  local bundle = require("gemini-bridge.host.bundle")
   local state = bundle.state()
   if state == "current" or bundle.is_release or #vim.api.nvim_list_uis() == 0 then
     return go()
@@ -64,14 +66,14 @@ end
 --- Calls `go`. If the running bridge predates the latest build, first asks whether to restart it, once for each build.
 ---@param go fun()
 function M.restart(go)
-  local running = require("gemini-bridge.bridge.status").get().build
-  local built = require("gemini-bridge.host.bundle").built()
+  local running = status.get().build
+  local built = bundle.built()
   if not running or running == built or built == declined or #vim.api.nvim_list_uis() == 0 then
     return go()
   end
   declined = built
   local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
-  require("gemini-bridge.editor.choose")(RESTART, { prompt = question }, function(choice)
+  choose(RESTART, { prompt = question }, function(choice)
     if choice == RESTART[1] then
       require("gemini-bridge.host").restart()
     end
