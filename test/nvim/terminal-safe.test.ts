@@ -8,11 +8,10 @@ const terminalBuffers = (nvim: Nvim) =>
     "return #vim.tbl_filter(function(buf) return vim.bo[buf].buftype == 'terminal' or not vim.bo[buf].modifiable end, vim.api.nvim_list_bufs())",
   );
 
-/** Cases without options of Neovim follow each other in this Neovim. */
-const shared = await startWithAgent(t, "", { files: { "b.txt": "b\n" } });
+/** Cases that change no options of Neovim follow each other in this Neovim. The others start their own. */
+const nvim = await startWithAgent(t, "", { files: { "b.txt": "b\n" } });
 
 t.test("a terminal opened from the command-line window appears when that closes", async (t) => {
-  const nvim = shared;
   await startOver(nvim);
   await nvim.input("q:");
   await nvim.waitFor("vim.fn.getcmdwintype() ~= ''", "the command-line window");
@@ -26,7 +25,6 @@ t.test("a terminal opened from the command-line window appears when that closes"
 });
 
 t.test("a terminal opened from an <expr> mapping appears when the mapping has ended", async (t) => {
-  const nvim = shared;
   await startOver(nvim);
   await nvim.lua(`vim.keymap.set('n', '<F5>', function() vim.cmd.Gemini() return '' end, { expr = true })`);
   await nvim.input("<F5>");
@@ -62,7 +60,6 @@ t.test("a window that is fixed to its buffer keeps it", async (t) => {
 });
 
 t.test("hiding the only window shows the file before, and no buffer is added", async (t) => {
-  const nvim = shared;
   await startOver(nvim);
   await nvim.command("edit a.txt | edit b.txt");
   await nvim.command("Gemini");
@@ -128,7 +125,6 @@ for (const [moment, enter, leave] of [
   ["the command-line window", "q:", ":q<CR>"],
 ] as const) {
   t.test(`${moment}: the window of a CLI that ends closes afterwards`, async (t) => {
-    const nvim = shared;
     await startOver(nvim, "cmd = { 'sh', '-c', 'read line' }");
     await nvim.lua(WAITS);
     await nvim.command("Gemini");

@@ -13,6 +13,7 @@ import {
   socketOf,
   startEditor,
   startInTmux,
+  startOver,
   terminalNames,
   told,
 } from "../support/tmux-terminal.ts";
@@ -84,13 +85,17 @@ const places: [options: string, expected: Partial<Pane>][] = [
   ["position = 'float'", { left: 72, width: 48, height: 40 }],
   ["position = 'tab'", { left: 0, width: 120, height: 40, window: "@1" }],
 ];
-for (const [terminal, expected] of places) {
-  t.test(`${terminal} places the pane`, async (t) => {
-    const { nvim, tmux } = await startInTmux(t, { terminal });
+t.test("the option position places the pane", async (t) => {
+  const { nvim, tmux } = await startInTmux(t);
+  await nvim.command("Gemini");
+  let pane = await opened(nvim, tmux);
+  for (const [terminal, expected] of places) {
+    await startOver(nvim, tmux, pane.id, terminal);
     await nvim.lua("require('gemini-bridge').terminal({ focus = false })");
-    t.match(await opened(nvim, tmux), { ...expected, active: false });
-  });
-}
+    pane = await opened(nvim, tmux);
+    t.match(pane, { ...expected, active: false }, terminal);
+  }
+});
 
 t.test("several panes have their own names, and end with their programs", async (t) => {
   const { nvim, tmux, own } = await startInTmux(t);

@@ -67,6 +67,22 @@ interface Options {
   cwd?: string;
 }
 
+/** Lua that makes terminals panes of tmux. @param terminal Lua: additional options of the group `terminal` */
+const setUpTmux = (terminal: string) => `require('gemini-bridge').setup({
+  terminal = { provider = 'tmux', cmd = { 'my-cli' }, env = { OUT = vim.env.TMPDIR }, ${terminal} },
+})`;
+
+/** Closes a pane, and sets other options, so that another case can follow in the same Neovim. */
+export async function startOver(nvim: Nvim, tmux: Tmux, pane: string, terminal: string): Promise<void> {
+  tmux("kill-pane", "-t", pane);
+  await nvim.waitFor(
+    "#require('gemini-bridge.terminal.terminals').list() == 0",
+    "the terminal to end",
+    10_000,
+  );
+  await nvim.lua(setUpTmux(terminal));
+}
+
 /** Starts a Neovim whose terminals are panes of tmux. */
 export async function startEditor(t: Test, { terminal = "", cwd }: Options = {}): Promise<Nvim> {
   const nvim = await startNvim(t, {
@@ -75,9 +91,7 @@ export async function startEditor(t: Test, { terminal = "", cwd }: Options = {})
       local bin = vim.env.XDG_RUNTIME_DIR .. '/../workspace/bin'
       for _, name in ipairs({ 'my-cli', 'tmux' }) do vim.uv.fs_chmod(bin .. '/' .. name, 448) end
       vim.env.PATH = bin .. ':' .. vim.env.PATH
-      require('gemini-bridge').setup({
-        terminal = { provider = 'tmux', cmd = { 'my-cli' }, env = { OUT = vim.env.TMPDIR }, ${terminal} },
-      })`,
+      ${setUpTmux(terminal)}`,
     ...(cwd === undefined ? {} : { cwd }),
   });
   return nvim;
