@@ -310,7 +310,7 @@ t.test(
   },
 );
 
-t.test("the list of changes drops the entry of a decided file", async (t) => {
+t.test("the list of changes shrinks with each decision", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);
@@ -320,6 +320,12 @@ t.test("the list of changes drops the entry of a decided file", async (t) => {
     return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr))
   end, vim.fn.getqflist())`;
   t.same(await nvim.lua(`return ${listed}`), ["a.txt", "new.txt", "b.txt", "gone.txt"]);
+  const entry = "vim.fn.getqflist()[1]";
+  await agent.write("a.txt", "by the agent\n2\n3\n4\nagain by the agent\n");
+  await nvim.waitFor(`${entry}.text:find('+3 -1, 2 hunks', 1, true)`, "both hunks");
+  await nvim.command("edit a.txt | 1GeminiKeep");
+  await nvim.waitFor(`${entry}.text:find('+2 -0, 1 hunk', 1, true)`, "the rest");
+  t.equal(await nvim.lua(`return ${entry}.lnum`), 4, "the first undecided line");
   rmSync(nvim.path("new.txt"));
   await nvim.command("GeminiKeep gone.txt");
   await nvim.waitFor(`vim.deep_equal(${listed}, { 'a.txt', 'b.txt' })`, "the entries to go");

@@ -8,6 +8,7 @@ local link = require("gemini-bridge.extension.link")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local reviews = require("gemini-bridge.review.requests")
+local scheduler = require("gemini-bridge.editor.scheduler")
 local signs = require("gemini-bridge.changes.signs")
 local status = require("gemini-bridge.bridge.status")
 
@@ -62,6 +63,14 @@ local function summary(change)
   return ("%s | %s"):format(table.concat(words, ", "), vim.fn.strtrans(by))
 end
 
+--- Returns the line of the first undecided hunk.
+---@param change gemini_bridge.Change
+---@return integer
+local function line_of(change)
+  local first = change.hunks[1]
+  return math.max(first and first.line or 1, 1)
+end
+
 --- Returns the changed files, grouped by CLI and turn.
 ---@return gemini_bridge.Change[]
 local function by_turn()
@@ -81,11 +90,11 @@ end
 ---@return vim.quickfix.entry[]
 function M.quickfix()
   local items = vim.tbl_map(function(change)
-    local first, is_deleted = change.hunks[1], change.status == "deleted"
+    local is_deleted = change.status == "deleted"
     return {
       filename = not is_deleted and change.path or nil,
       bufnr = is_deleted and deleted.buffer(change) or nil,
-      lnum = math.max(first and first.line or 1, 1),
+      lnum = line_of(change),
       text = summary(change),
       user_data = change.path,
       valid = 1,
@@ -156,25 +165,35 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- Removes the entry of a file from the list, because its changes are decided or the file is gone.
----@param name string
-local function drop(name)
-  local list = list_id and vim.fn.getqflist({ id = list_id, items = 0, idx = 0 }) or { id = 0 }
-  if list.id == 0 then
-    return -- the list was freed
+--- New changes of files since the list was updated. False for decided files.
+local touched = {} ---@type table<string, gemini_bridge.Change|false>
+
+--- Updates the list: removes decided files, and shows what is left of the others.
+local function update_quickfix()
+  local news = touched
+  touched = {}
+  local list = vim.fn.getqflist({ id = list_id, items = 0, idx = 0 })
+  local kept, is_other = {}, false
+  for _, item in ipairs(list.items or {}) do
+    local change = news[item.user_data]
+    is_other = is_other or change ~= nil
+    if change then
+      item.lnum, item.text = line_of(change), summary(change)
+    end
+    kept[#kept + 1] = change ~= false and item or nil
   end
-  local kept = vim.tbl_filter(function(item)
-    return item.user_data ~= name
-  end, list.items)
-  if #kept < #list.items then
+  if is_other then
     vim.fn.setqflist({}, "r", { id = list.id, items = kept, idx = math.max(math.min(list.idx, #kept), 1) })
   end
 end
 
 changes.listen(function(name, change)
-  if name and not change then
-    drop(name)
+  if not name or not list_id then
+    return
+  elseif next(touched) == nil then
+    scheduler.next(update_quickfix)
   end
+  touched[name] = change or false
 end)
 
 --- Goes to the next or previous hunk of the current buffer. Wraps around.
