@@ -13,7 +13,7 @@ RUN_AS_USER = node scripts/as-user.mjs
 # Packages that only the tests run, installed in separate folders.
 APART = $(patsubst %,%/node_modules/.package-lock.json,.compat .qwen .nodes)
 
-.PHONY: help deps build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
+.PHONY: help deps packages build lint format typecheck test tests quick compat demo try screenshot bench package version publish audit notices fuzz soak doc doc-check clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-10s  %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,8 @@ typecheck: deps ## check the types
 	cp test/nodes/package.json test/nodes/package-lock.json .nodes
 	cd .nodes && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
+
+packages: deps $(APART) ## install the npm packages of the plugin and of the tests; with -j at the same time
 
 test: lint typecheck doc-check tests ## check, build and test, on each Neovim and Node
 
