@@ -67,7 +67,7 @@ async function takePicture(
   const readScreen = await attachScreen(nvim, columns, LINES);
   async function shows(text: string, wanted = true): Promise<void> {
     const screen = async () => z.string().parse(await nvim.lua(TERMINAL));
-    await nvim.waitFor(async () => (await screen()).includes(text) === wanted, text, 30_000);
+    await nvim.waitFor(async () => (await screen()).includes(text) === wanted, text, 120_000);
   }
   async function start(command: string): Promise<void> {
     await nvim.command(command);
