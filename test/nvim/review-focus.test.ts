@@ -212,6 +212,27 @@ t.test("the next proposal of the same turn is entered until the user presses a k
   await say("working");
   await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
   await decide();
+  await nvim.input("\\a\\r\\a");
+  t.equal(
+    await nvim.lua("return vim.api.nvim_get_mode().mode"),
+    "nt",
+    "keys for a later proposal do nothing",
+  );
+  await reviewer.open(nvim.path("b.txt"), PROPOSED, "tests");
+  t.ok(await isIn("b.txt"), "they are no reason to stay");
+  await nvim.input("\\r");
+  await reviewer.outcome();
+  await reviewer.outcomes();
+  await nvim.input("i");
+  await nvim.waitFor("vim.api.nvim_get_mode().mode == 't'", "Terminal mode");
+  t.equal(
+    await nvim.lua("return vim.fn.maparg([[\\a]], 'n') .. vim.fn.maparg([[\\r]], 'n')"),
+    "",
+    "the keys are free",
+  );
+
+  await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
+  await decide();
   await reviewer.open(nvim.path("b.txt"), PROPOSED, "others");
   t.notOk(await isIn("b.txt"), "another CLI proposes");
   await nvim.input(":GeminiReject<CR>");

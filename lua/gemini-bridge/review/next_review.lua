@@ -1,5 +1,6 @@
 --- Leads the user from one decision to the next: finds the review that follows a decision made inside a
 --- proposal.
+local config = require("gemini-bridge.config")
 local records = require("gemini-bridge.review.records")
 local screen = require("gemini-bridge.review.screen")
 local status = require("gemini-bridge.bridge.status")
@@ -9,13 +10,43 @@ local M = {}
 local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 
 --- Set after the last pending review was decided, because the CLI may propose its next change soon.
----@type { client: string, win: integer }?
+---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 
 --- Stops expecting a review, because the user has pressed a key: the focus must not move any more.
 local function stop()
-  expected = nil
   vim.on_key(nil, keys)
+  for _, key in ipairs(expected and expected.mapped or {}) do
+    pcall(vim.keymap.del, "n", key, { buffer = expected.buf })
+  end
+  expected = nil
+end
+
+--- Disables the keys of decisions in a terminal. If the user presses one too early for the next proposal, the "a" of
+--- "\a" would start Terminal mode, and the CLI would get the keys after it.
+---@param buf integer The current buffer.
+---@return string[] mapped
+local function disable_keys(buf)
+  local mapped = {}
+  if vim.bo[buf].buftype ~= "terminal" then
+    return mapped
+  end
+  for _, name in ipairs({ "accept", "reject" }) do
+    local key = config.get().diff.keys[name]
+    if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
+      vim.keymap.set("n", key, "<Nop>", { buffer = buf, desc = "No pending proposal" })
+      mapped[#mapped + 1] = key
+    end
+  end
+  return mapped
+end
+
+--- Expects the next review of a CLI, until the user presses a key.
+---@param client string
+local function expect(client)
+  local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
+  expected = { client = client, win = win, buf = buf, mapped = disable_keys(buf) }
+  vim.on_key(stop, keys)
 end
 
 --- Enters the next review that is not parked. If there is none, expects the next one from the same CLI.
@@ -31,8 +62,7 @@ function M.continue(decided)
   if first then
     screen.enter(next_one or first)
   else
-    expected = { client = decided.client, win = vim.api.nvim_get_current_win() }
-    vim.on_key(stop, keys)
+    expect(decided.client)
   end
 end
 
