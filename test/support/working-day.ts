@@ -387,6 +387,7 @@ export class WorkingDay {
     const [path] = first?.pending ?? [];
     if (typing && path !== undefined) {
       await this.#press(`:GeminiReview ${path}<CR>`);
+      await this.#answer(); // asks if both CLIs propose a change to this file
       await this.#type("A ");
     }
     if (gone && first) await this.#goes(first);
