@@ -69,6 +69,12 @@ const PAGE_WINDOW = `
   if vim.fn.getcmdwintype() ~= '' or not vim.fn.maparg('q', 'n'):find('gemini%-changes') then return '' end
   return vim.api.nvim_buf_get_name(0) == 'gemini-changes://page' and 'tree' or 'file'`;
 
+/** Steps with which a user may accept or reject a proposal. */
+const DECIDING =
+  /^(:q!?<CR>|:wq?<CR>|ZZ|<C-w>[co]|:tabclose<CR>|:bdelete!?<CR>|:Gemini(Accept!?|Reject)<CR>|@q|page|glance)$/;
+/** Number of steps after which a decision has certainly arrived. */
+const DECISION_STEPS = 6;
+
 interface Word {
   file: string;
   /** Whether the word was typed into a proposal, not into the file itself. */
@@ -93,6 +99,8 @@ export class WorkingDay {
   readonly #words = new Map<string, Word>();
   /** Texts that left Neovim: accepted texts, and texts sent to a CLI that closed the review. */
   readonly #told: string[] = [];
+  /** Keys, or the kind, of the steps since decisions were taken last, and of those before that may still arrive. */
+  #last: string[] = [];
   #count = 0;
   #globals: Record<string, unknown> = {};
 
@@ -121,6 +129,8 @@ export class WorkingDay {
 
   /** A prompt that an earlier key has opened stays open until the user's next step. */
   async #step(one: Step): Promise<void> {
+    const keys = one.kind === "keys" ? one.keys : one.kind === "delete" ? one.how.keys : one.kind;
+    this.#last.push(keys);
     const blocked = await this.#isAsking();
     if (blocked && ["keys", "delete", "type"].includes(one.kind)) await this.#answer();
     const going = this.#act(one);
@@ -335,16 +345,24 @@ export class WorkingDay {
     for (const { client, pending } of this.#clis) {
       const { "ide/diffAccepted": accepted, "ide/diffRejected": rejected } = client.received;
       for (const { filePath, content } of accepted.splice(0)) {
+        this.#checkDecision(filePath);
         if (!pending.delete(filePath)) throw new Error(`${filePath} was accepted after its review had ended`);
         this.#told.push(content);
         this.#write(filePath, content);
       }
       for (const { filePath } of rejected.splice(0)) {
+        this.#checkDecision(filePath);
         if (!pending.delete(filePath)) throw new Error(`${filePath} was rejected after its review had ended`);
         for (const [word, { file, proposed }] of this.#words)
           if (file === filePath && proposed) this.#words.delete(word);
       }
     }
+    this.#last = this.#last.slice(-DECISION_STEPS);
+  }
+
+  #checkDecision(path: string): void {
+    if (!this.#last.some((keys) => DECIDING.test(keys)))
+      throw new Error(`${path} was decided without the user, by one of ${this.#last.join(" ")}`);
   }
 
   async #checkMessages(): Promise<void> {
