@@ -11,8 +11,8 @@ end, vim.tbl_filter(function(win)
 end, vim.api.nvim_list_wins()))`;
 const ORDINARY = [false, false, false, true, ""];
 
-async function start(t: Test, layout = "vertical") {
-  const init = `require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
+async function start(t: Test, layout = "vertical", switchbuf = "uselast") {
+  const init = `vim.o.switchbuf = '${switchbuf}' require('gemini-bridge').setup({ diff = { layout = '${layout}' } })`;
   const reviewer = await Reviewer.start(t, { files: FILES, args: ["a.txt"], init });
   await reviewer.open(reviewer.nvim.path("a.txt"), "one\n2\n");
   return { reviewer, nvim: reviewer.nvim };
@@ -72,6 +72,20 @@ for (const floats of [1, 3])
     t.equal(await nvim.lua("return vim.api.nvim_win_get_buf(...)", win), buf);
     await nvim.lua("vim.api.nvim_win_close(0, true) vim.api.nvim_set_current_win(...)", win);
     t.equal(await nvim.lua("return vim.fn.expand('%:t')"), "b.txt");
+  });
+
+for (const switchbuf of ["useopen", "usetab,newtab"])
+  t.test(`a review opens in a tab page of its own with switchbuf=${switchbuf}`, async (t) => {
+    const { reviewer, nvim } = await start(t, "tab", switchbuf);
+    t.same(
+      await nvim.lua(
+        "return vim.tbl_map(function(tab) return #vim.api.nvim_tabpage_list_wins(tab) end, vim.api.nvim_list_tabpages())",
+      ),
+      [1, 2],
+    );
+    await nvim.input(":GeminiReview<CR>:w<CR>");
+    t.match(await reviewer.outcome(), { name: "diff_accepted" });
+    t.notMatch(await nvim.messages(), /cannot be shown/);
   });
 
 t.test("a session that was saved during a review does not prevent later reviews", async (t) => {

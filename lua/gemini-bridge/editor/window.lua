@@ -247,7 +247,7 @@ function M.open_tab(buf)
   })
   local tab, win
   local ok, problem = pcall(vim.api.nvim_win_call, float, function()
-    vim.cmd(("noautocmd keepalt $tab sbuffer %d"):format(buf))
+    vim.cmd("noautocmd keepalt $tab split") -- |:sbuffer| might use another window, see 'switchbuf'
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
