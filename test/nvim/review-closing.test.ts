@@ -108,6 +108,14 @@ t.test("edits of a proposal whose buffer was deleted are restored", async (t) =>
   t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
 });
 
+for (const keys of [":%bd!|e#|bd!<CR>:GeminiReview<CR>:w<CR>", ":%bd!|e#<CR>:GeminiAccept<CR>"])
+  t.test(`the text that :edit # shows for a deleted proposal is not the user's: ${keys}`, async (t) => {
+    const { reviewer, nvim, id } = await start(t);
+    await reviewer.review();
+    await nvim.input(`Aedited<Esc>${keys}`);
+    t.same(await reviewer.outcome(), { name: "diff_accepted", payload: { id, content: "twoedited\n" } });
+  });
+
 for (const close of [":only<CR>", "<C-w>o", ":bdelete! 0<CR>"])
   t.test(
     `${close} of the user decides ${close.startsWith(":bd") ? "nothing elsewhere" : "as before"}`,

@@ -1,6 +1,7 @@
 --- Stores the reviews, each in one record until its outcome is delivered. Only this file changes the state of
 --- a record.
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
+local proposal = require("gemini-bridge.review.proposal")
 local text = require("gemini-bridge.review.text")
 
 local M = {}
@@ -154,10 +155,11 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  local buf = review.buffers.proposal
-  if not vim.api.nvim_buf_is_loaded(buf) then
+  -- A deleted buffer that `:edit #` has filled again does not have the user's text.
+  if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end
+  local buf = review.buffers.proposal
   diff_hunks.follow_newline(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
