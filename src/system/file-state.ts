@@ -1,5 +1,14 @@
 /** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
-import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, type Stats } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  type Stats,
+} from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -85,7 +94,6 @@ export async function isBelowLink(path: string): Promise<boolean> {
  * @param path a {@link realPath}
  */
 export async function readState(path: string): Promise<FileState> {
-  if (await isBelowLink(path)) return ABSENT;
   return (
     (disk.moment().isOnNetwork(path) ? undefined : readStateSync(path)) ??
     disk.run(path, () => readStateAsync(path))
@@ -95,6 +103,7 @@ export async function readState(path: string): Promise<FileState> {
 /** @returns undefined for a large file */
 function readStateSync(path: string): FileState | undefined {
   try {
+    if (realpathSync.native(dirname(path)) !== dirname(path)) return ABSENT;
     const file = openSync(path, READ_FLAGS);
     try {
       const found = fstatSync(file);
@@ -108,6 +117,7 @@ function readStateSync(path: string): FileState | undefined {
 }
 
 async function readStateAsync(path: string): Promise<FileState> {
+  if (await isBelowLink(path)) return ABSENT;
   try {
     const file = await open(path, READ_FLAGS);
     try {
