@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import t from "tap";
+import t, { type Test } from "tap";
 import { ChangesHost } from "../support/changes.ts";
 import { run, SETUP, sh } from "../support/shell.ts";
 import { temporary } from "../support/temporary.ts";
@@ -164,3 +164,40 @@ t.test("a directory with too many files is reported in one sentence", async (t) 
     "Not all changes of gemini may be listed: more than 5000 files are not in a Git work tree.",
   ]);
 });
+
+/** Number of files that one command moves. */
+const MANY = 600;
+
+async function movesAll(t: Test, prepare: (host: ChangesHost) => Promise<void>): Promise<void> {
+  const host = new ChangesHost(t);
+  sh(host, `mkdir from; i=0; while [ $i -lt ${MANY} ]; do echo "text $i" > from/$i.txt; i=$((i + 1)); done`);
+  await prepare(host);
+  await run(host, "mv from to");
+  await host.tell({ kind: "turn_ended" });
+  t.equal(host.shown.size, 2 * MANY);
+  const counts = new Map<string, number>();
+  for (const { status, fixed } of host.shown.values())
+    counts.set(`${status} ${fixed ?? ""}`, (counts.get(`${status} ${fixed ?? ""}`) ?? 0) + 1);
+  t.strictSame(Object.fromEntries(counts), { "deleted ": MANY, "added ": MANY });
+  t.match(host.told.filter(([name]) => name === "turn_changes").at(-1)?.[1], { files: 2 * MANY });
+  const some = ["0.txt", "7.txt", "599.txt"];
+  for (const name of some) {
+    await host.undo(`from/${name}`);
+    await host.undo(`to/${name}`);
+    t.equal(String(host.read(`from/${name}`)), `text ${Number.parseInt(name, 10)}\n`);
+    t.notOk(existsSync(host.path(`to/${name}`)));
+  }
+  t.strictSame(host.messages(), []);
+  t.equal(host.shown.size, 2 * (MANY - some.length));
+}
+
+t.test("in a Git work tree 600 moved files are 1,200 changes that can be undone", (t) =>
+  movesAll(t, async (host) => {
+    await delay(50); // files written together with the index may have been written after it
+    sh(host, SETUP);
+  }),
+);
+
+t.test("outside a work tree 600 moved files are 1,200 changes that can be undone", (t) =>
+  movesAll(t, async () => {}),
+);
