@@ -1,6 +1,7 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import t, { type Test } from "tap";
 import { Reviewer } from "../support/review.ts";
+import { waitFor } from "../support/wait.ts";
 
 const FILES = { "a.txt": "one\ntwo\nthree\n", "b.txt": "b\n" };
 const PROPOSED = "one\n2\nthree\n";
@@ -212,7 +213,10 @@ t.test("the next proposal of the same turn is entered until the user presses a k
   await say("working");
   await reviewer.open(nvim.path("a.txt"), PROPOSED, "tests");
   await decide();
-  await nvim.input("\\a\\r\\a");
+  const file = nvim.path("later.txt");
+  await nvim.lua("local path = ... vim.defer_fn(function() vim.fn.writefile({}, path) end, 200)", file);
+  for (const key of "\\a\\r\\a") await nvim.nvim.request("nvim_input", [key]);
+  await waitFor(() => existsSync(file), "a timer, without a request that would wake Neovim");
   t.equal(
     await nvim.lua("return vim.api.nvim_get_mode().mode"),
     "nt",

@@ -13,13 +13,24 @@ local keys = vim.api.nvim_create_namespace("gemini-bridge.series")
 ---@type { client: string, win: integer, buf: integer, mapped: string[] }?
 local expected
 
---- Stops expecting a review, because the user has pressed a key: the focus must not move any more.
+--- Stops expecting a review: the focus must not move any more.
 local function stop()
   vim.on_key(nil, keys)
   for _, key in ipairs(expected and expected.mapped or {}) do
     pcall(vim.keymap.del, "n", key, { buffer = expected.buf })
   end
   expected = nil
+end
+
+--- Stops expecting a review if the user presses any key but the disabled ones.
+---@param typed string
+local function on_key(_, typed)
+  local is_disabled = vim.iter(expected.mapped):any(function(key)
+    return typed == vim.api.nvim_replace_termcodes(key, true, true, true)
+  end)
+  if not is_disabled then
+    stop()
+  end
 end
 
 --- Disables the keys of decisions in a terminal. If the user presses one too early for the next proposal, the "a" of
@@ -34,7 +45,8 @@ local function disable_keys(buf)
   for _, name in ipairs({ "accept", "reject" }) do
     local key = config.get().diff.keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
-      vim.keymap.set("n", key, "<Nop>", { buffer = buf, desc = "No pending proposal" })
+      -- After <Nop>, Neovim would wait for another key and show nothing meanwhile.
+      vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })
       mapped[#mapped + 1] = key
     end
   end
@@ -44,9 +56,10 @@ end
 --- Expects the next review of a CLI, until the user presses a key.
 ---@param client string
 local function expect(client)
+  stop()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
   expected = { client = client, win = win, buf = buf, mapped = disable_keys(buf) }
-  vim.on_key(stop, keys)
+  vim.on_key(on_key, keys)
 end
 
 --- Enters the next review that is not parked. If there is none, expects the next one from the same CLI.
