@@ -61,6 +61,7 @@ t.test("a CLI that dies while there is no host is resolved by the next one", asy
 t.test("a CLI whose parent does not notice its end counts as ended", async (t) => {
   const host = new ChangesHost(t);
   host.write("a.txt", "one\n");
+  await host.settle(); // the host has started
   const parent = spawn("sh", ["-c", "sleep 1000 & echo $!; exec tail -f /dev/null"]);
   t.teardown(() => parent.kill("SIGKILL"));
   const [output] = await once(parent.stdout, "data");
