@@ -412,7 +412,7 @@ export class WorkingDay {
     if (how === "SIGTERM") {
       await this.#nvim.lua("vim.wait(100)"); // edits are copied for this case 50 ms after a key
       this.#nvim.kill("SIGTERM");
-    } else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
+    } else this.#nvim.nvim.notify("nvim_input", [`${typing ? "<C-\\><C-o>" : "<C-\\><C-n>"}:qall!<CR>`]);
     await this.#nvim.exited;
     const texts = `${this.#savedTexts().join("\n")}\n${this.#told.join("\n")}`;
     for (const [word, { file, proposed }] of this.#words)
