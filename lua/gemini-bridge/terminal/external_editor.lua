@@ -147,7 +147,7 @@ local function edit(path, channel)
         if was_asked_here and is_here and vim.api.nvim_win_is_valid(here) then
           focus.go(here)
           if mode == "t" then
-            vim.cmd.startinsert()
+            scheduler.next(vim.cmd.startinsert) -- after `focus.go` has ended Terminal mode
           end
         end
       end)
