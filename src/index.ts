@@ -52,6 +52,6 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** Describes the server for the model without an editor. Called by the build. */
+/** Describes the tools of the MCP server, for the program that serves them without an editor. Called by the build. */
 export const offer = async () =>
   (await import("./model/server-description.ts")).describeOffer(packageJson.version);

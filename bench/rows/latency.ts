@@ -1,6 +1,6 @@
 /** Measures the time from an event in the editor until the clients receive it. */
 import * as z from "zod";
-import { SUBSCRIPTION } from "../../src/context/snapshot-debounce.ts";
+import { SUBSCRIPTION } from "../../src/context/snapshot-subscription.ts";
 import type { CompanionClient } from "../../test/support/client.ts";
 import type { Nvim } from "../../test/support/nvim.ts";
 import { connectFloor } from "../floor/floor.ts";

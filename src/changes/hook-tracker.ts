@@ -74,10 +74,10 @@ export function createTracker(options: TrackerOptions): Tracker {
   });
   /** Hashes of texts that the user has accepted, by file. */
   const agreements = new Map<string, Set<string>>();
-  /** Real paths of files that agents edit, because a link may change afterwards. By agent and path. */
+  /** Real paths of files that agents edit, by agent and path. They are kept, because a link may change afterwards. */
   const places = new Map<string, string>();
   /**
-   * Edits for which the CLI has asked the user before the start of the tool, as Qwen Code does. By agent and path.
+   * Edits, by agent and path, for which the CLI has asked the user before the start of the tool, as Qwen Code does.
    */
   const asked = new Set<string>();
   /** Commands whose end was not reported when their turn ended. It may be reported later. */

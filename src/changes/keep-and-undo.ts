@@ -46,7 +46,7 @@ interface Decision {
   readonly steps: readonly Step[];
 }
 
-/** Chosen hunks. The change may have split hunks for this choice. Without `ids`, the whole file. */
+/** The hunks that the user chose; without `ids`, the whole file. A hunk may have been split for this choice. */
 interface Choice {
   readonly change: FileChange;
   readonly ids: ReadonlySet<number> | undefined;
@@ -214,7 +214,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     if (options.areCommandsRunning() && !files.get(path))
       throw new Refusal(`${basename(path)} may be changed by a running command: try again later`);
     const next = before.opaque ? undefined : follow(before, now);
-    if (!next || !isChanged(next)) throw new Refusal(`${basename(path)} was changed since`);
+    if (!next || !isChanged(next)) throw new Refusal(`${basename(path)} was changed after your decision`);
     files.set(next);
   }
 
@@ -225,7 +225,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const now = await readState(path);
     const text = now.kind === "known" ? now.text : undefined;
     if (now.kind === "unknown" || text !== textOf(after))
-      throw new Refusal(`${basename(path)} was changed since`);
+      throw new Refusal(`${basename(path)} was changed after your decision`);
     const written = await userFiles.replace(path, now, {
       text: textOf(before),
       metadata: before.lastMetadata,

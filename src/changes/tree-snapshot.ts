@@ -153,7 +153,8 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
   return index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
 }
 
-/** As it is stored for the next host: the entries are read again from Git's index if it still has this version. */
+/** A snapshot without its entries, as stored for the next host. That host reads the entries from the index again, if the
+ * index still has this version. */
 export type StoredTree = WorkTree &
   Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };
 

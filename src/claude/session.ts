@@ -16,7 +16,7 @@ export interface Times {
   start: number;
   /** Delay from `initialize` to the first notification: Claude Code 2.1.330 loses an earlier one. */
   settle: number;
-  /** Between two pings. A connection is closed if the last ping was not answered. */
+  /** Interval between two pings. A connection is closed if the last ping was not answered. */
   ping: number;
 }
 

@@ -139,8 +139,8 @@ interface OpenBuffers {
 }
 
 /**
- * Maximum number of focus times. At most thirty are used. The others may belong to terminals and other buffers without
- * a file, whose deletion is not reported.
+ * Maximum number of stored focus times. The context needs only thirty. More are stored, because some belong to terminals
+ * and other buffers without a file, whose deletion is not reported.
  */
 const MAX_FOCUS_TIMES = 1_000;
 

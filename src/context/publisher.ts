@@ -7,7 +7,7 @@ import type { Client, ClientList } from "../http/client.ts";
 import { encode } from "../http/notification.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { createContext } from "./context.ts";
-import { SUBSCRIPTION } from "./snapshot-debounce.ts";
+import { SUBSCRIPTION } from "./snapshot-subscription.ts";
 
 interface ContextPublisher {
   /** Sends the context to a client that has connected, now or with the first snapshot. */

@@ -107,7 +107,7 @@ export const answers = {
       }),
     ),
   }),
-  /** `isUsers`: the user is in the window, so that the cursor was not moved. */
+  /** `isUsers`: the cursor was not moved, because the user is in the window. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
   /** `tick` identifies this version of the text. The diagnostics have the shape of the language server. */

@@ -119,7 +119,7 @@ const Named = z.union([
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  // CLIs cannot read a file without a name either.
+  // A file without a name is replaced: CLIs cannot read it either.
   const name = platform.isOwn(found.uid) ? readJson(path, Named) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(

@@ -56,7 +56,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** For each request with an open response: all requests of the same POST, which are several only in a batch. */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Without an event store, because after an answer with event ids the client's SDK would request the stream again.
+  // Has no event store: after an answer with event ids the client's SDK would request the stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,

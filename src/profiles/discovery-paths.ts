@@ -29,7 +29,7 @@ export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Var
 
 /** Whether to serve a profile. Nothing is created in the home directory for a CLI that is not installed. */
 export function isActive(profile: Profile): boolean {
-  // The directory of lock files may be another CLI's.
+  // The directory of lock files may have been created by another CLI.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||

@@ -55,7 +55,7 @@ export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
   /** The terminals of `:Gemini` by name, also those that have ended. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
-  /** By buffer or pane. Kept, because the state of a screen also matters for the next prompt. */
+  /** Known CLIs, by buffer or pane. They are kept, because the next prompt also needs the state of the screen. */
   const known = new Map<string | number, Cli>();
 
   function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {

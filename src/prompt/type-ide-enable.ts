@@ -8,7 +8,7 @@ import type { Destinations } from "./destination.ts";
 import type { Cli } from "./screen-state.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
-/** Long, because the user may have to log in, or an answer may be running. */
+/** Timeout for the prompt. It is long, because the user may have to log in, or an answer may be running. */
 const TIMEOUT_MS = 600_000;
 
 /** Timeout for the command to be shown and entered. */
@@ -58,9 +58,9 @@ export interface Unconnected {
 export interface IdeEnablerOptions {
   bridge: Bridge;
   destinations: Pick<Destinations, "running" | "started">;
-  /** Returns how the CLI draws its screen for which a terminal was opened. */
+  /** Returns how the CLI of a terminal draws its screen. */
   drawingOf(terminal: string): Drawing | undefined;
-  /** Counts the connected CLIs of the kind for which a terminal was opened. */
+  /** Counts the connected CLIs of the same kind as the CLI of a terminal. */
   connected(terminal: string): number;
   /** Aborted when the bridge stops. */
   signal: AbortSignal;

@@ -69,7 +69,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     }
   }
 
-  /** @returns whether it was done; not if the screen has changed */
+  /** @returns false if the text was not inserted, because the screen has changed */
   async function put(reading: Reading): Promise<boolean> {
     if (!input.insert) return terminal.paste(isOurs(reading) ? text : ` ${text}`);
     if (!(await terminal.press(""))) return false;

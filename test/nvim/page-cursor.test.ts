@@ -138,7 +138,7 @@ t.test(
     await nvim.command("GeminiStop");
     await page.shows(t, "");
     await nvim.input("s");
-    await page.says(/No undecided change here/);
+    await page.says(/No undecided changes here/);
   },
 );
 

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Test } from "tap";
 import { type Context, createContext } from "../../src/context/context.ts";
-import { SUBSCRIPTION } from "../../src/context/snapshot-debounce.ts";
+import { SUBSCRIPTION } from "../../src/context/snapshot-subscription.ts";
 import { type File, IdeContext } from "../../src/contract/companion.ts";
 import { Snapshot } from "../../src/contract/neovim.ts";
 import { EVENT_METHOD } from "../../src/neovim/bridge.ts";

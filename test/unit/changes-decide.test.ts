@@ -115,7 +115,7 @@ t.test("a decision is reverted around the user's own edits, and not over an agen
   await host.save("undone.txt", "mine\n");
   await host.revert();
   t.equal(String(host.read("undone.txt")), "mine\n");
-  t.equal(host.message(), "undone.txt was changed since");
+  t.equal(host.message(), "undone.txt was changed after your decision");
 
   await host.keep("agent.txt");
   await host.edit("agent.txt", "1\n2\nA\nB\n5\n");

@@ -114,7 +114,7 @@ end
 local function send(event, params)
   local is_sent = channel.notify(event, params)
   if not is_sent then
-    notify("The bridge is not running: run :GeminiStart, then try again.", "warn")
+    notify("The bridge is not running: run :GeminiStart.", "warn")
   end
   return is_sent
 end

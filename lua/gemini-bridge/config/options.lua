@@ -187,8 +187,8 @@ return {
   experimental(
     "gate",
     false,
-    "Make every connected Gemini CLI ask before each edit, in every approval mode, like |:GeminiGate|. A table sets "
-      .. "this for single CLIs by name.",
+    "Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode, like "
+      .. "|:GeminiGate|. A table sets this for single CLIs by name.",
     checks.is_gate,
     "true, false, or a table with true or false for each CLI"
   ),

@@ -14,7 +14,7 @@
 ---@field workspace? string[]|function Directories of the workspace, in addition to Neovim's current directories.
 ---@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the folder trust of the CLI decides.
 ---@field diff? gemini_bridge.Config.diff
----@field gate? boolean|any Make every connected Gemini CLI ask before each edit, in every approval mode, like :GeminiGate. A table sets this for single CLIs by name. Experimental.
+---@field gate? boolean|any Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode, like :GeminiGate. A table sets this for single CLIs by name. Experimental.
 ---@field notify? gemini_bridge.Config.notify
 ---@field changes? gemini_bridge.Config.changes
 ---@field terminal? gemini_bridge.Config.terminal

@@ -1,5 +1,5 @@
 --- Sends snapshots to the host while a CLI is connected: debounced after the last event, with a maximum delay after the
---- first.
+--- first. The host defines both times: src/context/snapshot-subscription.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
@@ -25,7 +25,7 @@ local first, last ---@type integer?, integer
 local listing = false
 
 local hrtime = vim.uv.hrtime
--- Declared in the order of calls.
+-- These functions call each other, in this order.
 local watch, list, touch, on_timer, send
 
 --- Starts sending snapshots to the host, beginning with a complete one.

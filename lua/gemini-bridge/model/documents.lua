@@ -114,7 +114,7 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened for this", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- The plugin may run a program, such as one that lists an archive.
+    -- That plugin may run a program, such as one that lists an archive.
     error("a plugin reads the file in Neovim's place: ask the user to open it", 0)
   end
   make_room()
@@ -142,7 +142,7 @@ local function read(path)
   return buf
 end
 
---- Waits until a server that supports the method is attached to a buffer, or none can be expected.
+--- Waits until a server that supports the method is attached to a buffer, or until no such server is expected.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean

@@ -29,7 +29,7 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Scheduled, because the window may only be passed on the way to another one.
+    -- Scheduled, because the user may only move through this window to another one.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not focus.is_moving() then

@@ -25,7 +25,7 @@ local function open(cli)
   end
   local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))
   if #reach.others > 0 then
-    return notify(("%s Does not ask: %s"):format(text, list), "warn")
+    return notify(("%s These CLIs do not ask: %s"):format(text, list), "warn")
   end
   notify(text)
 end

@@ -70,7 +70,7 @@ local function choose_hunk(shown, lines)
   local file = shown.current and files.get(shown.current)
   local change = file and file.change
   if not file or not change or not layout.shows_own(shown) then
-    return notify("No undecided change here.", "warn")
+    return notify("No undecided changes here.", "warn")
   elseif #change.hunks == 0 or change.status == "deleted" or file_view.is_notice(shown.right) then
     return { files = { { path = file.path } } }
   end
@@ -159,7 +159,7 @@ local function on_hunk(shown, verb)
     if lines then
       return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
     elseif here and not (here.item and here.item.path == shown.current) then
-      return notify("Press Enter to show the file first, or decide on all of it with S or X.", "warn")
+      return notify("Press Enter to show the file first, or decide on the whole file with S or X.", "warn")
     end
   end
   local chosen = choose_hunk(shown, lines)
