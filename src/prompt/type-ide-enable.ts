@@ -80,6 +80,8 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
     const begin = Date.now() + (isAsked ? 0 : RECONNECT_DELAY_MS);
     let deadline = begin + TIMEOUT_MS;
     let isTyped = false;
+    let wasInterrupted = false;
+    let droppedAt: number | undefined;
     let askedAt = 0;
     let shownAt: number | undefined;
     let enteredAt: number | undefined;
@@ -94,7 +96,13 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
         const text = bare(lines.join(""));
         const prompt = read(lines, drawing);
         if (QUESTION.test(text)) {
+          wasInterrupted = isTyped && enteredAt === undefined;
+          droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
+        } else if (isTyped && wasInterrupted && prompt.state === "empty") {
+          // The command arrived while the question was opening, and the CLI has dropped it.
+          droppedAt ??= now;
+          if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {
           shownAt = IS_COMMAND.test(prompt.text) ? (shownAt ?? now) : undefined;
           if (shownAt === undefined && enteredAt !== undefined) return true;

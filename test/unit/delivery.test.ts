@@ -1,5 +1,5 @@
 /** Tests the delivery of prompts while the terminal changes at critical moments. */
-import t from "tap";
+import t, { type Test } from "tap";
 import { type Cli, createCli } from "../../src/prompt/screen-state.ts";
 import { DRAWINGS } from "../../src/prompt/screens.ts";
 import { createBuffers, type Terminal } from "../../src/prompt/terminal.ts";
@@ -9,6 +9,7 @@ import { waitFor } from "../support/wait.ts";
 
 const EMPTY = [" >   Type your message or @path/to/file"];
 const QUESTION = ["│ ● 1. Allow once"];
+const CONNECT_QUESTION = ["│ Do you want to connect Neovim to Gemini CLI? │"];
 
 /**
  * A terminal with a CLI that shows pasted text, and clears its prompt at Enter. Like Neovim, it refuses typing if the
@@ -86,8 +87,8 @@ t.test("a prompt is not pasted below text that the user has just begun", async (
   t.same(terminal.typed, ["hello ", "\r"]);
 });
 
-t.test("a prompt and /ide enable are typed one after the other", async (t) => {
-  const { terminal, cli } = start();
+/** Types `/ide enable` into a CLI that will ask whether to connect. */
+function startEnabling(t: Test, { terminal, cli }: ReturnType<typeof start>): () => Promise<void> {
   const closing = new AbortController();
   const enable = createIdeEnabler({
     bridge: { tell: () => t.fail("it tells the user nothing") } as never,
@@ -96,14 +97,35 @@ t.test("a prompt and /ide enable are typed one after the other", async (t) => {
     connected: () => 0,
     signal: closing.signal,
   });
-  const unconnected = { terminal: "gemini", types: true, isAsked: true, hint: "" };
-  terminal.screen = ["│ Do you want to connect Neovim to Gemini CLI? │"];
-  const enabled = enable(unconnected).catch(() => {});
+  const enabled = enable({ terminal: terminal.name, types: true, isAsked: true, hint: "" }).catch(() => {});
+  return async () => {
+    closing.abort();
+    await enabled;
+  };
+}
+
+t.test("a prompt and /ide enable are typed one after the other", async (t) => {
+  const { terminal, cli } = start();
+  terminal.screen = CONNECT_QUESTION;
+  const end = startEnabling(t, { terminal, cli });
   await waitFor(() => terminal.typed.includes("/ide enable"), "the command");
   await deliver(cli, { ...prompt(), submit: false }, { text: "hello ", enter: false }, () => {});
   t.same(terminal.typed, ["\x1b", "/ide enable", "\r", "hello "]);
-  closing.abort();
-  await enabled;
+  await end();
+});
+
+t.test("/ide enable is typed again if a question that was opening has dropped it", async (t) => {
+  const { terminal, cli } = start();
+  terminal.beforeTyping = (what) => {
+    if (what === "/ide enable" && terminal.typed.length === 0)
+      queueMicrotask(() => {
+        terminal.screen = CONNECT_QUESTION;
+      });
+  };
+  const end = startEnabling(t, { terminal, cli });
+  await waitFor(() => terminal.typed.includes("\r"), "the command to be entered");
+  t.same(terminal.typed, ["/ide enable", "\x1b", "/ide enable", "\r"]);
+  await end();
 });
 
 t.test("after a refused key, the next screen is awaited", async (t) => {
