@@ -1,6 +1,6 @@
 /**
- * Runs Git in a repository that may be hostile. Uses only commands for which Git reads no file of the work tree other
- * than ignore files and attributes: they run no filter, and write, fetch and execute nothing.
+ * Runs Git in a repository that may be hostile. Uses only commands that run no filter, and write, fetch and execute
+ * nothing. Of the work tree, these commands read only ignore files and attributes.
  */
 import { spawn } from "node:child_process";
 

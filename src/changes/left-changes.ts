@@ -68,7 +68,7 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       return []; // another Neovim has taken it
     }
     const oldest = Date.now() - MAX_AGE_MS;
-    // Only changes have an absolute path as key. The other values are for the next host of the same Neovim.
+    // The key of a change is an absolute path. Values with other keys are only for the next host of the same Neovim.
     const changes = (await readLines(target)).filter(({ key, at }) => isAbsolute(key) && at > oldest);
     const wanted = changes.filter(({ key }) => isWanted(key));
     return [{ file, target, wanted, others: changes.filter((one) => !wanted.includes(one)) }];

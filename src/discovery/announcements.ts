@@ -19,7 +19,7 @@ export interface AnnouncementsOptions {
   /** The announcement for the CLIs of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
-  /** Called when the file of a profile other than the first cannot be written. */
+  /** Called when the discovery file of a profile cannot be written, except that of the first profile. */
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 

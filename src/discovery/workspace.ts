@@ -11,8 +11,8 @@ export interface WorkspacePaths {
 }
 
 /**
- * @param directories absolute paths, which are listed unchanged: the CLI resolves its own directory and these alike.
- *   An empty path would match every directory and is left out.
+ * @param directories absolute paths. They are listed unchanged, because the CLI resolves links in its own directory and
+ *   in these. An empty path would match every directory and is left out.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
   const open = [...new Set(directories.filter((directory) => directory !== ""))];

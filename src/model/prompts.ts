@@ -11,7 +11,7 @@ import { describe, everywhere } from "./tools/diagnostics.ts";
 interface Prompt {
   description: string;
   text: string;
-  /** Refuses the prompt with this sentence if there are no diagnostics. */
+  /** Error message if there are no diagnostics. */
   refusal?: string;
 }
 

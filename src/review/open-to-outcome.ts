@@ -285,7 +285,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return undefined;
     }
     tell?.("replaced");
-    // The file must be read before the client is answered and can change it.
+    // Reads the file before the client is answered, because the client may change it then.
     await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     if (review.state === "open") void staleness.begin(review, original, newContent);
     return { review, outcome };

@@ -39,7 +39,7 @@ export interface System {
   isOwn(uid: number): boolean;
   /** Whether a file with this mode is only for its owner. */
   isPrivate(mode: number): boolean;
-  /** Whether this is the id for unknown users, such as root of the machine in a rootless container. */
+  /** Whether this id stands for unknown users. In a rootless container, root of the host machine has this id. */
   isUnknownUser(uid: number): boolean;
   /** Arguments with which `cp` copies the metadata of a file. */
   readonly attributeCopy: readonly string[];

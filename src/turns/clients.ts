@@ -13,7 +13,7 @@ import { createTerminals, type Terminals } from "./terminals.ts";
 /** Timeout for clients to return after a restart that they did not notice. */
 const RETURN_TIMEOUT_MS = 3_000;
 
-/** Timeout for clients of WebSockets, which try to return for 16 s. */
+/** Timeout for clients with WebSockets. They try to reconnect for 16 s. */
 const SOCKET_TIMEOUT_MS = 17_000;
 
 /** Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from a new host, but show "Disconnected" and send nothing. */

@@ -8,7 +8,7 @@ import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 import { ASK } from "./gate.ts";
 
-/** Maximum time for which a CLI and its agent wait for listeners before a tool. */
+/** Maximum time for which a CLI waits before it runs a tool, while listeners handle the hook. */
 const MAX_WAIT_MS = 500;
 
 /**

@@ -24,7 +24,7 @@ export interface Turns {
   handle(event: AgentEvent): void;
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
-  /** Called when the user has answered the agent in its terminal. Without a next step, that was a rejection. */
+  /** Called when the user has answered the agent in its terminal. If no hook event follows, the answer was a rejection. */
   answered(agent: Agent): void;
   /** Ends a turn because the user has rejected a proposal. */
   rejected(agent: Agent): void;

@@ -183,8 +183,8 @@ function M.current(path)
   return disk.buffer(path)
 end
 
---- Returns the buffer of a file, and loads it if needed. Must be called when that is safe. Raises the reason if the
---- file cannot be loaded.
+--- Returns the buffer of a file, and loads it if needed. Call only from a step of the scheduler. Raises the reason if
+--- the file cannot be loaded.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)
