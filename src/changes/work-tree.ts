@@ -102,7 +102,7 @@ async function readIndex(path: string, idLength: number): Promise<IndexEntry[] |
   }
 }
 
-/** What Git neither tracks nor ignores, relative to the work tree. Without names that are not UTF-8. */
+/** Untracked files that Git does not ignore, relative to the work tree. File names that are not UTF-8 are left out. */
 export interface Untracked {
   readonly files: readonly string[];
   /** Directories of other repositories. */
