@@ -99,7 +99,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           wasInterrupted = isTyped && enteredAt === undefined;
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
-        } else if (isTyped && wasInterrupted && prompt.state === "empty") {
+        } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
           // The command arrived while the question was opening, and the CLI has dropped it.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;

@@ -128,6 +128,25 @@ t.test("/ide enable is typed again if a question that was opening has dropped it
   await end();
 });
 
+t.test("/ide enable is typed once if the CLI has kept it below a question", async (t) => {
+  const { terminal, cli } = start();
+  terminal.beforeTyping = (what) => {
+    if (what === "/ide enable")
+      queueMicrotask(() => {
+        terminal.screen = CONNECT_QUESTION;
+      });
+    if (what === "\x1b")
+      queueMicrotask(() => {
+        terminal.screen = [" > /ide enable"];
+      });
+  };
+  const end = startEnabling(t, { terminal, cli });
+  await waitFor(() => terminal.typed.includes("\r"), "the command to be entered");
+  await waitFor(() => !terminal.isFollowed, "the end of typing");
+  t.same(terminal.typed, ["/ide enable", "\x1b", "\r"]);
+  await end();
+});
+
 t.test("after a refused key, the next screen is awaited", async (t) => {
   const closing = new AbortController();
   let refuse = () => {};
