@@ -16,7 +16,7 @@ import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
 import { versionOf } from "./file-version.ts";
 
-/** Maximum size of a file that is read (bytes). */
+/** Maximum size of a file that is kept (bytes). */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
 
 /** Maximum size of a file that is read synchronously (bytes). */
@@ -92,22 +92,25 @@ export async function isBelowLink(path: string): Promise<boolean> {
  * Reads the state of a path. A small local file is read synchronously, before an agent can continue. A file below a
  * symbolic link is absent.
  * @param path a {@link realPath}
+ * @param maxBytes a longer file is unknown
  */
-export async function readState(path: string): Promise<FileState> {
+export async function readState(path: string, maxBytes = MAX_FILE_BYTES): Promise<FileState> {
   return (
-    (disk.moment().isOnNetwork(path) ? undefined : readStateSync(path)) ??
-    disk.run(path, () => readStateAsync(path))
+    (disk.moment().isOnNetwork(path) ? undefined : readStateSync(path, maxBytes)) ??
+    disk.run(path, () => readStateAsync(path, maxBytes))
   );
 }
 
 /** @returns undefined for a large file */
-function readStateSync(path: string): FileState | undefined {
+function readStateSync(path: string, maxBytes: number): FileState | undefined {
   try {
     if (realpathSync.native(dirname(path)) !== dirname(path)) return ABSENT;
     const file = openSync(path, READ_FLAGS);
     try {
       const found = fstatSync(file);
-      return unread(found) ?? (found.size > MAX_SYNC_BYTES ? undefined : knownOf(readFileSync(file), found));
+      const skipped = unread(found, maxBytes);
+      if (skipped || found.size > MAX_SYNC_BYTES) return skipped;
+      return knownOf(readFileSync(file), found, maxBytes);
     } finally {
       closeSync(file);
     }
@@ -116,13 +119,13 @@ function readStateSync(path: string): FileState | undefined {
   }
 }
 
-async function readStateAsync(path: string): Promise<FileState> {
+async function readStateAsync(path: string, maxBytes: number): Promise<FileState> {
   if (await isBelowLink(path)) return ABSENT;
   try {
     const file = await open(path, READ_FLAGS);
     try {
       const found = await file.stat();
-      return unread(found) ?? knownOf(await file.readFile(), found);
+      return unread(found, maxBytes) ?? knownOf(await file.readFile(), found, maxBytes);
     } finally {
       await file.close();
     }
@@ -141,13 +144,13 @@ function unreadable(path: string, code: string): FileState {
   }
 }
 
-function unread(found: Stats): FileState | undefined {
+function unread(found: Stats, maxBytes: number): FileState | undefined {
   if (!found.isFile()) return { ...unknown(NOT_REGULAR, versionOf(found)), since: found.ctimeMs };
-  return found.size > MAX_FILE_BYTES ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
+  return found.size > maxBytes ? { ...unknown(TOO_LONG), ...factsOf(found) } : undefined;
 }
 
-function knownOf(bytes: Buffer, found: Stats): FileState {
-  if (bytes.length > MAX_FILE_BYTES) return { ...unknown(TOO_LONG), ...factsOf(found) };
+function knownOf(bytes: Buffer, found: Stats, maxBytes: number): FileState {
+  if (bytes.length > maxBytes) return { ...unknown(TOO_LONG), ...factsOf(found) };
   return { kind: "known", text: bytes.toString("latin1"), ...factsOf(found) };
 }
 

@@ -8,7 +8,14 @@ import { dirname } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import { disk } from "./disk.ts";
 import { codeOf } from "./error-code.ts";
-import { type FileState, isBelowLink, type Metadata, metadataOf, readState } from "./file-state.ts";
+import {
+  type FileState,
+  isBelowLink,
+  MAX_FILE_BYTES,
+  type Metadata,
+  metadataOf,
+  readState,
+} from "./file-state.ts";
 import { platform } from "./platform.ts";
 import { succeeds } from "./program.ts";
 import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
@@ -61,7 +68,9 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 /** @returns the current state. @throws {Refusal} if it is not as expected */
 async function check(path: string, expected: FileState): Promise<FileState> {
   if (await isBelowLink(path)) throw new Refusal(`${path} now resolves to another file: nothing was written`);
-  const found = await readState(path);
+  const maxBytes =
+    expected.kind === "known" ? Math.max(MAX_FILE_BYTES, expected.text.length) : MAX_FILE_BYTES;
+  const found = await readState(path, maxBytes);
   const isSame =
     expected.kind === "known"
       ? found.kind === "known" && found.text === expected.text

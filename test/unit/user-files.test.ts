@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { ABSENT, readState } from "../../src/system/file-state.ts";
+import { ABSENT, MAX_FILE_BYTES, readState } from "../../src/system/file-state.ts";
 import { createTemporaryFiles, temporaryPathFor } from "../../src/system/temporary-files.ts";
 import { createUserFiles } from "../../src/system/user-files.ts";
 import { temporary } from "../support/temporary.ts";
@@ -42,6 +42,17 @@ function attribute(path: string): string {
   const script = "import os,sys; print(os.getxattr(sys.argv[1], 'user.note').decode(), end='')";
   return execFileSync("python3", ["-c", script, path], { encoding: "utf8" });
 }
+
+t.test("a file that is too long to be kept is compared by its bytes", async (t) => {
+  const { path, files } = start(t);
+  const before = `${"x".repeat(MAX_FILE_BYTES)}\n`;
+  const expected = { kind: "known", text: before, version: "in its buffer" } as const;
+  writeFileSync(path("a.txt"), before);
+  await files.replace(path("a.txt"), expected, { text: `one\n${before}` });
+  t.ok(readFileSync(path("a.txt"), "latin1") === `one\n${before}`);
+  await t.rejects(files.replace(path("a.txt"), expected, { text: "" }), /was changed by another program/);
+  t.ok(readFileSync(path("a.txt"), "latin1") === `one\n${before}`, "a longer file is not as expected");
+});
 
 t.test(
   "a file that is written keeps mode, attributes and names, and one of both texts is always there",
