@@ -310,25 +310,34 @@ t.test(
   },
 );
 
-t.test("the list of changes shrinks with each decision", async (t) => {
+t.test("the list of hunks shrinks with each decision", async (t) => {
   const { nvim, agent } = await start(t, EVERYDAY);
   for (const name of ["a.txt", "new.txt", "b.txt"]) await agent.write(name, "by the agent\n");
   await agent.write("gone.txt", undefined);
   await nvim.waitFor("#require('gemini-bridge').changes() == 4", "the changes");
   await nvim.command("GeminiChanges!");
   const listed = `vim.tbl_map(function(item)
-    return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr))
+    return vim.fs.basename(vim.api.nvim_buf_get_name(item.bufnr)) .. ':' .. item.lnum
   end, vim.fn.getqflist())`;
-  t.same(await nvim.lua(`return ${listed}`), ["a.txt", "new.txt", "b.txt", "gone.txt"]);
-  const entry = "vim.fn.getqflist()[1]";
+  const current = async () =>
+    nvim.lua(`local list = vim.fn.getqflist({ idx = 0 }) return ${listed}[list.idx]`);
+  t.same(await nvim.lua(`return ${listed}`), ["a.txt:1", "new.txt:1", "b.txt:1", "gone.txt:1"]);
   await agent.write("a.txt", "by the agent\n2\n3\n4\nagain by the agent\n");
-  await nvim.waitFor(`${entry}.text:find('+3 -1, 2 hunks', 1, true)`, "both hunks");
-  await nvim.command("edit a.txt | 1GeminiKeep");
-  await nvim.waitFor(`${entry}.text:find('+2 -0, 1 hunk', 1, true)`, "the rest");
-  t.equal(await nvim.lua(`return ${entry}.lnum`), 4, "the first undecided line");
+  await nvim.waitFor(`${listed}[2] == 'a.txt:4'`, "both hunks");
+  await nvim.command("cc 2 | 1GeminiKeep");
+  await nvim.waitFor(`${listed}[1] == 'a.txt:4'`, "the undecided hunk to be left");
+  t.equal(await current(), "a.txt:4", "the current entry stays");
+  t.match(await nvim.lua("return vim.fn.getqflist()[1]"), {
+    text: "modified, +2 -0 | gemini",
+    lnum: 4,
+    end_lnum: 5,
+  });
+  await nvim.command("GeminiKeep");
+  await nvim.waitFor(`${listed}[1] == 'new.txt:1'`, "the file to leave the list");
+  t.equal(await current(), "new.txt:1", "the next entry follows a decided one");
   rmSync(nvim.path("new.txt"));
   await nvim.command("GeminiKeep gone.txt");
-  await nvim.waitFor(`vim.deep_equal(${listed}, { 'a.txt', 'b.txt' })`, "the entries to go");
+  await nvim.waitFor(`vim.deep_equal(${listed}, { 'b.txt:1' })`, "the entries to go");
   await nvim.command("call setqflist([], ' ', { 'title': 'mine', 'items': [{ 'text': 'mine' }] })");
   await nvim.command("GeminiKeep all");
   await nvim.waitFor("#require('gemini-bridge').changes() == 0", "nothing to be left");

@@ -153,10 +153,11 @@ t.test("the list is grouped by turn, shows old lines on demand, and can be decid
       return vim.fn.fnamemodify(vim.fn.bufname(item.bufnr), ':t') .. ':' .. item.lnum .. ' ' .. item.text
     end, vim.fn.getqflist())`),
     [
-      "a.txt:1 modified, +2 -1, 2 hunks | gemini: first",
-      "new.txt:1 added, +1 -0, 1 hunk | gemini: first",
-      "b.txt:2 modified, +2 -1, 1 hunk | gemini: second",
-      "gone.txt:1 deleted, +0 -1, 1 hunk | gemini: second",
+      "a.txt:1 modified, +1 -0 | gemini: first",
+      "a.txt:3 modified, +1 -1 | gemini: first",
+      "new.txt:1 added, +1 -0 | gemini: first",
+      "b.txt:2 modified, +2 -1 | gemini: second",
+      "gone.txt:1 deleted, +0 -1 | gemini: second",
     ],
   );
   await nvim.command("cclose");

@@ -40,35 +40,34 @@ function M.list()
   end, changes.all())
 end
 
----@param count integer
----@param noun string
----@return string
-local function counted(count, noun)
-  return ("%d %s%s"):format(count, noun, count == 1 and "" or "s")
-end
-
+--- Returns a quickfix entry for each undecided hunk of a file. A file without hunks has one entry. The user data of an
+--- entry is the id of its hunk with the path of the file.
 ---@param change gemini_bridge.Change
----@return string
-local function summary(change)
-  local conflicts = #vim.tbl_filter(function(hunk)
-    return hunk.conflict
-  end, change.hunks)
-  local words = {
-    change.status,
-    ("+%d -%d"):format(change.added, change.removed),
-    counted(#change.hunks, "hunk"),
-    conflicts > 0 and counted(conflicts, "conflict") or nil,
-  }
+---@return vim.quickfix.entry[]
+local function entries_of(change)
+  local is_deleted = change.status == "deleted"
   local by = change.prompt ~= "" and ("%s: %s"):format(change.cli, change.prompt) or change.cli
-  return ("%s | %s"):format(table.concat(words, ", "), vim.fn.strtrans(by))
-end
-
---- Returns the line of the first undecided hunk.
----@param change gemini_bridge.Change
----@return integer
-local function line_of(change)
-  local first = change.hunks[1]
-  return math.max(first and first.line or 1, 1)
+  ---@param range gemini_bridge.ChangedRange
+  ---@param id integer
+  ---@param words string
+  local function entry(range, id, words)
+    return {
+      filename = not is_deleted and change.path or nil,
+      bufnr = is_deleted and deleted.buffer(change) or nil,
+      lnum = range.first,
+      end_lnum = range.last,
+      text = ("%s%s | %s"):format(change.status, words, vim.fn.strtrans(by)),
+      user_data = ("%d %s"):format(id, change.path),
+      valid = 1,
+    }
+  end
+  if #change.hunks == 0 then
+    return { entry({ first = 1, last = 1, conflict = false }, 0, "") }
+  end
+  return vim.tbl_map(function(hunk)
+    local conflict = hunk.conflict and ", conflict" or ""
+    return entry(range_of(hunk), hunk.id, (", +%d -%d%s"):format(hunk.count, hunk.removed, conflict))
+  end, change.hunks)
 end
 
 --- Returns the changed files, grouped by CLI and turn.
@@ -84,26 +83,6 @@ local function by_turn()
     table.insert(turns[key], change)
   end
   return vim.iter(listed):flatten():totable()
-end
-
---- Returns a quickfix entry for each file, then one for each reason why files may be missing.
----@return vim.quickfix.entry[]
-function M.quickfix()
-  local items = vim.tbl_map(function(change)
-    local is_deleted = change.status == "deleted"
-    return {
-      filename = not is_deleted and change.path or nil,
-      bufnr = is_deleted and deleted.buffer(change) or nil,
-      lnum = line_of(change),
-      text = summary(change),
-      user_data = change.path,
-      valid = 1,
-    }
-  end, by_turn())
-  for _, sentence in ipairs(changes.incomplete()) do
-    items[#items + 1] = { text = sentence, valid = 0 }
-  end
-  return items
 end
 
 --- Returns the connected CLIs that have sent no hook, each with the reason.
@@ -154,9 +133,12 @@ function M.open(name)
   end
 end
 
---- Opens the quickfix list of changed files.
+--- Opens the quickfix list of undecided hunks, followed by the reasons why changes may be missing.
 function M.open_quickfix()
-  local items = M.quickfix()
+  local items = vim.iter(by_turn()):map(entries_of):flatten():totable()
+  for _, sentence in ipairs(changes.incomplete()) do
+    items[#items + 1] = { text = sentence, valid = 0 }
+  end
   if #items == 0 then
     return notify(nothing_listed())
   end
@@ -168,23 +150,33 @@ end
 --- New changes of files since the list was updated. False for decided files.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
---- Updates the list: removes decided files, and shows what is left of the others.
+--- Replaces the entries of changed files by those of their undecided hunks. The current entry stays the current one. If
+--- its hunk is decided, the next entry becomes the current one.
 local function update_quickfix()
   local news = touched
   touched = {}
   local list = vim.fn.getqflist({ id = list_id, items = 0, idx = 0 })
-  local kept, is_other = {}, false
-  for _, item in ipairs(list.items or {}) do
-    local change = news[item.user_data]
-    is_other = is_other or change ~= nil
-    if change then
-      item.lnum, item.text = line_of(change), summary(change)
+  local items, replaced, earlier, idx = {}, {}, {}, 1
+  for position, item in ipairs(list.items or {}) do
+    local key = item.user_data
+    local name = type(key) == "string" and key:match("^%d+ (.*)$") or ""
+    if news[name] == nil then
+      items[#items + 1] = item
+    elseif not replaced[name] then
+      replaced[name] = true
+      vim.list_extend(items, news[name] and entries_of(news[name]) or {})
     end
-    kept[#kept + 1] = change ~= false and item or nil
+    if name ~= "" and position < list.idx then
+      earlier[key] = true
+    end
   end
-  if is_other then
-    vim.fn.setqflist({}, "r", { id = list.id, items = kept, idx = math.max(math.min(list.idx, #kept), 1) })
+  if next(replaced) == nil then
+    return
   end
+  for position, item in ipairs(items) do
+    idx = earlier[item.user_data] and math.min(position + 1, #items) or idx
+  end
+  vim.fn.setqflist({}, "r", { id = list.id, items = items, idx = idx })
 end
 
 changes.listen(function(name, change)
