@@ -33,9 +33,9 @@ export interface Services {
   readonly handlers: Partial<EventHandlers>;
   /** Restores the sessions of an earlier host. Must be called before clients are served. */
   restore(): Promise<void>;
-  /** Resumes the reviews of an earlier host, prepares for the first client, and removes files of dead editors. */
+  /** Resumes the reviews of an earlier host, loads the MCP SDK, and removes the files of dead editors. */
   resume(): void;
-  /** Handles the opening of directories in Neovim. */
+  /** Must be called when directories are opened in Neovim. */
   opened(directories: readonly string[]): void;
   /** May run twice. */
   close(): Promise<void>;
@@ -53,7 +53,7 @@ interface ServicesOptions {
   socketTokens: Address["tokens"];
   /** Memory of an earlier host. */
   memory: Memory;
-  /** Whether the earlier host stopped so recently that its clients have not noticed. */
+  /** Whether the earlier host stopped so recently that its clients have not noticed the stop. */
   isSeamless: boolean;
   report: (change: Partial<Status>) => void;
   remember: (change: Partial<Memory>) => void;
@@ -77,18 +77,20 @@ export function createServices(options: ServicesOptions): Services {
       const profile = profileOfClient(profiles, credential, client);
       return { cli: profile?.name ?? credential, mentions: profile?.socket?.mentions ?? false };
     },
-    reviewsOf: (client) => checkedTools(reviews.tools(client)),
+    reviewsOf: (client) => ({
+      reviews: checkedTools(reviews.tools(client)),
+      answered: () => activity.answered(client.id),
+      unchanged(filePath) {
+        activity.decided(client.id, false);
+        const text = `${clients.labelOf(client.info.credential)} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
+        bridge.tell("message", { level: "info", text });
+      },
+      refused(filePath, reason) {
+        const text = `${clients.labelOf(client.info.credential)} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
+        bridge.tell("message", { level: "warn", text });
+      },
+    }),
     diagnose: (path) => editor.diagnose(path),
-    answered: ({ id }) => activity.answered(id),
-    unchanged(client, filePath) {
-      activity.decided(client.id, false);
-      const text = `${clients.labelOf(client.info.credential)} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
-      bridge.tell("message", { level: "info", text });
-    },
-    refused({ info }, filePath, reason) {
-      const text = `${clients.labelOf(info.credential)} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
-      bridge.tell("message", { level: "warn", text });
-    },
   });
   const connections: ClientList = {
     connected: () => [...sessions.connected(), ...sockets.connected()],
@@ -105,7 +107,7 @@ export function createServices(options: ServicesOptions): Services {
     reconnect: boot.reconnect,
     report,
     lost: (cli) => prompts.connect(cli),
-    // The CLI reports neither the end of the tool nor that of the turn.
+    // The CLI reports neither the end of the tool nor the end of the turn.
     stopped: (agent) => void changes.listener({ kind: "turn_ended", agent, at: Date.now() }),
   });
   const { terminals, agents, activity } = clients;
@@ -181,10 +183,10 @@ export function createServices(options: ServicesOptions): Services {
     userFiles,
   };
   const editor = createEditorEndpoint({ bridge, log, version, boot, following, report, remember });
-  /** Searches the connection of an agent. Not awaited, so that the agent is not delayed. */
+  /** Finds the connection of an agent. Not awaited, so that the agent is not delayed. */
   const handle = ({ agent }: AgentEvent): void =>
     void agents.heard(agent).catch((error: unknown) => log.warn("an agent's client was not found:", error));
-  /** Whether the user of a CLI can answer its question. */
+  /** Whether the CLI of an agent can ask a user. */
   async function canAnswer(agent: Agent): Promise<boolean> {
     const { headless = [] } = profileOf(agent.cli) ?? {};
     const isConnected = (await agents.find(agent)) !== undefined;

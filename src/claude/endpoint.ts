@@ -1,7 +1,7 @@
 /**
- * Accepts the WebSockets of Claude Code and of CLIs that have adopted its protocol, and keeps their sessions. A CLI
- * finds the port and the token in its lock file, which src/discovery writes. The protocol has no specification; this is
- * the protocol of Claude Code 2.1.330.
+ * Accepts the WebSockets of Claude Code and of other CLIs with the same protocol, and keeps their sessions. A CLI finds
+ * the port and the token in its lock file, which src/discovery writes. The protocol has no specification; this is the
+ * protocol of Claude Code 2.1.330.
  */
 import type { EventEmitter } from "node:events";
 import { type IncomingMessage, STATUS_CODES } from "node:http";

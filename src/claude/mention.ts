@@ -1,19 +1,19 @@
-/** Converts references to files to `at_mentioned`, which inserts each into the CLI's prompt as `@path#L1-2`. */
+/** Sends references to files as `at_mentioned`. The CLI inserts each reference into its prompt as `@path#L1-2`. */
 import { basename, relative } from "node:path";
 import type { FileReference, Mention } from "../http/client.ts";
 
-/** Maximum number of references that were seen to arrive at once. */
+/** Maximum number of references at once. In tests, this many always arrived. */
 const MAX_REFERENCES = 10;
 
 /**
- * Paths that Claude Code 2.1.330 reads after it has inserted them. Quotes, which it needs for others, it does not
- * insert: it ends a path at a blank or "#", and drops punctuation at its end.
+ * Paths that need no quotes in the prompt of Claude Code 2.1.330, which inserts none. A path there ends at a blank or
+ * "#", and loses punctuation at its end.
  */
 const READABLE = /^[^\s"#\p{Cc}]*[\p{L}\p{N}_]$/u;
 
 /**
  * @param notify sends a notification
- * @returns undefined if the references have to be typed
+ * @returns undefined if the bridge must type the references instead
  */
 export function mentionOf(
   references: readonly FileReference[],
@@ -24,7 +24,7 @@ export function mentionOf(
   const isReadable = ({ path }: FileReference) => READABLE.test(relative(cwd, path));
   if (!last || references.length > MAX_REFERENCES || !references.every(isReadable)) return undefined;
   return {
-    // The CLI may use another path of its directory, so that only the end of the reference is predictable.
+    // The CLI may know its directory by another path, so only the end of the reference is predictable.
     shows: basename(last.path) + suffixOf(last),
     insert() {
       for (const { path, lines } of references) {

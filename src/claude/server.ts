@@ -6,25 +6,17 @@ import { type WebSocket, WebSocketServer } from "ws";
 import type { Log } from "../base/log.ts";
 import type { Client } from "../http/client.ts";
 import { type Identity, openSession, type Times } from "./session.ts";
-import { type Diagnose, type Reviews, registerTools } from "./tools.ts";
+import { type ClientReviews, type Diagnose, registerTools } from "./tools.ts";
 
 export interface SocketServerOptions {
   version: string;
   log: Log;
   /** Maximum length of a message (bytes). */
   maxMessage: number;
-  /** Finds out which CLI a client is. @param client the name that it gives itself */
+  /** Finds out which CLI a client is. @param client name that the client reports */
   identify(credential: string, client: string): Identity;
-  reviewsOf(client: Client): Reviews;
+  reviewsOf(client: Client): ClientReviews;
   diagnose: Diagnose;
-  /**
-   * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
-   */
-  unchanged(client: Client, filePath: string): void;
-  /** Called when a proposal cannot be shown. The CLI then asks in its terminal, but shows no diff there. */
-  refused(client: Client, filePath: string, reason: string): void;
-  /** Called when the user has answered the CLI's own question instead of a review. */
-  answered(client: Client): void;
   times?: Times;
 }
 
@@ -44,7 +36,7 @@ export interface SocketServer {
 /** Subprotocol that the client requires. */
 const SUBPROTOCOL = "mcp";
 
-/** Timeout for clients to confirm the end of the connection. */
+/** Timeout for a client to confirm the end of its connection. */
 const CLOSE_TIMEOUT_MS = 500;
 
 export function createSocketServer(options: SocketServerOptions): SocketServer {
@@ -69,16 +61,7 @@ export function createSocketServer(options: SocketServerOptions): SocketServer {
           identify: (name) => identify(credential, name),
           version,
           log,
-          register: (mcp, client, sent) =>
-            registerTools(mcp, {
-              reviews: reviewsOf(client),
-              diagnose,
-              log,
-              sent,
-              unchanged: (filePath) => options.unchanged(client, filePath),
-              refused: (filePath, reason) => options.refused(client, filePath, reason),
-              answered: () => options.answered(client),
-            }),
+          register: (mcp, client, sent) => registerTools(mcp, { ...reviewsOf(client), diagnose, log, sent }),
           ...listeners,
           ...(times && { times }),
         });

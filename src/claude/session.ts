@@ -14,18 +14,18 @@ import type { Tools } from "./tools.ts";
 export interface Times {
   /** Maximum time from the handshake to the `initialize` request. */
   start: number;
-  /** Delay from `initialize` to the first notification: Claude Code 2.1.330 loses an earlier one. */
+  /** Delay from `initialize` to the first notification. Claude Code 2.1.330 loses earlier notifications. */
   settle: number;
   /** Interval between two pings. A connection is closed if the last ping was not answered. */
   ping: number;
 }
 
-export const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
+const TIMES: Times = { start: 10_000, settle: 600, ping: 30_000 };
 
 export interface Identity {
-  /** Name of its profile. */
+  /** Name of the CLI's profile. */
   readonly cli: string;
-  /** Whether it inserts references into its own prompt. */
+  /** Whether the CLI inserts references into its own prompt. */
   readonly mentions: boolean;
 }
 
@@ -37,9 +37,12 @@ export interface SocketSessionOptions {
   credential: string;
   version: string;
   log: Log;
-  /** @param sent resolves when the answer to a request was sent; false if the connection was lost before */
+  /**
+   * Registers the tools.
+   * @param sent resolves when the answer to a request was sent; false if the connection was lost first
+   */
   register(server: McpServer, client: Client, sent: (request: RequestId) => Promise<boolean>): Tools;
-  /** Returns which CLI the client is, by the name that it reports. */
+  /** Finds out which CLI the client is. @param client name that the client reports */
   identify(client: string): Identity;
   /** Called after the client's `initialize` request. */
   connected(session: Client): void;
@@ -59,8 +62,8 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
   /** The last context, and the last selection that was sent. */
   let context: SharedContext | undefined;
   let shown: SelectionChanged | undefined;
-  /** Callers that wait until the answer to a request was sent. */
-  const awaited = new Map<RequestId, (hasLeft: boolean) => void>();
+  /** Functions to call once the answer to a request was sent, or cannot be sent any more. */
+  const awaited = new Map<RequestId, (isSent: boolean) => void>();
 
   const transport: Transport = {
     start: async () => {},
@@ -68,7 +71,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
       return new Promise((resolve, reject) => {
         socket.send(JSON.stringify(message), (error) => {
           if ("id" in message && !("method" in message) && message.id !== undefined)
-            leave(message.id, !error);
+            reportSent(message.id, !error);
           if (error) return reject(error);
           showContext();
           resolve();
@@ -78,8 +81,8 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
     close: async () => socket.close(),
   };
 
-  function leave(request: RequestId, hasLeft: boolean): void {
-    awaited.get(request)?.(hasLeft);
+  function reportSent(request: RequestId, isSent: boolean): void {
+    awaited.get(request)?.(isSent);
     awaited.delete(request);
   }
 
@@ -89,7 +92,7 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
     transport.send({ jsonrpc: "2.0", method, params }).catch(() => {}); // the "close" event follows
   }
 
-  /** Sends the newest context, unless the client already has it, or has not read earlier messages yet. */
+  /** Sends the newest context, unless the client already has it or is still reading earlier messages. */
   function showContext(): void {
     if (!canSend() || !context || socket.bufferedAmount > 0) return;
     const next = selectionOf(context);
@@ -126,9 +129,9 @@ export async function openSession(options: SocketSessionOptions): Promise<Client
       clearInterval(pinging);
       const wasConnected = isConnected;
       isConnected = isSettled = false;
-      for (const request of [...awaited.keys()]) leave(request, false);
+      for (const request of [...awaited.keys()]) reportSent(request, false);
       if (wasConnected) options.ended(session);
-      transport.onclose?.(); // aborts the waiting calls, whose reviews have been closed
+      transport.onclose?.(); // aborts the waiting calls; `ended` has closed their reviews
     });
 
   const session: Client = {
@@ -201,8 +204,7 @@ const zeroBased = ({ line, character }: Position): Position => ({ line: line - 1
 function selectionOf({ context, selected }: Pick<SharedContext, "context" | "selected">): SelectionChanged {
   const file = context.workspaceState?.openFiles?.find(({ isActive }) => isActive);
   const { path = "", selectedText: text = "" } = file ?? {};
-  // Without a selection, the CLI uses only the path. A constant position avoids a message for each movement of the
-  // cursor.
+  // Without a selection, the CLI uses only the path. A constant position saves a message for each cursor movement.
   const range =
     text !== "" && selected ? selected : { start: { line: 1, character: 1 }, end: { line: 1, character: 1 } };
   const selection = { start: zeroBased(range.start), end: zeroBased(range.end), isEmpty: text === "" };

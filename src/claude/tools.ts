@@ -1,4 +1,4 @@
-/** Registers the tools that the CLI calls without its model: reviews and diagnostics. */
+/** Registers the tools that the CLI itself calls, not its model: reviews and diagnostics. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, RequestId } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
@@ -18,23 +18,25 @@ export interface Reviews {
   dismissAll(): Promise<number>;
 }
 
-/** @param path of one file. Default: all files that may be shared */
+/** @param path a file; undefined for all files that may be shared */
 export type Diagnose = (path: string | undefined) => Promise<readonly Diagnostic[]>;
 
-export interface ToolsOptions {
-  reviews: Reviews;
-  diagnose: Diagnose;
-  log: Log;
-  /** Resolves when the answer to a request was sent. @returns false if the connection was lost before */
-  sent(request: RequestId): Promise<boolean>;
-  /**
-   * Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection.
-   */
+/** The reviews of one client, and functions that are called for its tools. */
+export interface ClientReviews {
+  readonly reviews: Reviews;
+  /** Called when the user has accepted a proposal that is equal to the file. The CLI treats this as a rejection. */
   unchanged(filePath: string): void;
   /** Called when a proposal cannot be shown. The CLI then asks in its terminal, but shows no diff there. */
   refused(filePath: string, reason: string): void;
   /** Called when the user has answered the CLI's own question instead of the review. */
   answered(): void;
+}
+
+interface ToolsOptions extends ClientReviews {
+  diagnose: Diagnose;
+  log: Log;
+  /** Resolves when the answer to a request was sent. @returns false if the connection was lost first */
+  sent(request: RequestId): Promise<boolean>;
 }
 
 export interface Tools {
@@ -49,10 +51,7 @@ interface Waiting {
   readonly answer: (result: CallToolResult) => void;
 }
 
-/**
- * Maximum length of a review's name (UTF-16 units). The name contains the path of the file, and is stored while the
- * review is open.
- */
+/** Maximum length of a review's name, which contains the path of the file (UTF-16 units). */
 const MAX_TAB_NAME_LENGTH = 1_024;
 
 const SEVERITIES = ["Error", "Warning", "Info", "Hint"];
@@ -63,9 +62,7 @@ const result = (...texts: string[]): CallToolResult => ({
   content: texts.map((text) => ({ type: "text", text })),
 });
 
-/**
- * The answer for a review without a decision in Neovim. The CLI ignores it if the user has answered in its terminal.
- */
+/** The answer for a rejected or closed review. The CLI ignores this answer if the user has answered in its terminal. */
 const rejected = (name: string): CallToolResult => result("DIFF_REJECTED", name);
 
 export function registerTools(server: McpServer, options: ToolsOptions): Tools {
@@ -86,11 +83,11 @@ export function registerTools(server: McpServer, options: ToolsOptions): Tools {
     name: string,
     { requestId: request, signal }: { requestId: RequestId; signal: AbortSignal },
   ) {
-    settle(name, rejected(name)); // another proposal takes the place of this one
+    settle(name, rejected(name)); // the new proposal replaces an open one with this name
     const outcome = new Promise<CallToolResult>((answer) => {
       waiting.set(name, { request, original: originalOf(filePath), answer });
     });
-    /** @returns false if a later call with this name has taken the place of this one */
+    /** Removes this call. @returns false if a later call with this name has replaced it */
     const withdraw = () => waiting.get(name)?.request === request && waiting.delete(name);
     try {
       await reviews.openDiff({ filePath, newContent }, name);

@@ -38,11 +38,13 @@ async function start(
     ...limits,
     events,
     identify: (cli) => ({ cli, mentions: true }),
-    reviewsOf: () => ({ openDiff: async () => {}, dismiss: async () => {}, dismissAll: async () => 0 }),
+    reviewsOf: () => ({
+      reviews: { openDiff: async () => {}, dismiss: async () => {}, dismissAll: async () => 0 },
+      unchanged: () => {},
+      refused: () => {},
+      answered: () => {},
+    }),
     diagnose: async () => [],
-    unchanged: () => {},
-    refused: () => {},
-    answered: () => {},
     ...(times && { times }),
   });
   await serve([], 100_000, endpoint);
