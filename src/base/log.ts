@@ -6,7 +6,7 @@ import { inspect } from "node:util";
 const LEVELS = ["debug", "info", "warn", "error"] as const;
 export type LogLevel = (typeof LEVELS)[number];
 
-/** A larger file is renamed to `<name>.old`. */
+/** Maximum size of the log. A larger file is renamed to `<name>.old`. */
 const MAX_SIZE_BYTES = 1_000_000;
 
 /** Maximum number of lines that are buffered until the host knows the path of the log. */
@@ -21,20 +21,17 @@ export interface Log extends Record<LogLevel, (message: string, ...details: unkn
 /** Creates a log. If the file cannot be written, lines are lost, but the bridge keeps running. */
 export function createLog(): Log {
   let target: { file: string; level: LogLevel } | undefined;
-  const waiting: [LogLevel, string][] = [];
-
-  function write(at: LogLevel, line: string): void {
-    if (!target) {
-      if (waiting.length < MAX_BUFFERED_LINES) waiting.push([at, line]);
-    } else if (LEVELS.indexOf(at) >= LEVELS.indexOf(target.level)) append(target.file, line);
-  }
+  const buffered: [LogLevel, string][] = [];
+  const isLogged = (level: LogLevel, lowest: LogLevel) => LEVELS.indexOf(level) >= LEVELS.indexOf(lowest);
 
   const writer =
-    (at: LogLevel) =>
+    (level: LogLevel) =>
     (message: string, ...details: unknown[]): void => {
-      if (target && LEVELS.indexOf(at) < LEVELS.indexOf(target.level)) return;
+      if (target && !isLogged(level, target.level)) return;
       const text = [message, ...details.map((detail) => inspect(detail, { depth: 4 }))].join(" ");
-      write(at, `${new Date().toISOString()} ${at.toUpperCase()} [${process.pid}] ${text}\n`);
+      const line = `${new Date().toISOString()} ${level.toUpperCase()} [${process.pid}] ${text}\n`;
+      if (target) append(target.file, line);
+      else if (buffered.length < MAX_BUFFERED_LINES) buffered.push([level, line]);
     };
 
   return {
@@ -44,7 +41,7 @@ export function createLog(): Log {
     error: writer("error"),
     open(file, level) {
       target = { file, level };
-      for (const [at, line] of waiting.splice(0)) write(at, line);
+      for (const [each, line] of buffered.splice(0)) if (isLogged(each, level)) append(file, line);
     },
   };
 }

@@ -5,8 +5,8 @@ import { setImmediate } from "node:timers/promises";
 const SLICE_MS = 5;
 
 /**
- * Creates a function to call between two steps of the work. It returns a promise to await when the current slice is
- * over, otherwise undefined.
+ * Creates a function to call between two steps of the work. When the current slice is over, the function returns a
+ * promise to await; until then, undefined.
  */
 export function createYielder(): () => Promise<void> | undefined {
   let end = performance.now() + SLICE_MS;

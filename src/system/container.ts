@@ -1,6 +1,6 @@
 /**
- * Identifies the machine or container. Recognizes containers as Gemini CLI does (0.61.0, `getIdeServerHost`): in a container, it connects to
- * `host.docker.internal` instead of 127.0.0.1.
+ * Identifies the machine or container, and recognizes containers as Gemini CLI does (0.61.0, `getIdeServerHost`). In a
+ * container, Gemini CLI connects to `host.docker.internal` instead of 127.0.0.1.
  */
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -34,8 +34,8 @@ export function loopbackVariables(env: Variables): Record<string, string> {
 }
 
 /**
- * Returns the same name for each process of a machine or container. Valid as a file name. Several machines may share a
- * home directory.
+ * Returns a name for this machine or container, the same in all processes. It distinguishes machines that share a home
+ * directory. Valid as a file name.
  */
 export function machineName(): string {
   // The name of a Mac changes with its network.

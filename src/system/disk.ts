@@ -1,10 +1,10 @@
 /**
- * Reads files and their metadata. A local path is read synchronously, because threads would cost 0.3 to 1.7 ms per
- * request. A path on a network drive is read in a thread with a timeout, because the drive may never answer. A timeout
- * for each path would not be enough without the mounts and the queue: a thread that reads a dead drive stays occupied,
- * and Node has only four threads for all files.
+ * Reads files and their metadata. Local paths are read synchronously, because threads would cost 0.3 to 1.7 ms per
+ * request. Paths on network drives are read in a thread with a timeout, because a drive may never answer. A timeout for
+ * each path is not enough: a thread that reads a dead drive stays occupied, and Node has only four threads for all
+ * files. The list of mounts and the queue limit the occupied threads.
  */
-// `promises` is loaded on first use: the host starts without it.
+// Node loads `promises` on first use. The host does not need it at its start.
 import { accessSync, constants, lstatSync, promises, realpathSync, statSync } from "node:fs";
 import { codeOf } from "./error-code.ts";
 import { mountsNow } from "./mounts.ts";
@@ -14,7 +14,7 @@ import { readSmall, readSmallSync } from "./small-file.ts";
 /** A result, or the system's error code, such as `ENOENT`. */
 export type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
 
-/** One access to a file, which {@link Moment.ask} makes in one of two ways. */
+/** One access to a file. {@link Moment.ask} makes it synchronously (`atOnce`) or in a thread (`later`). */
 interface Access {
   readonly path: string;
   atOnce(): void;
@@ -66,11 +66,11 @@ export const fileSystem = {
   access: operation(mayRead, (path) => promises.access(path, constants.R_OK).then(() => true as const)),
 };
 
-/** Answers questions. The mounts and links are those of one moment. */
+/** Answers questions with the mounts and links of one moment. */
 export interface Moment {
   /**
-   * @returns the answer itself if all paths are local
-   * @throws {NoAnswer} by its promise, if a network drive does not answer
+   * @returns the answer, not a promise, if all paths are local
+   * @throws {NoAnswer} as a rejection, if a network drive does not answer
    */
   ask<T>(question: () => Question<T>): T | Promise<T>;
   /** Whether a path resolves to a network drive. */
@@ -110,7 +110,7 @@ function moment(): Moment {
   };
 }
 
-/** Runs a function that reads a path in threads, without a timeout. Each caller must run at most one at a time. */
+/** Runs a function that reads a path in threads, without a timeout. Callers must await one call before the next. */
 async function run<T>(path: string, read: () => Promise<T>): Promise<T> {
   const waits = moment().isOnNetwork(path);
   if (waits) running += 1;
@@ -127,7 +127,6 @@ function reader<T>(atOnce: (path: string) => T, later: (path: string) => Promise
     moment().isOnNetwork(path) ? run(path, () => later(path)) : atOnce(path);
 }
 
-/** The disk of this machine. */
 export const disk = {
   moment,
   run,

@@ -1,4 +1,4 @@
-/** Reads the state of a path at one moment: absent, known bytes, or unknown with a reason. */
+/** Reads the state of a path at one moment: absent, known with its bytes, or unknown with a reason. */
 import {
   closeSync,
   constants,
@@ -66,8 +66,8 @@ export function unknown(reason: string, version = "unknown"): FileState {
 const STABLE_AFTER_MS = 30;
 const MAX_WAITS = 10;
 
-/** Opens a FIFO without waiting. Refuses a symbolic link, because the path is a real one. */
-export const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+/** Opens a FIFO without waiting. Refuses a symbolic link: callers have already resolved the path. */
+const READ_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /**
  * Resolves the symbolic links of a path, even if the file does not exist.
@@ -83,14 +83,14 @@ export async function realPath(path: string): Promise<string> {
   }
 }
 
-/** Whether a symbolic link has replaced a folder of a real path. The file at the path is then another one. */
+/** Whether a symbolic link has replaced a folder of a real path. The path then leads to a different file. */
 export async function isBelowLink(path: string): Promise<boolean> {
   return (await realPath(dirname(path))) !== dirname(path);
 }
 
 /**
- * Reads the state of a path. A small local file is read synchronously, before an agent can continue. A file below a
- * symbolic link is absent.
+ * Reads the state of a path. A small local file is read synchronously, before an agent can continue. If a folder of the
+ * path has become a symbolic link, the file counts as absent.
  * @param path a {@link realPath}
  * @param maxBytes a longer file is unknown
  */
@@ -155,8 +155,8 @@ function knownOf(bytes: Buffer, found: Stats, maxBytes: number): FileState {
 }
 
 /**
- * Reads the state of a path after a write that may be in progress is complete. An empty file is watched for longer:
- * it may have been truncated a moment ago, and not every file system changes the time of a file then.
+ * Reads the state of a path. If a write may be in progress, waits until the file stays unchanged. An empty file is
+ * watched for longer: it may have been truncated a moment ago, and some file systems do not update its time then.
  * @param path a {@link realPath}
  */
 export async function readStableState(path: string): Promise<FileState> {
@@ -165,7 +165,8 @@ export async function readStableState(path: string): Promise<FileState> {
     const found = await readState(path);
     const age = Date.now() - (found.since ?? start);
     const isEmpty = found.kind === "known" && found.text === "";
-    // The clock of another machine may be ahead. Date.now() drops fractions of a millisecond, file times keep them.
+    // A negative age is a time from another machine, whose clock is ahead. Above -1 it is only a rounding error:
+    // Date.now() has no fractions of a millisecond, file times have.
     const isStill = !isEmpty && (age >= STABLE_AFTER_MS || age <= -1);
     if (isStill || waits === MAX_WAITS) return found;
     await delay(isEmpty ? STABLE_AFTER_MS : STABLE_AFTER_MS - age);

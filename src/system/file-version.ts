@@ -1,29 +1,30 @@
+/** Compares versions of a file, which show whether it has changed. */
 import type { BigIntStats, Stats } from "node:fs";
 
 /**
- * Identifies the content of a file without reading it: equal as long as the file does not change. For a directory, its
- * entries do not count.
+ * Identifies the content of a file without reading it. The result is equal as long as the file does not change. Changes
+ * of a directory's entries do not count.
  */
 export function versionOf(found: Stats): string {
   const { ino, size, mtimeMs, ctimeMs } = found;
   return (found.isDirectory() ? [ino] : [ino, size, mtimeMs, ctimeMs]).join(" ");
 }
 
-/** A version without the time of the last change of the inode, which a rename updates. */
+/** Removes the inode's change time from a version, because a rename updates that time. */
 export function withoutRename(version: string): string {
   return version.replace(/ [^ ]*$/, "");
 }
 
 /**
  * Whether a file is unchanged since Neovim has read it.
- * @param seen by lua/gemini-bridge/disk/path.lua: inode, size, and the times of the last write and change, each in
- * seconds and nanoseconds; "" for no file
+ * @param seen version from lua/gemini-bridge/disk/path.lua: inode, size, and the times of the last write and change,
+ * each in seconds and nanoseconds; "" if there was no file
  */
 export function isVersionSeen(seen: string, found: BigIntStats | undefined): boolean {
   if (!found) return seen === "";
   const second = 1_000_000_000n;
   const { size, mtimeNs, ctimeNs } = found;
   const facts = [size, mtimeNs / second, mtimeNs % second, ctimeNs / second, ctimeNs % second];
-  // The inode is left out: Lua rounds high numbers.
+  // The inode is not compared, because Lua rounds large numbers.
   return seen.split(" ").slice(1).join(" ") === facts.join(" ");
 }

@@ -7,7 +7,7 @@ import { codeOf } from "./error-code.ts";
 /** Debounce of events, because a file that is being saved may disappear for a moment. */
 const DEBOUNCE_MS = 50;
 
-/** Interval of polling a folder if the system has no free watches, see fs.inotify in sysctl (milliseconds). */
+/** Polling interval of a folder if the system has no free watches (fs.inotify in sysctl). */
 const POLL_INTERVAL_MS = 2_000;
 
 interface FileWatch {
@@ -23,7 +23,7 @@ interface FileWatch {
 /** A folder with watched files. */
 interface Folder {
   names: Set<string>;
-  /** Undefined until a network drive has answered, because watching it would block. */
+  /** Undefined until a network drive has answered, because watching a silent drive would block. */
   watcher: Pick<FSWatcher, "close"> | undefined;
 }
 

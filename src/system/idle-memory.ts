@@ -22,7 +22,7 @@ export function createIdleMemory(delayMs = { used: 3_000, unused: 10 * 60_000 })
   };
 }
 
-/** Blocks this process for about 60 ms. The inspector is Node's only public interface for this. */
+/** Blocks this process for about 60 ms. Node offers this only through its inspector. */
 function collectGarbage(): void {
   const inspector = loadInspector();
   if (!inspector) return;

@@ -53,13 +53,13 @@ export const linux: System = {
   },
 };
 
-/** Start of a process in clock ticks after the boot. */
+/** Start of a process, in clock ticks since boot. */
 function ticks(pid: string): number | undefined {
   const stat = statOf(pid);
   return stat && Number(stat[19]);
 }
 
-/** Reads the fields of proc_pid_stat(5) from the third one, the state, on. */
+/** Reads the fields of proc_pid_stat(5), beginning with the third (the state). */
 function statOf(pid: string): string[] | undefined {
   const stat = read(`/proc/${pid}/stat`, "latin1");
   // "pid (name) state …": the name may contain parentheses.
@@ -67,8 +67,8 @@ function statOf(pid: string): string[] | undefined {
 }
 
 /**
- * @param map lines with the first user id in this namespace, in the parent namespace, and the count
- * (user_namespaces(7))
+ * Whether root of the parent user namespace has an id in this namespace.
+ * @param map in each line: first id in this namespace, first id in the parent namespace, count (user_namespaces(7))
  */
 function isRootKnown(map: string): boolean {
   return map.split("\n").some((line) => line.trim().split(/\s+/)[1] === "0");
@@ -111,7 +111,7 @@ function portOf(address: string): number {
   return Number.parseInt(address.split(":")[1] ?? "", 16);
 }
 
-/** Returns "" for an unreadable file: a process may belong to another user, or end at any moment. */
+/** Returns "" if the file cannot be read, because a process may belong to another user or end at any moment. */
 function read(path: string, encoding: BufferEncoding = "utf8"): string {
   try {
     return readFileSync(path, encoding);

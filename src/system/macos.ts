@@ -1,4 +1,4 @@
-/** macOS, and any other Unix without /proc: asks `ps` and `lsof`. */
+/** macOS, and other Unix systems without /proc: asks `ps` and `lsof`. */
 import { join, relative } from "node:path";
 import { run } from "./program.ts";
 import type { Connection, System } from "./system.ts";

@@ -1,6 +1,6 @@
 /**
- * Finds paths on network drives. Such a drive may never answer, so that the table of mounts decides, before the path is
- * read.
+ * Recognizes paths on network drives by the table of mounts. Reading such a path to find out could block, because a
+ * drive may never answer.
  */
 import { lstatSync, readlinkSync } from "node:fs";
 import { dirname } from "node:path";
@@ -17,7 +17,7 @@ export interface Mounts {
   /**
    * Follows the symbolic links of a path without reading a network drive.
    * @param path absolute
-   * @returns the mount point of the network drive that the path leads to or through, if there is one
+   * @returns mount point of the network drive with the path or a link on the way; undefined for a local path
    */
   networkOf(path: string): string | undefined;
 }
@@ -35,7 +35,7 @@ export function mountsNow(table: MountTable = readTable()): Mounts {
     return links.get(path);
   }
 
-  /** The innermost network drive: each may be on another machine. */
+  /** Returns the innermost network drive around a path. Nested drives may be on different machines. */
   function innermost(path: string): string | undefined {
     const around = networks.filter((place) => place === "/" || `${path}/`.startsWith(`${place}/`));
     return around.sort((a, b) => b.length - a.length)[0];

@@ -1,17 +1,17 @@
 /**
- * Limits the reads of network drives. Each read occupies one of Node's four threads for files until the drive answers,
- * so at most two run, one for each drive. A drive that does not answer within a second is silent: reads of it fail at
- * once until it answers.
+ * Limits reads of network drives. Each read occupies one of Node's four threads for files until the drive answers. At
+ * most two reads run at once, and only one for each drive. A drive that does not answer within a second is silent:
+ * until it answers, reads of it fail at once.
  */
 import { Refusal } from "../base/refusal.ts";
 
-/** Maximum number of running reads. Node has four threads: two are left for everything else. */
+/** Maximum number of running reads. Two of Node's four threads are left for everything else. */
 const MAX_RUNNING = 2;
 
 /** Time in which a drive must answer (milliseconds). */
 const TIMEOUT_MS = 1_000;
 
-/** A network drive does not answer. */
+/** A network drive did not answer in time. */
 export class NoAnswer extends Refusal {
   override readonly name = "NoAnswer";
 
@@ -49,7 +49,7 @@ export function createQueue(timeoutMs = TIMEOUT_MS): Queue {
   const drives = new Map<string, Drive>();
   const listeners = new Set<() => void>();
   const running = () => [...drives.values()].filter(({ isRunning }) => isRunning);
-  /** Whether no thread may become free: all running reads are of silent drives. */
+  /** Whether all threads for network drives are occupied by silent drives. */
   const isStuck = () => running().filter(({ isSilent }) => isSilent).length >= MAX_RUNNING;
 
   function schedule(): void {
@@ -59,7 +59,7 @@ export function createQueue(timeoutMs = TIMEOUT_MS): Queue {
     }
   }
 
-  /** @returns a function to call when the drive has answered */
+  /** Starts the timeout of a read. @returns a function to call when the drive has answered */
   function begin(drive: Drive, refuse: () => void): () => void {
     drive.isRunning = true;
     const timer = setTimeout(() => {

@@ -5,9 +5,9 @@ import { platform } from "./platform.ts";
 import type { Process, ProcessTable } from "./system.ts";
 
 /**
- * Finds the processes that run a program, directly or as a script. If a process has started itself again, as Gemini CLI
- * does, only the first one is returned.
- * @param program its command line, and the npm package that contains its scripts
+ * Finds the processes that run a program, directly or as a script. If a process has restarted itself as a child, as
+ * Gemini CLI does, only the parent is returned.
+ * @param program command line, and the npm package that contains the scripts
  */
 export function processesOf(
   table: ProcessTable,
@@ -26,7 +26,8 @@ export function processesOf(
 }
 
 /**
- * Returns the words of a command line that may name a script. For programs such as editors, these are only open files.
+ * Returns the words of a command line that may name a script: none for a program that is not an interpreter, such as an
+ * editor with the script open.
  */
 function scriptsOf(program: string, words: readonly string[]): readonly string[] {
   if (/^node(js)?$/.test(basename(program))) return words;
@@ -46,18 +47,18 @@ export function familyOf(table: ProcessTable, pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(table, child.pid))];
 }
 
-/** Whether a process runs, of any user. */
+/** Whether a process of any user runs. */
 export function isAlive(pid: number): boolean {
   const problem = signal(pid);
   return (problem === undefined || problem === "EPERM") && !platform.isDefunct(pid);
 }
 
-/** Whether a process runs as this user. */
+/** Whether a process of this user runs. */
 export function isOwnAndAlive(pid: number): boolean {
   return signal(pid) === undefined && !platform.isDefunct(pid);
 }
 
-/** Whether a process may run: also true if that cannot be found out. */
+/** Whether a process may run. Also true if this cannot be found out. */
 export function mayRun(pid: number): boolean {
   return signal(pid) !== "ESRCH";
 }

@@ -6,7 +6,7 @@ import type { Variables } from "./system.ts";
 /** Default timeout of a program (milliseconds). */
 const TIMEOUT_MS = 3000;
 
-/** Maximum output: a process table may have many long command lines (bytes). */
+/** Maximum output (bytes). A process table may have many long command lines. */
 const MAX_OUTPUT_BYTES = 64_000_000;
 
 /** Returns the path of a program, given by its path or by a name in PATH; undefined if there is none. */

@@ -10,7 +10,7 @@ export const MAX_SMALL = 100_000;
 /** Maximum size of settings and discovery files (bytes). */
 const MAX_FILE_BYTES = 1_000_000;
 
-/** Opens a pipe without waiting for its writer, and a terminal without making it this process's controlling one. */
+/** Opens a pipe without waiting for its writer. A terminal does not become the controlling terminal of this process. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /** An error with a code, like a system error. */
@@ -20,19 +20,22 @@ class UnfitFile extends Error {
   }
 }
 
-/** Checks the open file: the path may lead to another file than before. */
+/** Refuses anything but a regular file. Checks the open file, because the path may by now lead to another file. */
 function check(found: Stats): Stats {
   if (!found.isFile()) throw new UnfitFile("ENOTREG");
   return found;
 }
 
-/** @param length number of bytes read into a buffer that is one byte longer than the maximum */
+/**
+ * Returns the bytes that were read, or refuses a longer file.
+ * @param content buffer that is one byte longer than the maximum
+ */
 function whole(content: Buffer, length: number): Buffer {
   if (length === content.length) throw new UnfitFile("EFBIG");
   return content.subarray(0, length);
 }
 
-/** Reads at most `max` bytes. @throws like {@link readSmallSync} */
+/** Reads a file of at most `max` bytes. @throws like {@link readSmallSync} */
 export function readUpToSync(path: string, max: number): { content: Buffer; found: Stats } {
   const file = openSync(path, FLAGS);
   try {
@@ -47,12 +50,15 @@ export function readUpToSync(path: string, max: number): { content: Buffer; foun
   }
 }
 
-/** @throws as node:fs does, and with the code EFBIG for a large file or ENOTREG for anything but a regular file */
+/**
+ * Reads a file of at most MAX_SMALL bytes.
+ * @throws as node:fs does, and with the code EFBIG for a larger file or ENOTREG for anything but a regular file
+ */
 export function readSmallSync(path: string): Buffer {
   return readUpToSync(path, MAX_SMALL).content;
 }
 
-/** Reads the same in a thread. */
+/** Like {@link readSmallSync}, in a thread. */
 export async function readSmall(path: string): Promise<Buffer> {
   const file = await promises.open(path, FLAGS);
   try {

@@ -1,6 +1,6 @@
 /** Defines the functions that differ between operating systems. Other code calls them through `platform`. */
 
-/** Environment variables of a process. An empty one counts as not set. */
+/** Environment variables of a process. An empty variable counts as not set. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export interface Process {
@@ -15,13 +15,13 @@ export interface Process {
 /** All processes at one moment, by id. */
 export type ProcessTable = ReadonlyMap<number, Process>;
 
-/** The ports of a TCP connection, seen from its process. */
+/** The ports of a TCP connection: that of the process, and that of its peer. */
 export interface Connection {
   own: number;
   remote: number;
 }
 
-/** Mount points (absolute paths), with whether they are network drives. */
+/** Mount points (absolute paths). The value is true for a network drive. */
 export type MountTable = ReadonlyMap<string, boolean>;
 
 export interface System {
@@ -33,9 +33,9 @@ export interface System {
   /** Returns the usual settings directory of a program (npm's `env-paths`). */
   settingsDirectory(program: string, env: Variables, home: string): string;
 
-  /** Whether the inner directory is the outer one or below it, as a CLI compares them. Both paths are absolute. */
+  /** Whether `inner` is the directory `outer` or below it. Compares absolute paths as a CLI does. */
   isWithin(outer: string, inner: string): boolean;
-  /** Whether this owner is the current user. */
+  /** Whether this user id is that of the current user. */
   isOwn(uid: number): boolean;
   /** Whether a file with this mode is only for its owner. */
   isPrivate(mode: number): boolean;
@@ -46,16 +46,16 @@ export interface System {
   /** Reads the mount points. */
   mounts(): MountTable;
 
-  /** Whether a process has ended, and only waits for its parent to notice. */
+  /** Whether a process is a zombie: it has ended, but its parent has not noticed yet. */
   isDefunct(pid: number): boolean;
-  /** @returns an empty table if the processes cannot be read; a CLI then finds none either */
+  /** Lists all processes. @returns an empty table if they cannot be listed (a CLI cannot list them either) */
   processes(): Promise<ProcessTable>;
   /** Returns the process that a CLI takes for its editor (Gemini CLI 0.61.0, `process-utils`). */
   editorProcess(table: ProcessTable, cli: number): number;
-  /** Returns the process that a CLI takes for its editor, if `pid` has started the CLI's shell. */
+  /** Returns the process that a CLI takes for its editor if process `pid` has started the CLI's shell. */
   editorAboveShell(table: ProcessTable, pid: number): number;
   /**
-   * Returns the start of a process, because process ids are reused.
+   * Returns the start time of a process. It shows whether a process id was reused.
    * @returns Unix milliseconds, exact to about a second; undefined if it is unknown
    */
   startOf(pid: number): Promise<number | undefined>;

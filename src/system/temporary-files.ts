@@ -1,6 +1,6 @@
 /**
- * Tracks temporary files, which hold new content beside the file that they will replace. A note about each one lets a
- * later host remove the files that a crash has left.
+ * Tracks the temporary files through which user files are written. Each temporary file has a note in another directory,
+ * so that a later host can remove files that a crash has left.
  */
 import { randomBytes } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { run } from "./program.ts";
 import type { Process, ProcessTable, System } from "./system.ts";
 
-/** Shells that a CLI looks for among its ancestors, and how far it looks (Gemini CLI 0.61.0, `process-utils`). */
+/** Shells that a CLI searches among its ancestors, and number of checked ancestors (0.61.0, `process-utils`). */
 const SHELLS = new Set(["zsh", "bash", "sh", "tcsh", "csh", "ksh", "fish", "dash"]);
 const MAX_DEPTH = 32;
 
@@ -21,7 +21,7 @@ export const unix = {
   async processes() {
     return parseProcesses(await run("ps", ["-A", "-ww", "-o", "pid=,ppid=,etime=,command="]));
   },
-  /** Goes up to the first shell, and from there to its grandparent. Without a shell, takes the topmost process. */
+  /** Walks up to the first shell, then to the shell's grandparent. Without a shell, takes the topmost process. */
   editorProcess(table, cli): number {
     let current = cli;
     for (let depth = 0; depth < MAX_DEPTH; depth++) {
@@ -32,7 +32,7 @@ export const unix = {
     }
     return current;
   },
-  /** Takes the parent, unless that is init. */
+  /** Takes the parent, or the process itself if its parent is init. */
   editorAboveShell(table, pid): number {
     const parent = table.get(pid)?.parent ?? 0;
     return parent > 1 ? parent : pid;
@@ -65,7 +65,7 @@ export function secondsOf(elapsed: string): number {
   return ((days * 24 + hours) * 60 + minutes) * 60 + seconds;
 }
 
-/** @param way relative path between two directories */
+/** Whether a relative path leads to the directory itself or below it. @param way as from `path.relative` */
 export function isBelow(way: string): boolean {
   return way !== ".." && !way.startsWith("../");
 }

@@ -35,7 +35,7 @@ export interface UserFiles {
   /**
    * Replaces, creates or removes a file if it is still as expected.
    * @param path a {@link realPath}
-   * @param expected the current state. If its bytes are unknown, its version is compared.
+   * @param expected the current state. If the bytes are unknown, versions are compared.
    * @returns the new state
    * @throws {Refusal} with a message for the user; the file is unchanged
    */
@@ -100,8 +100,8 @@ async function write(path: string, bytes: Buffer, writing: Writing): Promise<voi
 }
 
 /**
- * Creates a file, or replaces a symbolic link or an empty directory. Readers never see a part of it. Keeps a file that
- * appears meanwhile.
+ * Creates a file, or replaces a symbolic link or an empty directory. Readers never see an incomplete file. If another
+ * program creates the file meanwhile, its file stays.
  */
 async function create(
   path: string,
@@ -136,7 +136,7 @@ async function removeDirectory(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file atomically by a temporary file with the same metadata.
+ * Replaces a file atomically with a temporary file that has the same metadata.
  * @returns false if the temporary file cannot get this metadata
  */
 async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writing): Promise<boolean> {
@@ -160,7 +160,7 @@ async function exchange(path: string, bytes: Buffer, stats: Stats, writing: Writ
   });
 }
 
-/** Removes the temporary file afterwards, unless it has replaced the file. */
+/** Runs `use` with a new temporary path, and removes what is left at the path afterwards. */
 async function withTemporaryFile<T>(
   path: string,
   temporaryFiles: TemporaryFiles,
@@ -183,7 +183,7 @@ async function fill(file: FileHandle, bytes: Buffer): Promise<void> {
 }
 
 /**
- * Writes the bytes into the file itself. Takes additional disk space first, so that a full disk changes nothing.
+ * Writes the bytes into the file itself. Writes the part beyond the old end first, so that a full disk changes nothing.
  * Restores the previous bytes if anything else fails.
  */
 async function overwrite(path: string, bytes: Buffer, { found, metadata }: Writing): Promise<void> {
@@ -216,7 +216,7 @@ async function writeAt(file: FileHandle, bytes: Buffer, position: number): Promi
   }
 }
 
-/** Sets the owner, group and mode of a new file. */
+/** Sets the owner, group and mode of a file. */
 async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: Metadata): Promise<void> {
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)

@@ -1,5 +1,5 @@
 /**
- * Makes V8 prefer little memory over speed, because the host mostly waits. bench/README.md has the measurements.
+ * Makes V8 save memory rather than time, because the host mostly waits. bench/README.md has the measurements.
  *
  * V8 prints an unknown flag on standard error, where Lua looks for the reason of a crash. Each flag is therefore listed
  * with the releases of Node that know it (`node --v8-options`). Untested releases get no flags.
@@ -30,8 +30,8 @@ export function flagsFor(version: string): string {
 }
 
 /**
- * Sets the flags. Must be called after Node has loaded its own modules: with these flags on the command line, Node would
- * compile them again.
+ * Sets the flags. Must be called after Node has loaded its own modules: with these flags on the command line, Node
+ * would compile its modules again.
  */
 export function saveMemory(): void {
   setFlagsFromString(flagsFor(process.versions.node));
