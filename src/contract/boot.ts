@@ -1,4 +1,4 @@
-/** Defines the data that Lua sends to a new host (part of CONTRACT 1). Some of it is sent again when it changes. */
+/** Defines the data that Lua sends to a new host (part of CONTRACT 1). Some fields are sent again when they change. */
 import * as z from "zod";
 import { Clis } from "./clis.ts";
 import { list, map } from "./list.ts";
@@ -14,7 +14,7 @@ export const Gate = z.object({
 });
 
 export const Boot = z.object({
-  /** The process that the CLI finds from a shell in `:terminal`. */
+  /** The process that a CLI in `:terminal` takes for its editor. Under a terminal UI, this is Neovim's parent. */
   idePid: z.number().int().positive(),
   /** Process id of Neovim. */
   editorPid: z.number().int().positive(),
@@ -23,7 +23,7 @@ export const Boot = z.object({
   workspace: Workspace,
   /** A directory for files that only the user may change. */
   stateDirectory: z.string(),
-  /** Unique id of this Neovim, which no later one gets again. Valid as a file name. */
+  /** Unique id of this Neovim process, never used again. Valid as a file name. */
   instance: z.string().regex(/^[\w-]+$/),
   /** Patterns of files that are not shared, as in a `.gitignore`. */
   exclude: list(z.string()),
@@ -38,12 +38,12 @@ export const Boot = z.object({
   tellAgent: z.boolean(),
   /** The CLIs that can find this editor. */
   clis: Clis,
-  /** Port and tokens of the previous host in this Neovim, which running CLIs and their hooks know. */
+  /** Port and tokens of the previous host in this Neovim. Running CLIs and their hooks still use them. */
   port: z.number().int().optional(),
   tokens: z.record(z.string(), z.string()).optional(),
   /** The highest diff id used in this Neovim. */
   lastDiffId: z.number().int().nonnegative(),
-  /** The options `server.*`: number of clients, milliseconds, bytes. */
+  /** The options `server.*`. `maxSessions`: number of clients. `grace`: milliseconds. `bodyLimit`: bytes. */
   server: z.object({
     maxSessions: z.number().int().positive(),
     grace: z.number().nonnegative(),
@@ -53,7 +53,7 @@ export const Boot = z.object({
   tools: z.object({
     offered: list(z.string()).optional(),
     trust: z.boolean(),
-    /** Number of entries in lists, UTF-16 units of text, milliseconds. */
+    /** Limits of an answer: entries of a list, length of a text (UTF-16 units), timeout of servers (ms). */
     limits: z.object({
       items: z.number().int().positive(),
       units: z.number().int().positive(),
@@ -66,7 +66,7 @@ export const Boot = z.object({
   memory: Memory.optional(),
   /** Time since the end of the previous host (ms), and the files that the user has written since. */
   absence: z.object({ duration: z.number().nonnegative(), written: list(z.string()) }).optional(),
-  /** Number of notes from an earlier Neovim, for its first host. */
+  /** Number of the user's notes from an earlier Neovim. 0 for all but the first host. */
   notes: z.number().int().nonnegative(),
   /** Events (name and payload) with decisions that the previous host has not settled. */
   decisions: list(z.tuple([z.string(), z.unknown()])),

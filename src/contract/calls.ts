@@ -1,7 +1,7 @@
 /**
  * Defines the calls from Node to Lua with their parameters (part of CONTRACT 1). Their results are in neovim.ts. The
- * host imports only types from here, so that it does not build these schemas. Tests check each call with them, and
- * scripts/contract.ts generates the classes and checks of lua/gemini-bridge/bridge/contract.lua.
+ * host imports only types from this file, so that the schemas do not delay its start. Tests check each call against the
+ * schemas. scripts/contract.ts generates lua/gemini-bridge/bridge/contract.lua from them.
  */
 import * as z from "zod";
 import { Memory } from "./memory.ts";
@@ -12,7 +12,7 @@ export const ShownHunk = z.object({
   id: z.int().describe("Unique in the file. Stays the same until the hunk is edited."),
   line: z
     .int()
-    .describe("First line in the file on disk, 1-based. Of a removal the line above it, 0 at the top."),
+    .describe("First line in the file on disk, 1-based. For a removal: the line above, 0 at the top."),
   count: z.int().describe("Number of current lines; 0 for a removal."),
   removed: z.int().describe("Number of earlier lines."),
   conflict: z.boolean().describe("Whether the user has edited the hunk since, so that it cannot be undone."),
@@ -27,7 +27,7 @@ export const ShownChange = z.object({
   added: z.int().describe("Number of lines."),
   removed: z.int().describe("Number of lines."),
   hunks: z.array(ShownHunk),
-  decided: z.int().describe("Number of hunks that the user has kept or undone since the file changed first."),
+  decided: z.int().describe("Number of hunks in this file that the user has already kept or undone."),
   cli: z.string().describe("Profile of the CLI of the newest turn with undecided hunks in the file."),
   turn: z.number().describe("Start of that turn (Unix milliseconds)."),
   prompt: z.string().describe("Prompt of that turn, if known."),
@@ -78,7 +78,9 @@ export const FileEdits = z.object({
   since: z
     .number()
     .optional()
-    .describe("When the server was asked (Unix milliseconds). It has read a file without a buffer itself."),
+    .describe(
+      "When the server was asked (Unix milliseconds). A file without a buffer must not have changed since.",
+    ),
   edits: z.array(z.object({ range: z.object({ start: Position, end: Position }), newText: z.string() })),
 });
 export type FileEdits = z.infer<typeof FileEdits>;
@@ -90,12 +92,12 @@ const Buf = z.int();
 
 /** Lua rejects a call with a message for the user. */
 export const calls = {
-  /** Registers the host. `channel` is only needed for the shared host; `pid` is the process id of the host. */
+  /** Registers the host with its process id. `channel` is only set by the shared host. */
   attach: z.object({ channel: z.int().optional(), pid: z.int() }),
   status: Status,
   /**
-   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis` are variables
-   * only for CLIs in Neovim's terminals. `arguments` and `variables`, by profile, are only for CLIs of `:Gemini`.
+   * Sets and unsets environment variables while the bridge runs. Lua restores them when it stops. `clis`: variables
+   * only for CLIs in Neovim's terminals. `arguments` and `variables`: by profile, only for CLIs that `:Gemini` starts.
    */
   set_environment: z.object({
     set: z.record(z.string(), z.string()),
@@ -118,8 +120,8 @@ export const calls = {
   /** Stores data in Lua for the next host. Replaces earlier data. */
   remember: Memory,
   /**
-   * The outcome of this review is settled: Lua need not send it to the next host. If it was not delivered, Lua tells
-   * the user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
+   * The outcome of this review is settled: Lua need not send it to the next host. If the CLI did not get the outcome,
+   * Lua tells the user and keeps the accepted text. `problem` is the reason, unless the CLI has ended.
    */
   decision_settled: z.object({
     id: Id,
@@ -148,14 +150,14 @@ export const calls = {
   /** Returns the current text of the proposal. */
   diff_read: z.object({ id: Id }),
   /**
-   * The file on disk has changed, or the review has become stale or is no longer stale. Lua shows this, tells the user
-   * once, and reads the file again if the left window shows a copy.
+   * The file on disk has changed, or the review has become stale or is no longer stale. Lua shows the new state, tells
+   * the user once, and reads the file again if the left window shows a copy of the file.
    */
   diff_update: z.object({ id: Id, stale: z.boolean() }),
   /**
-   * Closes a review without an outcome and returns the text of the proposal. Reasons: `cli`, the CLI wants that text;
-   * `answered`, the user has answered in the CLI's terminal; `written`, the file already contains the proposal. Refused
-   * if the user has decided; the event with the decision arrives before the refusal.
+   * Closes a review without an outcome and returns the text of the proposal. Reasons: `cli`, the CLI has asked for the
+   * text; `answered`, the user has answered in the CLI's terminal; `written`, the file already contains the proposal.
+   * If the user has already decided, Lua refuses, after it has sent the event with the decision.
    */
   diff_close: z.object({
     id: Id,
@@ -183,8 +185,8 @@ export const calls = {
   /** The text of a deleted file, without line breaks. */
   deleted_text: z.object({ path: z.string(), lines: z.array(z.string()) }),
   /**
-   * The complete earlier text of a changed file, without line breaks: what undo would restore. `problem`: the reason
-   * why it is not known.
+   * The complete text of a changed file as undo would restore it, as lines without line breaks. `problem`: the reason
+   * why the text is not known.
    */
   change_before: z.object({ path: z.string(), lines: z.array(z.string()), problem: z.string().optional() }),
   /** A turn with unreviewed changes has ended. `incomplete`: a sentence that says why changes may be missing. */
@@ -198,7 +200,7 @@ export const calls = {
   }),
   /** Shows the history, newest first. */
   history_show: z.object({ id: z.int(), entries: z.array(ShownEntry) }),
-  /** Both texts of an entry as lines. `problem`: the reason why they are not known. */
+  /** The texts before and after an entry, as lines. `problem`: the reason why they are not known. */
   history_diff: z.object({
     id: z.string(),
     before: z.array(z.string()),
@@ -212,8 +214,7 @@ export const calls = {
   /** Returns where the user may have started a CLI without `:Gemini`. */
   prompt_places: Nothing,
   /**
-   * The prompt goes to this CLI. Returns the prompt's text, and whether to focus the CLI (Lua itself focuses
-   * buffers).
+   * The prompt goes to this CLI. Returns the prompt's text, and whether to focus the CLI (Lua focuses buffers itself).
    * `quotesPaths`: the CLI reads `@"a path"` instead of backslashes.
    */
   prompt_found: z.object({
@@ -223,15 +224,15 @@ export const calls = {
     buf: Buf.optional(),
     quotesPaths: z.boolean(),
   }),
-  /** No CLI runs: Lua opens a terminal and sends the prompt again, with its name. */
+  /** No CLI runs: Lua opens a terminal and sends the prompt again, with the terminal's name. */
   prompt_open: z.object({ id: Id }),
   /** The prompt waits; `reason` completes "waits until". `say`: whether to tell the user. */
   prompt_waits: z.object({ id: Id, reason: z.string(), say: z.boolean() }),
-  /** The prompt is delivered. If it is not `typed`, Lua keeps its text for the user. */
+  /** The prompt is done. If it was not `typed` into the CLI, Lua keeps the text for the user. */
   prompt_done: z.object({ id: Id, typed: z.boolean(), problem: z.string().optional() }),
   /** Starts or stops the event `screen` for a terminal. */
   screen_watch: z.object({ buf: Buf, on: z.boolean() }),
-  /** Pastes a text or types keys, unless the screen is not the one with this `tick` any more. Then `screen` follows. */
+  /** Pastes a text or types keys if the screen still has this `tick`. Otherwise, Lua sends the event `screen` again. */
   screen_type: z.object({
     buf: Buf,
     tick: z.int(),
@@ -247,7 +248,7 @@ export const questions = {
   read: z.object({ path: z.string(), from: z.int(), to: z.int(), units: z.int() }),
   lines: z.object({ path: z.string(), numbers: z.array(z.int()).readonly() }),
   selection: z.object({ units: z.int() }),
-  /** Diagnostics of loaded files, and of those from `unopened`. `severity` includes more severe ones. */
+  /** Diagnostics of `paths` (loaded files) and `unopened` (other files), with this severity or a higher one. */
   diagnostics: z.object({ paths: Paths, unopened: Paths, severity: z.int(), limit: z.int() }),
   /** Asks language servers which files that are not open have diagnostics. */
   unopened: z.object({ timeout: z.number() }),
@@ -258,11 +259,11 @@ export const questions = {
     line: z.int().optional(),
     timeout: z.number(),
   }),
-  /** The servers that support a method without a file. */
+  /** The servers that support a method that needs no file. */
   servers: z.object({ method: z.string() }),
   /**
-   * Sends a request to a language server. With a path, its URI is inserted into `textDocument`. `limit` is the maximum
-   * number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
+   * Sends a request to a language server. If there is a path, the file's URI is inserted into `textDocument`. `limit`
+   * is the maximum number of items in lists and nested lists, because the editor is blocked while an answer is encoded.
    */
   request: z.object({
     server: z.int(),
@@ -271,7 +272,7 @@ export const questions = {
     params: z.record(z.string(), z.unknown()),
     timeout: z.number(),
     limit: z.int(),
-    isEdit: z.boolean().describe("Whether the answer must name the texts to which it belongs."),
+    isEdit: z.boolean().describe("Whether the answer must include the versions of the texts."),
   }),
   /** Waits until the language servers have processed the files on disk. */
   settle: z.object({ paths: Paths, timeout: z.number() }),
@@ -281,8 +282,8 @@ export const questions = {
   open_file: z.object({ path: z.string(), line: z.int().optional() }),
   edit_context: z.object({ path: z.string(), line: z.int().optional() }),
   /**
-   * Computes the texts without changing anything. Fails if a file has unsaved changes, has changed since the edits were
-   * computed, or has an encoding that lacks some of the characters.
+   * Computes the edited texts without changing anything. Fails if a file has unsaved changes, has changed since the
+   * edits were computed, or has an encoding without some of the characters.
    */
   preview_edits: z.object({
     files: z.array(FileEdits).readonly(),
@@ -301,8 +302,6 @@ export const questions = {
   }),
 } as const;
 
-/** The parameters of all questions. */
 export type Questions = { [N in keyof typeof questions]: z.infer<(typeof questions)[N]> };
 
-/** The parameters of all calls. */
 export type Calls = { [N in keyof typeof calls]: z.infer<(typeof calls)[N]> };

@@ -14,13 +14,13 @@ export const ChosenChanges = z.object({
     z.object({
       path: z.string(),
       hunks: z.array(z.number().int()).optional(),
-      /** Only these lines of the hunks, which are split at their edges. Lines outside of the hunks are ignored. */
+      /** Only these lines. Hunks are split at the edges of a range; lines outside the hunks are ignored. */
       ranges: z.array(Range).optional(),
     }),
   ),
-  /** Only hunks of the turn that started then (Unix milliseconds). */
+  /** Only hunks of the turn with this start (Unix milliseconds). */
   turn: z.number().optional(),
-  /** Files that were left out because they have unsaved changes in this Neovim, for the message. */
+  /** Files that Lua has left out because they have unsaved changes. The message to the user names them. */
   unsaved: list(z.string()),
 });
 export type ChosenChanges = z.infer<typeof ChosenChanges>;
@@ -34,7 +34,7 @@ export const changeEvents = {
   changes_undo: ChosenChanges,
   /** Reverts the last decision, with all its files. */
   changes_revert: z.unknown(),
-  /** The user opens the changes, or has returned to Neovim. Meanwhile, files may have been changed or staged. */
+  /** The user opens the changes, or has returned to Neovim. Files may have been changed or staged in the meantime. */
   changes_refresh: z.unknown(),
   /** The user wants to see the old lines. Answered by `change_lines`. */
   change_lines_asked: z.object({ path: z.string() }),
@@ -46,6 +46,6 @@ export const changeEvents = {
   history_asked: z.object({ id: z.number().int(), directories: z.array(z.string()) }),
   /** Answered by `history_diff`. */
   history_opened: z.object({ id: z.string() }),
-  /** Undoes the changes of entries, newest first, whose files have no unsaved changes in this Neovim. */
+  /** Undoes the changes of these entries, newest first. Their files have no unsaved changes in this Neovim. */
   history_undo: z.object({ ids: list(z.string()) }),
 } as const;

@@ -1,9 +1,8 @@
 /**
  * CONTRACT 2: defines the messages between the bridge and Gemini CLI.
  *
- * Names and shapes are those of the companion specification; the limits and the
- * discovery details beyond it were read in Gemini CLI 0.61.0
- * (`packages/core/src/ide`).
+ * Names and shapes are those of the companion specification. The limits, and details of discovery that the
+ * specification lacks, are from the code of Gemini CLI 0.61.0 (`packages/core/src/ide`).
  */
 import * as z from "zod";
 
@@ -25,7 +24,7 @@ export const File = z.strictObject({
 });
 export type File = z.infer<typeof File>;
 
-/** Parameters of `ide/contextUpdate`. Invalid ones disconnect the CLI's IDE mode for good. */
+/** Parameters of `ide/contextUpdate`. Invalid parameters disconnect the CLI's IDE mode for good. */
 export const IdeContext = z.strictObject({
   workspaceState: z
     .strictObject({
@@ -43,7 +42,7 @@ export const OpenDiffRequest = z.object({
 });
 export type OpenDiffRequest = z.infer<typeof OpenDiffRequest>;
 
-/** Arguments of the `closeDiff` tool. The flag has no effect, because a close by the CLI never sends a notification. */
+/** Arguments of the `closeDiff` tool. `suppressNotification` has no effect, because `closeDiff` never notifies. */
 export const CloseDiffRequest = z.object({
   filePath: z.string().describe("Absolute path of the file whose diff view should be closed."),
   suppressNotification: z
@@ -55,7 +54,7 @@ export const CloseDiffRequest = z.object({
 /** The notifications of the companion interface, by method. */
 export interface IdeNotifications {
   "ide/contextUpdate": IdeContext;
-  /** `filePath` is spelled exactly as it came in `openDiff`. */
+  /** `filePath` is spelled exactly as in `openDiff`. */
   "ide/diffAccepted": { filePath: string; content: string };
   "ide/diffRejected": { filePath: string };
 }

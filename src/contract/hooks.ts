@@ -8,9 +8,7 @@
 import { resolve } from "node:path";
 import * as z from "zod";
 
-/**
- * An agent, identified by the CLI's own session id, which differs from the id of its connection to the bridge.
- */
+/** An agent, identified by the CLI's own session id. The CLI's connection to the bridge has another id. */
 export interface Agent {
   /** The profile whose token the hook used. */
   readonly cli: string;
@@ -35,14 +33,12 @@ export interface EditTexts {
   after: string;
 }
 
-/** `at` is Unix milliseconds by the CLI's clock. */
-export type AgentEvent = {
-  agent: Agent;
-  at: number;
-} /** The CLI waits for the hook, and adds what it answers to the prompt. `hook`: its name in the answer. */ & (
+/** The part of an event that depends on its kind. */
+type EventDetails =
+  /** The CLI waits for the hook, and adds the hook's answer to the prompt. The answer must repeat the name `hook`. */
   | { kind: "turn_started"; prompt: string; hook: "BeforeAgent" | "UserPromptSubmit" }
   /**
-   * A tool is about to run, and the CLI waits for the hook. `canAsk`: the CLI can be made to ask the user with a
+   * A tool is about to run, and the CLI waits for the hook. `canAsk`: the hook can make the CLI ask the user with a
    * proposal. Qwen Code 0.24.4 would ask only in its terminal, or fail the tool.
    */
   | { kind: "tool_starting"; tool: Tool; canAsk: boolean }
@@ -53,9 +49,11 @@ export type AgentEvent = {
   | { kind: "session_started" }
   /** The answer is complete or has failed. */
   | { kind: "turn_ended" }
-  /** The chat has ended, for example by `/clear`. The CLI may start another one. Sent up to three times. */
-  | { kind: "session_ended" }
-);
+  /** The chat has ended, for example by `/clear`. The CLI may start another chat. Sent up to three times. */
+  | { kind: "session_ended" };
+
+/** `at` is Unix milliseconds by the CLI's clock. */
+export type AgentEvent = EventDetails & { agent: Agent; at: number };
 
 const EDITS = ["write_file", "replace", "edit", "Edit", "MultiEdit", "Write", "NotebookEdit"];
 const SHELLS = ["run_shell_command", "Bash"];
@@ -63,14 +61,14 @@ const SHELLS = ["run_shell_command", "Bash"];
 const Base = {
   session_id: z.string().min(1).max(256),
   cwd: z.string().startsWith("/"),
-  // Claude Code sends none.
+  // Claude Code sends no timestamp.
   timestamp: z.iso
     .datetime({ offset: true })
     .transform((text) => Date.parse(text))
     .default(() => Date.now()),
 };
 
-/** Arguments of a tool. Tools of MCP servers may have any arguments. */
+/** An argument of a tool. Tools of MCP servers may use the same name for other types. */
 const Text = z.string().optional().catch(undefined);
 const Use = {
   tool_name: z.string().min(1),
@@ -78,7 +76,7 @@ const Use = {
 };
 const Outcome = { ...Use, tool_response: z.unknown().optional() };
 
-/** Result of an edit. The path is the written one, after resolving links and corrections by the CLI. */
+/** Result of an edit. `filePath` is the path that was written, with links resolved and corrections by the CLI. */
 const Edited = z.object({
   returnDisplay: z.object({
     filePath: z.string().startsWith("/"),
@@ -92,7 +90,7 @@ const Failed = z.object({ error: z.unknown().refine((error) => error != null) })
 const hook = <N extends string, S extends z.core.$ZodLooseShape>(name: N, shape: S) =>
   z.object({ hook_event_name: z.literal(name), ...Base, ...shape });
 
-/** Input of all installed hooks, first Gemini CLI's, then those of Qwen Code and Claude Code. */
+/** Input of all installed hooks: first those of Gemini CLI, then those of Qwen Code and Claude Code. */
 const HookInput = z.discriminatedUnion("hook_event_name", [
   hook("SessionStart", {}),
   hook("BeforeAgent", { prompt: z.string() }),
@@ -116,7 +114,7 @@ type HookInput = z.infer<typeof HookInput>;
 
 /**
  * @param input the JSON that the CLI gave to its hook
- * @param sender profile of the token, process id if known, and whether the CLI asks if its `PreToolUse` hook says so
+ * @param sender profile of the token, process id if known, and whether a `PreToolUse` hook can make the CLI ask
  * @returns undefined for a notification that is not an event of an agent
  * @throws {z.ZodError} for invalid input
  */
@@ -130,10 +128,7 @@ export function parseHook(
   return event && { agent: { cli: sender.cli, session, cwd, pid: sender.pid }, at, ...event };
 }
 
-/** Omits keys from each member of a union type. */
-type Each<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
-
-function meaningOf(hook: HookInput, canAsk: boolean): Each<AgentEvent, "agent" | "at"> | undefined {
+function meaningOf(hook: HookInput, canAsk: boolean): EventDetails | undefined {
   switch (hook.hook_event_name) {
     case "SessionStart":
       return { kind: "session_started" };
@@ -173,10 +168,8 @@ function meaningOf(hook: HookInput, canAsk: boolean): Each<AgentEvent, "agent" |
   }
 }
 
-function noticeOf(
-  hook: Extract<HookInput, { hook_event_name: "Notification" }>,
-): Each<AgentEvent, "agent" | "at"> | undefined {
-  // Qwen Code is idle. This is its only hook after Esc.
+function noticeOf(hook: Extract<HookInput, { hook_event_name: "Notification" }>): EventDetails | undefined {
+  // Qwen Code is idle. After Esc, it runs no other hook.
   if (hook.notification_type === "idle_prompt") return { kind: "turn_ended" };
   if (hook.notification_type !== "ToolPermission") return undefined;
   const { type = "other", filePath, command, toolName: name = type } = hook.details ?? {};
@@ -186,10 +179,7 @@ function noticeOf(
   return { kind: "permission_asked", tool: { kind: "other", name } };
 }
 
-function endOf(
-  hook: ToolUse & { tool_response?: unknown },
-  failed: boolean,
-): Each<AgentEvent, "agent" | "at"> {
+function endOf(hook: ToolUse & { tool_response?: unknown }, failed: boolean): EventDetails {
   const shown = Edited.safeParse(hook.tool_response).data?.returnDisplay;
   const tool = toolOf(hook, shown?.filePath);
   return { kind: "tool_ended", tool, failed, texts: shown && textsOf(shown) };

@@ -1,9 +1,9 @@
 /**
  * CONTRACT 1: defines every message between Lua and Node.
  *
- * Node -> Lua: the calls in calls.ts, made with one `nvim_exec_lua` each and
- * dispatched by `lua/gemini-bridge/host/rpc.lua`. Lua -> Node: `events`, one RPC notification
- * each, sent by `lua/gemini-bridge/bridge/channel.lua`; Lua never waits for Node.
+ * Node -> Lua: the calls in calls.ts. Each call is one `nvim_exec_lua`, which `lua/gemini-bridge/host/rpc.lua`
+ * dispatches. Lua -> Node: `events`. Each event is one RPC notification from `lua/gemini-bridge/bridge/channel.lua`.
+ * Lua never waits for Node.
  */
 import * as z from "zod";
 import { Boot, Gate, Workspace } from "./boot.ts";
@@ -31,15 +31,15 @@ export const events = {
   focused: z.unknown(),
   context: Snapshot,
   /**
-   * The user accepted the unedited text with this `textId`, or an edited `content`. Both are from the tick of the
-   * decision. `version` is that of the file on disk at that moment, see src/system/file-version.ts.
+   * The user accepted the unedited text with this `textId`, or an edited `content`, read in the tick of the decision.
+   * `version`: version of the file on disk in that tick, see src/system/file-version.ts.
    */
   diff_accepted: z.union([
     z.object({ id: DiffId, textId: z.string(), version: z.string().optional() }),
     z.object({ id: DiffId, content: z.string(), version: z.string().optional() }),
   ]),
   diff_rejected: z.object({ id: DiffId }),
-  /** Whether the user's buffer of the file differs from when the review opened. Debounced. */
+  /** Whether the user's buffer of the file has changed since the review opened. Debounced. */
   original_changed: z.object({ id: DiffId, edited: z.boolean() }),
   /** The terminals of `:Gemini`, sent on each change. */
   terminals: z.object({
@@ -48,7 +48,7 @@ export const events = {
         name: z.string(),
         /** Absent until the program has started. */
         pid: z.number().int().positive().optional(),
-        /** The terminal's buffer or its pane of tmux; absent until the program has started. */
+        /** The terminal's buffer or its tmux pane; absent until the program has started. */
         buf: z.number().int().optional(),
         pane: z.string().optional(),
         /** Name of the CLI's profile. */
@@ -122,7 +122,7 @@ export const results = {
   consent: Consent,
   ask: Nothing,
   model_watch: Nothing,
-  /** Not pending: the user has decided meanwhile, and the text was not shown. */
+  /** `isPending` is false if the user has already decided; the text was then not shown. */
   diff_open: z.object({ isPending: z.boolean() }),
   diff_read: z.object({ content: z.string() }),
   diff_update: Nothing,
@@ -149,7 +149,7 @@ export const results = {
     /** The whole prompt. */
     text: z.string(),
     focus: z.boolean(),
-    /** The files to which the prompt refers; absent if it contains anything else than these and the user's text. */
+    /** The files to which the prompt refers. Absent if the prompt contains more than references and the user's text. */
     references: list(
       z.object({ path: z.string(), lines: z.tuple([z.number(), z.number()]).optional() }),
     ).optional(),

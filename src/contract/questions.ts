@@ -1,6 +1,6 @@
 /**
- * Defines the questions to Neovim for the model (part of CONTRACT 1). The call `ask` sends a question, and the event
- * `answered` returns its answer, perhaps after language servers have answered. The Lua side is lua/gemini-bridge/model.
+ * Defines the questions to Neovim for the model (part of CONTRACT 1). The call `ask` sends a question. The event
+ * `answered` returns the answer, perhaps after language servers have answered. The Lua side is lua/gemini-bridge/model.
  * Paths are absolute. Lines and characters are 1-based, characters in UTF-16 units, except in shapes of the language
  * server protocol.
  */
@@ -15,7 +15,7 @@ const Buffer = z.object({
   filetype: z.string(),
   lines: z.number().int(),
   modified: z.boolean(),
-  /** Whether it is shown in a window. */
+  /** Whether a window shows the buffer. */
   visible: z.boolean(),
   servers: list(z.string()),
 });
@@ -89,7 +89,7 @@ export const answers = {
     total: z.number().int().optional(),
     moment: Moment.optional(),
   }),
-  /** `silent`: some servers have received the newest text, but have not published diagnostics since. */
+  /** `silent`: some servers have the newest text, but have not published diagnostics for it. */
   settle: z.object({ settled: z.boolean(), silent: z.boolean() }),
   quickfix: z.object({
     title: z.string(),
@@ -107,10 +107,10 @@ export const answers = {
       }),
     ),
   }),
-  /** `isUsers`: the cursor was not moved, because the user is in the window. */
+  /** `isUsers`: the user is in the window, so the cursor was not moved. */
   open_file: z.object({ lines: z.number().int(), isUsers: z.boolean() }),
   set_quickfix: z.object({ total: z.number().int() }),
-  /** `tick` identifies this version of the text. The diagnostics have the shape of the language server. */
+  /** `tick` identifies this version of the text. The diagnostics have the shape of the language server protocol. */
   edit_context: z.object({
     tick: z.number().int(),
     tabSize: z.number().int(),

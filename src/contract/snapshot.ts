@@ -14,7 +14,7 @@ const Sharing = z.object({
 
 const Position = z.object({ line: z.number().int().positive(), character: z.number().int().positive() });
 
-/** The start of a selected text, and the start of the text after it: 1-based, characters in UTF-16 units. */
+/** Start and exclusive end of a selected text: 1-based, characters in UTF-16 units. */
 const SelectedRange = z.object({ start: Position, end: Position });
 export type SelectedRange = z.infer<typeof SelectedRange>;
 
@@ -22,7 +22,7 @@ export type SelectedRange = z.infer<typeof SelectedRange>;
 export const Snapshot = z.object({
   /** Whether this is the first snapshot of a subscription, so that earlier data is invalid. */
   reset: z.boolean(),
-  /** Whether another slice of the first list follows. Slices avoid blocking the editor. */
+  /** Whether another slice of the first list of buffers follows. Slices avoid blocking the editor. */
   more: z.boolean(),
   /** Set in the first snapshot and after changes. */
   sharing: Sharing.optional(),
@@ -38,7 +38,7 @@ export const Snapshot = z.object({
       character: z.number().int().positive(),
       /** The selected text, or its beginning if it is longer than `maxSelection` UTF-16 units. */
       selection: z.string().optional(),
-      /** The place of that text; of a block, from its first to its last line. */
+      /** The range of that text; for a blockwise selection, from its first to its last line. */
       selected: SelectedRange.optional(),
     })
     .optional(),

@@ -1,10 +1,9 @@
 /**
- * Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). The host imports only types from here,
- * see calls.ts.
+ * Defines the status of the bridge, which is pushed to Lua (part of CONTRACT 1). The host imports only types from this
+ * file, as from calls.ts.
  */
 import * as z from "zod";
 
-/** Activity of an agent. */
 const Activity = z.enum(["idle", "working", "waiting"]);
 export type Activity = z.infer<typeof Activity>;
 
@@ -17,7 +16,7 @@ export const ClientInfo = z.object({
   version: z.string(),
   connectedAt: z.number().describe("Unix milliseconds."),
   port: z.int().optional().describe("The CLI's port of the connection of its event stream."),
-  // An interrupted Gemini CLI still reads the events of its session, so that no decision is lost, but sends nothing.
+  // An interrupted Gemini CLI sends nothing, but still reads the events of its session, so that no decision is lost.
   interrupted: z
     .boolean()
     .describe('Whether the CLI shows "Disconnected" until the user types `/ide enable` there.'),
@@ -31,7 +30,7 @@ export const ClientInfo = z.object({
 });
 export type ClientInfo = z.infer<typeof ClientInfo>;
 
-/** What connected CLIs are told now, and what is withheld from them. */
+/** The context that connected CLIs have now, and the active file that is withheld from them. */
 export const Shared = z.object({
   paused: z.boolean().describe("Whether the user has paused sharing."),
   files: z.array(z.string()).describe("Absolute paths of the open files, the last focused first."),
@@ -59,7 +58,7 @@ export const Status = z.object({
   build: z
     .string()
     .optional()
-    .describe("Identifies the build of the host, to detect one that predates an update."),
+    .describe("Identifies the build of the host, to detect a host that predates an update."),
   port: z.int().optional(),
   pid: z.int().optional().describe("Process id of the Node host."),
   discoveryFiles: z.array(z.string()).optional().describe("One for each kind of CLI."),
@@ -88,7 +87,7 @@ export const Status = z.object({
       at: z.number().describe("Unix milliseconds."),
     })
     .optional()
-    .describe("What an agent was told last about the user's decisions."),
+    .describe("The last message to an agent about the user's decisions."),
   editors: Editors.optional().describe("Set after the user has opened the status view."),
   error: z.string().optional().describe("The reason for a failed start."),
 });

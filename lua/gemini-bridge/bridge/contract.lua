@@ -76,7 +76,7 @@
 ---@field path string
 ---@field tick? integer The buffer's tick when the server was asked.
 ---@field version? integer The version of the document that the server names.
----@field since? number When the server was asked (Unix milliseconds). It has read a file without a buffer itself.
+---@field since? number When the server was asked (Unix milliseconds). A file without a buffer must not have changed since.
 ---@field edits { range: { start: { line: integer, character: integer }, end: { line: integer, character: integer } }, newText: string }[]
 
 ---@class gemini_bridge.BootCli
@@ -92,7 +92,7 @@
 ---@class gemini_bridge.HostStatus
 ---@field state "starting"|"running"|"stopping"|"stopped"
 ---@field version? string Version of the plugin.
----@field build? string Identifies the build of the host, to detect one that predates an update.
+---@field build? string Identifies the build of the host, to detect a host that predates an update.
 ---@field port? integer
 ---@field pid? integer Process id of the Node host.
 ---@field discoveryFiles? string[] One for each kind of CLI.
@@ -105,7 +105,7 @@
 ---@field calls? integer Number of tool calls by models.
 ---@field toolClients? { name: string, version: string }[] The clients whose models can call tools.
 ---@field changes? { files: integer, hunks: integer } Number of files with unreviewed changes, and of their hunks.
----@field told? { cli: string, text: string, at: number } What an agent was told last about the user's decisions.
+---@field told? { cli: string, text: string, at: number } The last message to an agent about the user's decisions.
 ---@field editors? gemini_bridge.Editors Set after the user has opened the status view.
 ---@field error? string The reason for a failed start.
 
@@ -115,7 +115,7 @@
 ---@field added integer Number of lines.
 ---@field removed integer Number of lines.
 ---@field hunks gemini_bridge.ChangeHunk[]
----@field decided integer Number of hunks that the user has kept or undone since the file changed first.
+---@field decided integer Number of hunks in this file that the user has already kept or undone.
 ---@field cli string Profile of the CLI of the newest turn with undecided hunks in the file.
 ---@field turn number Start of that turn (Unix milliseconds).
 ---@field prompt string Prompt of that turn, if known.
@@ -123,7 +123,7 @@
 
 ---@class gemini_bridge.ChangeHunk
 ---@field id integer Unique in the file. Stays the same until the hunk is edited.
----@field line integer First line in the file on disk, 1-based. Of a removal the line above it, 0 at the top.
+---@field line integer First line in the file on disk, 1-based. For a removal: the line above, 0 at the top.
 ---@field count integer Number of current lines; 0 for a removal.
 ---@field removed integer Number of earlier lines.
 ---@field conflict boolean Whether the user has edited the hunk since, so that it cannot be undone.
@@ -301,7 +301,7 @@
 ---@field params table<string, any>
 ---@field timeout number
 ---@field limit integer
----@field isEdit boolean Whether the answer must name the texts to which it belongs.
+---@field isEdit boolean Whether the answer must include the versions of the texts.
 
 ---@class gemini_bridge.questions.settle
 ---@field paths string[]
