@@ -10,7 +10,7 @@ import { canBeJoined } from "./workspace.ts";
 export interface Announcements extends Omit<Discovery, "path"> {
   /** Paths of the discovery files. */
   readonly paths: string[];
-  /** Variables for CLIs started in this editor, and the variables of other editors to unset. */
+  /** Returns the variables to set for CLIs in this editor, and the variables of other editors to unset. */
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
 
@@ -19,11 +19,11 @@ export interface AnnouncementsOptions {
   /** The announcement for the CLIs of a profile. */
   announcement: (profile: Profile) => Announcement;
   log: Log;
-  /** Called when the discovery file of a profile cannot be written, except that of the first profile. */
+  /** Called when a discovery file cannot be written, unless it is the file of the first profile. */
   failed: (profile: Profile, error: DiscoveryError) => void;
 }
 
-/** Errors of the first profile's file are thrown, those of the others go to `failed`. */
+/** Errors of the first profile's file are thrown. Errors of other files go to `failed`. */
 export function createAnnouncements(options: AnnouncementsOptions): Announcements {
   const { log, failed } = options;
   const taken = new Set<string>();
@@ -33,7 +33,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }));
   const all = announced.flatMap(({ profile, announcement }) => {
     const discovery = createDiscovery({ profile, announcement, report: log.warn });
-    // Profiles may share a path. The file of the first one serves all of them.
+    // Profiles may share a path. The file of the first profile serves all of them.
     if (taken.has(discovery.path)) return [];
     taken.add(discovery.path);
     return [{ profile, announcement, discovery }];
@@ -53,7 +53,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
   }
 
   return {
-    // A relative path, from a variable of the user, is refused when the file is written.
+    // The user's variable may contain a relative path. `publish` refuses such a path.
     paths: all.map(({ discovery }) => discovery.path).filter(isAbsolute),
     publish: (workspace) => each(({ profile, discovery }) => discovery.publish(listed(profile, workspace))),
     restore: () => each(({ discovery }) => discovery.restore()),
@@ -68,7 +68,7 @@ export function createAnnouncements(options: AnnouncementsOptions): Announcement
         discoveryVariables(profile, announcement, listed(profile, open)),
       );
       return {
-        // If two profiles use the same names, the first one wins.
+        // If two profiles use the same variable, the first profile wins.
         set: Object.assign({}, ...set.reverse()),
         unset: announced.flatMap(({ profile }) => foreignVariables(profile)),
       };

@@ -1,4 +1,4 @@
-/** Builds the content of discovery files, and the environment variables with the same information. */
+/** Builds the content of discovery files, and environment variables with the same data. */
 import { delimiter } from "node:path";
 import { IDE_INFO } from "../contract/companion.ts";
 import type { Profile } from "../profiles/profiles.ts";
@@ -11,7 +11,7 @@ export interface Announcement {
   editorPid: number;
   port: number;
   authToken: string;
-  /** Token for WebSockets, of CLIs that use them. */
+  /** Token for WebSockets, if the CLI uses them. */
   socketToken?: string | undefined;
 }
 
@@ -22,14 +22,14 @@ export interface DiscoveryContent {
   workspacePath: string;
   authToken: string;
   ideInfo: { name: string; displayName: string };
-  /** Only for Qwen Code, which deletes a file if its process is dead, or if it has two roots and no process. */
+  /** Only for Qwen Code, which deletes a file with a dead process, and a file with two roots but without a process. */
   ppid?: number;
   ideName?: string;
 }
 
 /**
- * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead, and ignore the last two
- * fields, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
+ * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead. They ignore `ppid` and
+ * `ideInfo`, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
  */
 export interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
   pid: number;
@@ -60,7 +60,7 @@ export function discoveryContent(
   return { port, workspacePath: path, authToken, ...process, ideInfo: IDE_INFO };
 }
 
-/** Whether a CLI accepts a directory whose name contains the platform's path separator. */
+/** Whether a CLI accepts a directory with the platform's path separator in its name. */
 export function listsAny({ content }: Pick<Profile, "content">): boolean {
   return content !== "plain";
 }
@@ -71,7 +71,7 @@ function workspacePath(content: Profile["content"], workspace: readonly string[]
   return needsJson ? JSON.stringify(workspace) : workspace.join(delimiter);
 }
 
-/** Environment variables that lead CLIs in this editor's terminals to this bridge. Hooks read the token from them. */
+/** Returns variables for this editor's terminals, by which CLIs find this bridge and hooks read the token. */
 export function discoveryVariables(
   { env, content, socket }: Pick<Profile, "env" | "content" | "socket">,
   { pid, port, authToken }: Announcement,
@@ -86,7 +86,7 @@ export function discoveryVariables(
   };
 }
 
-/** Variables that would lead a CLI to another editor. */
+/** Returns the names of variables that would lead a CLI to another editor. */
 export function foreignVariables({ env, blank }: Pick<Profile, "env" | "blank">): string[] {
   return blank.map((name) => env + name);
 }

@@ -24,10 +24,10 @@ import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
 export interface DiscoveryFile {
   readonly path: string;
-  /** Whether the file at the path is the written one ("ours"), missing, or from another program. */
+  /** Whether the file at the path is the file that was written here ("ours"), missing, or from another program. */
   state(): "ours" | "gone" | "foreign";
   /**
-   * Replaces the file with one that lists these roots, atomically.
+   * Writes a file that lists these roots. Replaces an earlier file atomically.
    * @throws {DiscoveryError}
    */
   write(workspace: readonly string[]): void;
@@ -43,7 +43,7 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
   const name = fileName(profile, announcement.pid, announcement.port);
   const path = join(directory, name);
   const draft = join(directory, draftName(name));
-  /** Descriptor of the last file written. While it is open, no other file can get the same inode. */
+  /** Descriptor of the last written file. While the descriptor is open, no other file can get the same inode. */
   let written: number | undefined;
 
   /** Replaces the descriptor. */
@@ -67,8 +67,8 @@ export function createDiscoveryFile(profile: Profile, announcement: Announcement
       if (written === undefined && !profile.file.includes("{pid}")) refuseOthers(path);
       const content = discoveryContent(profile, announcement, workspace);
       let next: number | undefined;
-      // Write a draft and rename it, so that a CLI sees the old file or the new one, never a part. The flag "wx"
-      // refuses an existing file or link.
+      // Writes a draft and renames it, so that a CLI never reads an incomplete file. "wx" refuses an existing file or
+      // link.
       try {
         rmSync(draft, { force: true });
         next = openSync(draft, "wx", 0o600);
@@ -105,21 +105,21 @@ const ADVICE: Record<string, string> = {
   EISDIR: "remove the directory with this name",
 };
 
-/** Lock files of other editors may have only `ideName`. */
+/** The editor's name in a file. Lock files of other editors may have only `ideName`. */
 const Named = z.union([
   z.object({ ideInfo: z.object({ name: z.string() }) }).transform(({ ideInfo }) => ideInfo.name),
   z.object({ ideName: z.string() }).transform(({ ideName }) => ideName),
 ]);
 
 /**
- * Refuses to replace the file of another editor. A file name without a process id can be the same for an editor on
- * another machine or in a container, if they share the home directory.
+ * Refuses to replace the file of another editor. If machines or containers share a home directory, two editors can have
+ * the same file name, unless the name contains a process id.
  * @throws {DiscoveryError}
  */
 function refuseOthers(path: string): void {
   const found = look(path);
   if (!found?.isFile()) return;
-  // A file without a name is replaced: CLIs cannot read it either.
+  // A file without an editor's name is replaced, because CLIs cannot use it either.
   const name = platform.isOwn(found.uid) ? readJson(path, Named) : "of another user";
   if (name !== undefined && name !== IDE_INFO.name)
     throw new DiscoveryError(

@@ -5,23 +5,23 @@ import type { Announcement } from "./content.ts";
 import { createDiscoveryFile } from "./file.ts";
 
 /**
- * Interval for checking the file and updating its modification time. From another PID namespace, only that time shows
- * whether the editor still runs.
+ * Interval for checking the file and updating its modification time. In another PID namespace, only this time shows
+ * that the editor still runs.
  */
 const CHECK_INTERVAL_MS = 50_000;
 
-/** Delay before the file is restored, because its directory may be about to be removed, too. */
+/** Delay before the file is restored. Its directory may be about to be removed, too. */
 const RESTORE_DELAY_MS = 250;
 
 export interface Discovery {
   readonly path: string;
   /**
-   * Publishes these roots. From then on, the file is restored whenever it was removed.
+   * Publishes these roots. From now on, the file is restored whenever it is removed.
    * @throws {DiscoveryError}
    */
   publish(workspace: readonly string[]): void;
   /**
-   * Writes the file again if it is missing. A file of another program in its place stays.
+   * Writes the file again if it is missing. If another program has replaced it, that file stays.
    * @throws {DiscoveryError}
    */
   restore(): void;
@@ -34,7 +34,7 @@ export interface Discovery {
 export interface DiscoveryOptions {
   profile: Profile;
   announcement: Announcement;
-  /** Called when the file was restored, and when it could not be. */
+  /** Called when the file was restored, or could not be restored. */
   report?: (text: string, ...details: unknown[]) => void;
   /** Replaces CHECK_INTERVAL_MS. */
   interval?: number;
@@ -52,7 +52,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const watch = createFileWatch(() => {
     pause ??= setTimeout(() => {
       pause = undefined;
-      look(false);
+      check(false);
     }, RESTORE_DELAY_MS).unref();
   });
 
@@ -75,9 +75,11 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   }
 
   /**
-   * @param refresh also updates the modification time; never set by the watcher, which would report that as a change
+   * Restores the file if necessary.
+   * @param refresh whether to update the modification time; never set by the watcher, because the update would wake the
+   * watcher
    */
-  function look(refresh: boolean): void {
+  function check(refresh: boolean): void {
     try {
       restore();
       if (refresh && file.state() === "ours") file.refresh();
@@ -97,13 +99,13 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     publish(directories) {
       const isFirst = !workspace;
       workspace = directories;
-      // At the start, an existing file was left by an earlier host.
+      // At the start, an existing file is from an earlier host.
       if (isFirst || file.state() !== "foreign") write();
-      clock ??= setInterval(() => look(true), interval).unref();
+      clock ??= setInterval(() => check(true), interval).unref();
     },
     restore,
     refresh() {
-      if (workspace) look(true);
+      if (workspace) check(true);
     },
     remove() {
       workspace = undefined;

@@ -1,4 +1,4 @@
-/** Prepares the directory of the discovery files, and checks that a token in it stays private. */
+/** Prepares the directory of the discovery files, and checks that a token in that directory stays private. */
 import { chmodSync, lstatSync, mkdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
@@ -15,12 +15,11 @@ export class DiscoveryError extends Refusal {
 
 const GROUP_MAY_WRITE = 0o020;
 const OTHERS_MAY_WRITE = 0o002;
-/** Only the owner of a file, or of the directory, may rename or remove a file in such a directory. */
+/** In a directory with this bit, only the owner of a file or of the directory may rename or remove the file. */
 const STICKY = 0o1000;
 
 /**
- * Creates the directory of a profile's discovery files, private to the user. Refuses a directory that others can
- * change.
+ * Creates the private directory of a profile's discovery files. Refuses a directory that others can change.
  * @throws {DiscoveryError}
  */
 export function prepareDirectory(profile: Profile): void {
@@ -59,8 +58,8 @@ export function prepareDirectory(profile: Profile): void {
 }
 
 /**
- * Creates a CLI's directory in the user's home if it is missing, and resolves links. Only the user can create links
- * there.
+ * Creates a CLI's directory in the user's home if it is missing, and resolves links. Links are safe there, because only
+ * the user can create them.
  * @throws {DiscoveryError}
  */
 function ownDirectory(path: string): string {
@@ -79,7 +78,7 @@ function ownDirectory(path: string): string {
 
 /**
  * Refuses a parent directory in which another user could replace our directory.
- * @param isOwn whether it is in the user's home, where the user's private group may have write permission
+ * @param isOwn whether the directory is in the user's home, where the user's private group may have write permission
  */
 function checkParent(directory: string, uid: number | undefined, advice: string, isOwn: boolean): void {
   if (!isAbsolute(directory)) throw new DiscoveryError(`TMPDIR is ${directory}; it must be an absolute path`);
@@ -102,8 +101,8 @@ function checkParent(directory: string, uid: number | undefined, advice: string,
 }
 
 /**
- * Whether a sticky directory may belong to root. In a rootless container, unknown users appear as the overflow user,
- * even root, who owns the machine's temporary directory.
+ * Whether a sticky directory may belong to root of the host machine. In a rootless container, that root appears as the
+ * overflow user, like all unknown users.
  */
 function mayBeRoots({ uid, mode }: Stats): boolean {
   return (mode & STICKY) !== 0 && platform.isUnknownUser(uid);

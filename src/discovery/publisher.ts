@@ -14,7 +14,7 @@ import { canBeJoined, workspacePaths } from "./workspace.ts";
 
 interface WorkspacePublisher extends Pick<Announcements, "restore" | "refresh" | "remove"> {
   /**
-   * Publishes these directories. Overlapping calls run one after the other, so that the last one wins.
+   * Publishes these directories. Overlapping calls run one after the other, so that the last call wins.
    * @throws {DiscoveryError} if the file cannot be written; an abort error if the bridge stops meanwhile
    */
   publish(directories: readonly string[]): Promise<void>;
@@ -45,8 +45,8 @@ export function createWorkspacePublisher(options: WorkspacePublisherOptions): Wo
   const variables = Object.fromEntries(profiles.map((profile) => [profile.name, launchVariables(profile)]));
   const obstacle = defaults.find(({ obstacle }) => obstacle !== undefined)?.obstacle;
   const connection = connect ? obstacle : "the option terminal.connect is off";
-  if (connection !== undefined) log.info("CLIs do not connect without a question:", connection);
-  /** Directories and CLIs that were reported to the user. */
+  if (connection !== undefined) log.info("CLIs ask before they connect:", connection);
+  /** Directories and CLIs about which the user was warned. */
   const told = new Set<string>();
   const tell = (what: string, text: string) => {
     if (!told.has(what)) bridge.tell("message", { level: "warn", text });

@@ -17,8 +17,8 @@ const OfNeovim = z.object({
 });
 
 /**
- * Removes files that name Neovim, belong to this user, and whose process and port are both dead. All other files stay.
- * A file that cannot be read or removed is skipped.
+ * Removes the files of this user that name Neovim, if their process and port are both dead. All other files stay. A
+ * file that cannot be read or removed is skipped.
  */
 export async function cleanUpDiscovery(profile: Profile): Promise<void> {
   const names = list(directoryOf(profile));
@@ -28,14 +28,14 @@ export async function cleanUpDiscovery(profile: Profile): Promise<void> {
 async function removeIfDead(profile: Profile, name: string): Promise<void> {
   const published = name.startsWith(".") ? name.slice(1).replace(/\.tmp$/, "") : name;
   const isDraft = name === draftName(published);
-  const said = readFileName(profile, published);
-  if (said?.port === undefined || (published !== name && !isDraft)) return;
+  const named = readFileName(profile, published);
+  if (named?.port === undefined || (published !== name && !isDraft)) return;
   const path = join(directoryOf(profile), name);
   const found = lstatSync(path);
   if (!found.isFile() || !platform.isOwn(found.uid)) return;
-  // A draft may be incomplete, so only its name is checked. No other program uses such names.
+  // A draft may be incomplete, so only the name is checked. No other program uses such names.
   const content: { ppid?: number | undefined } | undefined = isDraft ? {} : readJson(path, OfNeovim);
-  if (!content || !(await isLeftover(said.pid ?? content.ppid, said.port, found.mtimeMs))) return;
+  if (!content || !(await isLeftover(named.pid ?? content.ppid, named.port, found.mtimeMs))) return;
   // The editor may have updated the file meanwhile.
   if (lstatSync(path).mtimeMs === found.mtimeMs) unlinkSync(path);
 }

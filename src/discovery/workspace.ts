@@ -1,4 +1,4 @@
-/** Determines the workspace directories that CLIs are told. */
+/** Determines the workspace directories that CLIs get. */
 import { delimiter, dirname, join } from "node:path";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
@@ -6,13 +6,13 @@ import { NoAnswer } from "../system/network-queue.ts";
 export interface WorkspacePaths {
   /** Open directories, for the environment. The CLI may read and write in all of them. */
   open: string[];
-  /** Open directories and their repository roots, for the discovery file. A CLI only uses them to find the editor. */
+  /** Open directories and their repository roots, for the discovery file. A CLI uses these only to find the editor. */
   listed: string[];
 }
 
 /**
- * @param directories absolute paths. They are listed unchanged, because the CLI resolves links in its own directory and
- *   in these. An empty path would match every directory and is left out.
+ * @param directories absolute paths, listed unchanged, because the CLI resolves links in all paths that it compares. An
+ * empty path is left out, because it would match every directory.
  */
 export async function workspacePaths(directories: readonly string[]): Promise<WorkspacePaths> {
   const open = [...new Set(directories.filter((directory) => directory !== ""))];
@@ -26,8 +26,8 @@ export function canBeJoined(directory: string): boolean {
 }
 
 /**
- * The root of the repository or worktree that contains a directory: the nearest folder with a `.git` folder or file.
- * Undefined without a repository, and for a network drive that does not answer.
+ * Finds the root of a directory's repository or worktree: the nearest folder with a `.git` folder or file.
+ * @returns undefined without a repository, and for a network drive that does not answer
  */
 async function gitRoot(directory: string): Promise<string | undefined> {
   function* find(): Question<string | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Reads all discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`).
- * Programs that run beside a CLI use this to find the CLI's editor.
+ * Reads discovery files, and chooses an editor as a CLI does (Gemini CLI 0.61.0, `getConnectionConfigFromFile`). The
+ * doctor and the stdio server find the editor of a CLI in this way.
  */
 import { readdirSync, realpathSync } from "node:fs";
 import { basename, delimiter, dirname, join, resolve } from "node:path";
@@ -13,7 +13,7 @@ import type { ProcessTable, System, Variables } from "../system/system.ts";
 import { expand, readFileName } from "./discovery-paths.ts";
 import { GEMINI, type Profile } from "./profiles.ts";
 
-/** A CLI accepts any object, and checks a field only when it needs the field. */
+/** The content of a discovery file. A CLI accepts any object, and checks a field only when it needs the field. */
 const Announcement = z.object({
   port: z.union([z.number(), z.string()]).optional().catch(undefined),
   workspacePath: z.string().optional().catch(undefined),
@@ -34,7 +34,7 @@ export interface AnnouncedEditor extends Omit<SmallFile, "text"> {
   readonly content: z.infer<typeof Announcement> | undefined;
 }
 
-/** All discovery files for CLIs of a profile, unsorted. @param temporary the temporary directory */
+/** Reads all discovery files for CLIs of a profile. The order is undefined. @param temporary the temporary directory */
 export function announcedEditors(
   temporary: string,
   profile: Pick<Profile, "directory" | "file"> = GEMINI,
@@ -54,8 +54,8 @@ export function announcedEditors(
 }
 
 /**
- * The editor that a CLI chooses, or names in its error message.
- * @param cli `idePid` is the process that the CLI regards as its editor, `port` the one in its environment
+ * Chooses the editor to which a CLI connects, or that the CLI names in its error message.
+ * @param cli `idePid`: the process that the CLI takes for its editor. `port`: the port in its environment.
  */
 export function chooseEditor(
   editors: readonly AnnouncedEditor[],
@@ -79,13 +79,13 @@ export function findEditor(
   return chooseEditor(announcedEditors(platform.temporaryDirectory(env)), { idePid, cwd, port });
 }
 
-/** The process that a CLI regards as its editor: named by its environment, or found by walking up its parents. */
+/** Returns the process that a CLI takes for its editor: from its environment, or found among its ancestors. */
 export function idePidOf({ pid, env }: { pid: number; env: Variables }, table: ProcessTable): number {
   const named = Number.parseInt(env["GEMINI_CLI_IDE_PID"] ?? "", 10);
   return named > 0 ? named : platform.editorProcess(table, pid);
 }
 
-/** Whether a directory lies in one of the roots of a `workspacePath`, as a CLI sees it. */
+/** Whether a directory is in one of the roots of a `workspacePath`. Compares paths as a CLI does. */
 export function contains(
   workspacePath: string | undefined,
   directory: string,
@@ -94,13 +94,13 @@ export function contains(
   return isWithin(workspacePath ? workspacePath.split(delimiter) : [], directory, system);
 }
 
-/** Whether a directory lies in one of these, as a CLI sees it. */
+/** Whether a directory is in one of the roots. Compares paths as a CLI does. */
 export function isWithin(roots: readonly string[], directory: string, system: System = platform): boolean {
   const inner = realPath(directory);
   return roots.some((root) => system.isWithin(realPath(resolve(directory, root)), inner));
 }
 
-/** Decodes a URI, and resolves the existing part of the path. */
+/** Decodes a path or `file://` URI as a CLI does, and resolves symbolic links. */
 function realPath(path: string): string {
   try {
     return realExisting(decodeURIComponent(path.startsWith("file://") ? fileURLToPath(path) : path));
@@ -109,7 +109,7 @@ function realPath(path: string): string {
   }
 }
 
-/** The path without symbolic links, as far as it exists. */
+/** Resolves the symbolic links in the existing part of a path. */
 export function realExisting(path: string): string {
   try {
     return realpathSync(path);
@@ -119,7 +119,7 @@ export function realExisting(path: string): string {
   }
 }
 
-/** The names in a directory. */
+/** Lists the names in a directory. */
 export function list(directory: string): string[] {
   try {
     return readdirSync(directory);

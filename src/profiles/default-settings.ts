@@ -1,12 +1,16 @@
-/** Builds the default settings for CLIs in Neovim's terminals. The user's own settings win over these. */
+/** Builds the default settings for CLIs in Neovim's terminals. The user's own settings take precedence. */
 import { dirname, join } from "node:path";
+import type { CliKind } from "../contract/clis.ts";
 import { findProgram } from "../system/program.ts";
 import { geminiHooks, quoted, qwenHooks } from "./hooks.ts";
 import type { Profile } from "./profiles.ts";
 import type { RawSettings } from "./settings.ts";
 
-/** Connects a CLI at its start, and skips its question whether to connect. */
+/** Makes a CLI connect at its start, without asking the user. */
 const CONNECT: RawSettings = { ide: { enabled: true, hasSeenNudge: true } };
+
+/** The hooks of CLIs that read hooks from such settings. */
+const HOOKS: Partial<Record<CliKind, typeof geminiHooks>> = { gemini: geminiHooks, qwen: qwenHooks };
 
 /**
  * @param hookScript the path of extension/hooks/hook.sh
@@ -17,21 +21,16 @@ export function defaultSettings(
   hookScript: string,
   trust: boolean,
 ): RawSettings[] {
-  const hooks = {
-    gemini: geminiHooks,
-    qwen: qwenHooks,
-    llxprt: () => ({}),
-    claude: () => ({}),
-    opencode: () => ({}),
-  }[profile.like];
+  const hooks = HOOKS[profile.like];
   const extension = dirname(dirname(hookScript));
   // CLIs run hooks in bash, and show an error for each hook that fails.
-  const parts = findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
+  const parts = hooks && findProgram("bash", process.env) ? [hooks(quoted(hookScript))] : [];
   return [CONNECT, ...parts, editorSettings(profile, extension, trust)];
 }
 
 /**
- * The settings by which a CLI finds the MCP server `neovim`. The CLI expands the variables, so that the token is not written to a file.
+ * Builds the settings by which a CLI finds the MCP server `neovim`. The CLI expands the variables: no file has the
+ * token.
  * @param extension the path of the folder extension/
  * @param trust whether the model may call read-only tools without asking
  */

@@ -10,7 +10,7 @@ import { findProgram } from "../system/program.ts";
 import type { System, Variables } from "../system/system.ts";
 import type { Profile } from "./profiles.ts";
 
-/** Expands a path for a program with this environment. The result is relative if the user's variable is. */
+/** Expands a path for a program with this environment. A variable with a relative path makes the result relative. */
 export function expand(path: string, env: Variables = process.env, system: System = platform): string {
   const [, name = "", fallback = "", rest = ""] = /^\$\{(\w+):-(.*)\}(\/[^{}]*)$/.exec(path) ?? [];
   if (name !== "") return join(expand(env[name] || fallback, env, system), rest);
@@ -22,14 +22,14 @@ export function expand(path: string, env: Variables = process.env, system: Syste
   return normalize(expanded);
 }
 
-/** The directory of the discovery files. */
+/** Returns the directory of a profile's discovery files, for a CLI with this environment. */
 export function directoryOf({ directory }: Pick<Profile, "directory">, env?: Variables): string {
   return expand(directory, env);
 }
 
-/** Whether to serve a profile. Nothing is created in the home directory for a CLI that is not installed. */
+/** Whether to serve a profile. For a CLI that is not installed, nothing is created in the home directory. */
 export function isActive(profile: Profile): boolean {
-  // The directory of lock files may have been created by another CLI.
+  // Another CLI may have created the directory of the lock files. The settings directory is the CLI's own.
   const own = profile.socket ? expand(profile.settings.files[0] ?? "") : directoryOf(profile);
   return (
     profile.directory.startsWith("{tmp}") ||
@@ -38,12 +38,12 @@ export function isActive(profile: Profile): boolean {
   );
 }
 
-/** The name of a discovery file. */
+/** Returns the name of a discovery file. */
 export function fileName({ file }: Profile, pid: number, port: number): string {
   return file.replace("{pid}", String(pid)).replace("{port}", String(port));
 }
 
-/** The process id and port in the name of a discovery file. Undefined if CLIs ignore a file with this name. */
+/** Returns the process id and port in the name of a discovery file. Undefined if CLIs ignore files with such a name. */
 export function readFileName(
   { file }: Pick<Profile, "file">,
   name: string,

@@ -1,19 +1,19 @@
-/** Builds the hooks for the settings of CLIs. All run the same script, which does nothing outside Neovim. */
+/** Builds the hooks for the settings of CLIs. All hooks run the same script, which does nothing outside Neovim. */
 import type { RawSettings } from "./settings.ts";
 
 /** Timeout of a hook. The script itself gives up earlier. */
 const TIMEOUT_MS = 5_000;
 
-/** Tools that write files. The CLI runs them after the bridge has read the files. */
+/** Tools that write files. Their hooks let the bridge read the files before the CLI runs the tool. */
 const WRITING_TOOLS = "^(write_file|replace|edit|run_shell_command)$";
 
-/** Tools that may ask the user first. Read-only tools are left out, so that they are not delayed. */
+/** Tools that may ask the user first. Read-only tools are left out, because a hook would delay them. */
 const ASKING_TOOLS = "^(write_file|replace|edit|run_shell_command|web_fetch|mcp_.*)$";
 
-/** Events after which the CLI waits for the hook's answer. It does not wait after any other event. */
+/** Events whose hooks must answer. All other events are only a `notice`: their hooks do not wait for the bridge. */
 const BLOCKING_EVENTS = ["BeforeAgent", "BeforeTool", "UserPromptSubmit", "PreToolUse"];
 
-/** Events with their matchers. */
+/** Events of Gemini CLI, with their matchers. */
 const GEMINI = {
   SessionStart: undefined,
   BeforeAgent: undefined,
@@ -37,7 +37,7 @@ const QWEN = {
   SessionEnd: undefined,
 };
 
-/** Claude Code waits for every hook. Tools of MCP servers are left out, because the server `neovim` knows its own. */
+/** Claude Code waits for every hook. Tools of MCP servers are left out: the server `neovim` knows its calls itself. */
 const CLAUDE_TOOLS = "Edit|MultiEdit|Write|NotebookEdit|Bash";
 const CLAUDE = {
   SessionStart: undefined,
@@ -56,8 +56,8 @@ export const geminiHooks = (script: string): RawSettings => settings(GEMINI, scr
 export const qwenHooks = (script: string): RawSettings => settings(QWEN, script, "QWEN_CODE_IDE");
 
 /**
- * The hooks of Claude Code, whose timeouts are in seconds. The user's shell may be any, and is replaced by bash, so that
- * the CLI is the parent of the script.
+ * Builds the hooks of Claude Code. Timeouts are in seconds. `exec bash` replaces the user's shell, which may be any, so
+ * that the CLI is the parent process of the script.
  * @param prefix of the variables with port and token
  */
 export function claudeHooks(script: string, prefix: string): RawSettings {

@@ -1,6 +1,7 @@
 /**
- * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI merges them with
- * the user's own settings, and no file is written. The command line contains names of variables, never a token.
+ * Builds the arguments and variables by which `:Gemini` gives a CLI its hooks and the MCP server `neovim`. The CLI
+ * merges them with the user's own settings; no file is written. The command line has the names of variables, never a
+ * token.
  */
 import { findProgram } from "../system/program.ts";
 import { claudeHooks, quoted } from "./hooks.ts";
@@ -23,7 +24,7 @@ export function launchArguments({ like, env }: Pick<Profile, "like" | "env">, ho
   ];
 }
 
-/** Builds the variables for the same purpose. The user's own variables of these names win. */
+/** Builds variables for a CLI without such arguments. The user's own variables with these names take precedence. */
 export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): Record<string, string> {
   if (like !== "opencode") return {};
   const neovim = {
@@ -32,7 +33,7 @@ export function launchVariables({ like, env }: Pick<Profile, "like" | "env">): R
     headers: { Authorization: `Bearer {env:${env}AUTH_TOKEN}` },
   };
   return {
-    // With a port, opencode 1.18.33 does not read the lock file, and sends no token.
+    // If this variable has a port, opencode 1.18.33 does not read the lock file, and sends no token.
     CLAUDE_CODE_SSE_PORT: "",
     OPENCODE_CONFIG_CONTENT: JSON.stringify({ mcp: { neovim } }),
   };

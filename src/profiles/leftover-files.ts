@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { platform } from "../system/platform.ts";
 import { mayRun } from "../system/processes.ts";
 
-/** Timeout for connecting to a local port, which normally accepts or refuses at once. A timeout counts as alive. */
+/** Timeout for a local port, which normally accepts or refuses at once. After a timeout, the port counts as used. */
 const CONNECT_TIMEOUT_MS = 500;
 
-/** A younger file counts as alive. A running editor updates its file more often: see src/discovery/keep-file.ts. */
+/** The editor of a younger file counts as alive. src/discovery/keep-file.ts updates a file more often than this. */
 const MAX_FILE_AGE_MS = 180_000;
 
 /** Tolerance for start times of processes, which are known to the second, and for adjusted clocks. */
@@ -25,10 +25,10 @@ export async function isLeftover(pid: number | undefined, port: number, date: nu
 }
 
 async function mayLive(pid: number | undefined, date: number): Promise<boolean> {
-  // The process may be in another PID namespace, as in a container, so that a fresh date is enough.
+  // A fresh date is enough, because the process may be in another PID namespace, as in a container.
   if ((pid ?? 0) <= MAX_PID && Math.abs(Date.now() - date) < MAX_FILE_AGE_MS) return true;
   if (pid === undefined || !mayRun(pid)) return false;
-  // A process that started after the file was written only reuses the process id.
+  // If the process started after the file was written, it only reuses the process id.
   const start = await platform.startOf(pid);
   return start === undefined || start <= date + START_TOLERANCE_MS;
 }

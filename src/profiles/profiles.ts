@@ -1,5 +1,5 @@
 /**
- * Describes the differences between CLIs of the companion protocol as data from profiles.json, which Lua also reads.
+ * Defines the shape of profiles: the differences between CLIs, as data in profiles.json. Lua reads the same file.
  * Sources: the code and runs of Gemini CLI 0.61.0 and Qwen Code 0.24.4, and the code of LLxprt Code 0.11.0.
  */
 import { basename, dirname, join } from "node:path";
@@ -13,24 +13,24 @@ import type { Variables } from "../system/system.ts";
 const SystemDefaults = z.object({
   /** Variable with the path of the file. */
   variable: z.string(),
-  /** Variable with the path of the administrator's settings. By default, the file is in the same directory. */
+  /** Variable with the path of the administrator's settings. The default path of the file is in the same directory. */
   settings: z.string(),
   /** Default directory of the administrator's settings, by system. */
   directory: z.object({ darwin: z.string(), linux: z.string() }),
-  /** The CLI uses the file only if nobody but root can change it. */
+  /** Whether the CLI uses the file only if nobody but root can change it. */
   isRootsOnly: z.boolean(),
 });
 type SystemDefaults = z.infer<typeof SystemDefaults>;
 
 /** The CLI's own settings. `ide` and `approval` are keys with dots, such as "ide.enabled". */
 const Settings = z.object({
-  /** The user's settings: the first existing file. See src/profiles/discovery-paths.ts. */
+  /** Paths of the user's settings, as in src/profiles/discovery-paths.ts. The first existing file counts. */
   files: z.array(z.string()),
   /** Folder of the settings in a project and in the home directory. */
   folder: z.string(),
-  /** Key: whether the CLI connects to editors. */
+  /** Key of the setting whether the CLI connects to editors. */
   ide: z.string(),
-  /** Key: the approval mode. `--approval-mode` on the command line wins. */
+  /** Key of the approval mode. `--approval-mode` on the command line takes precedence. */
   approval: z.string().optional(),
 });
 
@@ -40,7 +40,7 @@ const Profile = z.object({
   label: z.string(),
   /** Command of the program. */
   cmd: z.array(z.string()).min(1),
-  /** Default arguments of `:Gemini`. The user's arguments replace those with the same name. */
+  /** Default arguments of `:Gemini`. The user's arguments with the same names replace them. */
   args: z.array(z.string()),
   /** Name of the npm package. */
   package: z.string().optional(),
@@ -59,31 +59,31 @@ const Profile = z.object({
   approval: z.enum(["default", "auto"]),
   /** Answer to the CLI's question whether to connect. In some CLIs, "Yes" installs an extension that does not exist. */
   answer: z.enum(["Yes", "No"]),
-  /** After "yes" in its terminal, the CLI writes its own proposal and drops the user's edits. */
+  /** Whether the CLI, after "yes" in its terminal, writes its own proposal and drops the user's edits. */
   dropsEdits: z.boolean().default(false),
   /**
-   * The CLI finds its editor only by the process above its shell. These variables make it use the environment instead
-   * if there is no such process.
+   * Set if the CLI finds its editor only by the process above its shell. If there is no such process, these variables
+   * make the CLI use the environment instead.
    */
   byProcess: z.record(z.string(), z.string()).optional(),
-  /** The CLI connects by WebSocket. */
+  /** Set if the CLI connects by WebSocket. */
   socket: z
     .object({
-      /** The name that the CLI reports, which distinguishes CLIs with the same lock file. */
+      /** The name that the CLI reports. It distinguishes CLIs with the same lock file. */
       client: z.string(),
       /** Variable with the port. */
       variable: z.string().optional(),
-      /** The CLI inserts references into its own prompt. */
+      /** Whether the CLI inserts references into its own prompt. */
       mentions: z.boolean().default(false),
     })
     .optional(),
   /** Whether the CLI opens proposals as reviews. */
   reviews: z.boolean().default(true),
-  /** The answer by which a hook makes the CLI ask before an edit. Without one, the CLI cannot be gated. */
+  /** The form of a hook's answer that makes the CLI ask before an edit. Absent if the CLI cannot be gated. */
   gate: z.enum(["decision", "permission"]).optional(),
-  /** Arguments that make the CLI run without asking a user. */
+  /** Arguments with which the CLI runs without a user who could answer. */
   headless: z.array(z.string()).default([]),
-  /** Oldest supported major version of Node, if newer than this plugin's. */
+  /** Oldest major version of Node for this CLI, if newer than the plugin's. */
   node: z.int().optional(),
   defaults: SystemDefaults.optional(),
 });
@@ -107,15 +107,13 @@ export const GEMINI = profileOf("gemini");
 
 const SOCKET_TOKEN = "/socket";
 
-/**
- * The name of the token for the WebSockets of a profile. The token of its hooks and tools is named like the profile.
- */
+/** Returns the name of a profile's token for WebSockets. The token for hooks and tools has the name of the profile. */
 export const socketTokenOf = ({ name }: Pick<Profile, "name">): string => name + SOCKET_TOKEN;
 
 /**
- * The profile of a client of a WebSocket.
- * @param credential the name of its token, which belongs to the lock file
- * @param client the name that it gives itself
+ * Finds the profile of a WebSocket client.
+ * @param credential name of the client's token, which several CLIs may share through one lock file
+ * @param client name that the client reports
  */
 export function profileOfClient(
   profiles: readonly Profile[],
@@ -129,7 +127,7 @@ export function profileOfClient(
 
 export const isSocketToken = (name: string): boolean => name.endsWith(SOCKET_TOKEN);
 
-/** The profiles of the user's option `clis`, based on the known ones. Default: all known profiles. */
+/** Returns the profiles for the user's option `clis`, based on the known profiles. Default: all known profiles. */
 export function profilesOf(
   clis: Clis = [...known.values()].map(({ name, like, cmd }) => ({ name, like, cmd })),
 ) {
@@ -146,7 +144,7 @@ export function profilesOf(
   });
 }
 
-/** A derived CLI with its own folder in the home directory has its settings there. */
+/** Returns a CLI's settings. If a derived CLI has its own folder in the home directory, they are in that folder. */
 function settingsOf({ directory, settings }: Clis[number], base: Profile): Profile["settings"] {
   const isOwn = directory !== undefined && !directory.startsWith("{tmp}");
   const home = isOwn ? dirname(directory) : undefined;
@@ -155,7 +153,7 @@ function settingsOf({ directory, settings }: Clis[number], base: Profile): Profi
   return { ...base.settings, files: [file], folder: basename(dirname(file)) };
 }
 
-/** The paths of the administrator's settings and of the system defaults, for a CLI with this environment. */
+/** Returns the paths of the administrator's settings and the system defaults, for a CLI with this environment. */
 export function systemPaths(
   { settings, variable, directory }: SystemDefaults,
   env: Variables,

@@ -1,6 +1,6 @@
 /**
  * Reads the settings files of a CLI, in the order in which the CLI merges them (Gemini CLI 0.61.0, `loadSettings`; the
- * same in Qwen Code). Does not consider that a CLI ignores some files in directories that the user does not trust.
+ * same in Qwen Code). Also reads files that the CLI ignores in directories without the user's trust.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -21,7 +21,7 @@ export interface SettingsFile {
   readonly path: string;
   /** Empty if the file is missing or has a problem. */
   readonly settings: RawSettings;
-  /** The problem with the file, as the end of a sentence that begins with its path. */
+  /** The problem with the file: the end of a sentence that begins with the path. */
   readonly problem?: string;
   /** Whether the CLI ignores the file. Otherwise the CLI refuses to start. */
   readonly isIgnored?: boolean;
@@ -45,7 +45,7 @@ export function readSettings(
   return [readSystem(system.settings), ...own, readSystem(system.defaults)];
 }
 
-/** The value of a key such as "ide.enabled", from the file with the highest priority that has a valid one. */
+/** Returns the value of a key such as "ide.enabled", from the first file with a valid value. */
 export function setting<T>(
   files: readonly SettingsFile[],
   key: string,
@@ -64,7 +64,7 @@ function at(value: unknown, [name, ...names]: readonly string[]): unknown {
   return group.success && Object.hasOwn(group.data, name) ? at(group.data[name], names) : undefined;
 }
 
-/** Reads one file, which may contain comments. A missing file is an empty one. */
+/** Reads one file, which may contain comments. A missing file counts as empty. */
 export function readSettingsFile(path: string): SettingsFile {
   try {
     const text = readSmallFile(path)?.text ?? "{}";
@@ -74,7 +74,7 @@ export function readSettingsFile(path: string): SettingsFile {
   }
 }
 
-/** Reads a system file, which the CLI ignores unless only root can change it. */
+/** Reads a system file. The CLI ignores such a file if anyone but root can change it. */
 function readSecure(path: string): SettingsFile {
   const reason = existsSync(path) ? insecurity(path) : undefined;
   if (reason === undefined) return readSettingsFile(path);

@@ -1,7 +1,7 @@
 /**
- * Writes settings with the lowest priority for CLIs in Neovim's terminals: a system defaults file, named by a variable
- * (Gemini CLI's docs, reference/configuration.md). The content of the system's own file is merged over ours.
- * Since 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
+ * Writes settings with the lowest priority for CLIs in Neovim's terminals: a system defaults file, whose path is in a
+ * variable (Gemini CLI's docs, reference/configuration.md). Values from the system's own file replace ours. Since
+ * 0.60.0, Gemini CLI uses such a file only if nobody but root can change it.
  */
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -26,7 +26,7 @@ export interface WrittenDefaults {
  * Writes the file. Never throws: without the file, the CLI asks the user whether to connect.
  * @param directory absolute path for the file; created if missing
  * @param parts our settings, those with higher priority first
- * @param env Neovim's environment, which may name the system's own file
+ * @param env Neovim's environment, which may contain the path of the system's own file
  */
 export function writeSystemDefaults(
   { name, defaults }: Pick<Profile, "name" | "defaults">,
@@ -52,21 +52,19 @@ export function writeSystemDefaults(
     return { path, remove };
   } catch (error) {
     remove();
-    const reason = error instanceof Error ? error.message : String(error);
-    return { obstacle: reason, remove };
+    return { obstacle: error instanceof Error ? error.message : String(error), remove };
   }
 }
 
 /**
  * Reads the system's own file.
- * @throws {Refusal} if the CLI would ignore or reject that file, because merging its content into ours would activate
- * it
+ * @throws {Refusal} if the CLI would ignore or reject that file: merging its content into ours would activate it
  */
 function readSystem(path: string, check: (path: string) => void): RawSettings {
   if (!existsSync(path)) return {};
   check(path);
   const { settings, problem } = readSettingsFile(path);
-  if (problem !== undefined) throw new Refusal(`${path} ${problem}`);
+  if (problem !== undefined) throw new Refusal(`the system defaults file ${path} ${problem}`);
   return settings;
 }
 
