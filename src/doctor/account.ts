@@ -4,10 +4,13 @@ import { type SettingsFile, setting } from "../profiles/settings.ts";
 import type { Variables } from "../system/system.ts";
 import type { Findings } from "./findings.ts";
 
-/** Text of a refused login, without blanks and borders. Also in lua/gemini-bridge/terminal/refused_login.lua. */
+/**
+ * Text that Gemini CLI shows for a refused login, without blanks and borders.
+ * lua/gemini-bridge/terminal/refused_login.lua has the same text.
+ */
 const REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals";
 
-/** Type of every login with Google, including Code Assist Standard and Enterprise. */
+/** Setting for every login with Google, including Code Assist Standard and Enterprise. */
 const GOOGLE_LOGIN = "oauth-personal";
 
 const ENDED = "Google ended Gemini CLI for personal accounts on 2026-06-18";
@@ -17,7 +20,7 @@ const ADVICE =
 interface Login {
   readonly env: Variables;
   readonly files: readonly SettingsFile[];
-  /** Last lines of its terminal, if it runs in Neovim. */
+  /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
 }
 

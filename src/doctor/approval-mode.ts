@@ -1,6 +1,6 @@
 /**
- * Checks the approval mode of a CLI by its screen, command line and settings. A diff opens only in mode "default".
- * Policy files and lists of allowed tools are not read.
+ * Checks the approval mode of a CLI, found on its screen, on its command line or in its settings. A diff opens only in
+ * mode "default". Policy files and lists of allowed tools are not read.
  */
 import { parseArgs } from "node:util";
 import * as z from "zod";
@@ -12,7 +12,7 @@ import type { Findings } from "./findings.ts";
 /** The rule above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Start of the line below the rule, by mode. */
+/** Start of the line below the rule, with the mode that it shows. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],
@@ -20,12 +20,12 @@ const INDICATORS: [RegExp, string][] = [
   [/^\S+ to accept edits\b/, "default"],
 ];
 
-/** The keys that leave a mode of Gemini CLI. */
+/** The key that leaves a mode of Gemini CLI. */
 const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 
 const text = { type: "string" } as const;
 
-/** Options of the CLIs. Includes options whose value could look like a flag. */
+/** Options with the approval mode, and options whose value could look like one of them. */
 const OPTIONS = {
   "approval-mode": text,
   "permission-mode": text,
@@ -36,28 +36,28 @@ const OPTIONS = {
 } as const;
 
 /** Sources for the approval mode of a CLI. */
-export interface Appearance {
+export interface ModeSources {
   readonly profile: Profile;
   /** Command line. */
   readonly words: readonly string[];
   /** In order of precedence. */
   readonly files: readonly SettingsFile[];
-  /** Last lines of its terminal, if it runs in Neovim. */
+  /** Last lines of the CLI's terminal, if the CLI runs in Neovim. */
   readonly screen?: readonly string[] | undefined;
-  /** Gates of the Neovim that runs the doctor; undefined in a shell. */
+  /** The gates of the CLIs in Neovim; undefined if the doctor runs in a shell. */
   readonly gates?: readonly Gate[] | undefined;
 }
 
 interface Mode {
-  /** Name as on the command line. */
+  /** Name of the mode on the command line. */
   readonly name: string;
-  /** Source of the name. */
+  /** Where the mode was found. */
   readonly from: string;
 }
 
-export function checkMode(findings: Findings, appearance: Appearance): void {
-  const { name, from } = findMode(appearance);
-  const gate = appearance.gates?.find(({ cli }) => cli === appearance.profile.name);
+export function checkMode(findings: Findings, sources: ModeSources): void {
+  const { name, from } = findMode(sources);
+  const gate = sources.gates?.find(({ cli }) => cli === sources.profile.name);
   if (name === "default" || name === "manual") findings.ok("asks before it writes, which opens a diff");
   else if (name === "plan")
     findings.warn(
@@ -71,12 +71,12 @@ export function checkMode(findings: Findings, appearance: Appearance): void {
       `writes without asking in mode ${name}, so that no diff opens (${from})`,
       gate?.isOn
         ? "the gate is on, but the CLI does not obey it; :GeminiGate on shows the reason"
-        : adviceFor(name, appearance, gate),
+        : adviceFor(name, sources, gate),
     );
 }
 
-/** @param gate undefined for a CLI without a gate, and in a shell */
-function adviceFor(mode: string, { profile, gates }: Appearance, gate: Gate | undefined): string {
+/** Returns advice to leave a mode. @param gate undefined for a CLI without a gate, and in a shell */
+function adviceFor(mode: string, { profile, gates }: ModeSources, gate: Gate | undefined): string {
   const { name, like, args } = profile;
   if (like !== "gemini") {
     const start = args.length > 0 ? `start it with :Gemini cli=${name}, or` : "start it";
@@ -89,7 +89,7 @@ function adviceFor(mode: string, { profile, gates }: Appearance, gate: Gate | un
   return `${leave}, or :GeminiGate on${gates ? "" : " in Neovim"}`;
 }
 
-function findMode({ profile, words, files, screen = [] }: Appearance): Mode {
+function findMode({ profile, words, files, screen = [] }: ModeSources): Mode {
   const shown = modeOnScreen(screen);
   if (shown !== undefined) return { name: shown, from: "its screen" };
   const flag = modeInWords(words);
@@ -101,7 +101,7 @@ function findMode({ profile, words, files, screen = [] }: Appearance): Mode {
   return isTaken ? { name: said.value, from: said.path } : { name: profile.approval, from: "its default" };
 }
 
-/** Reads the approval mode from a screen of Gemini CLI. @returns its name as on the command line */
+/** Reads the approval mode from a screen of Gemini CLI. @returns the mode's name on the command line */
 export function modeOnScreen(lines: readonly string[]): string | undefined {
   const rule = lines.findLastIndex((line) => RULE.test(line.trim()));
   const indicator = (rule < 0 ? "" : (lines[rule + 1] ?? "")).trim();

@@ -31,11 +31,11 @@ export async function checkBridge(
   }
   checkHost(findings, bridge);
   await checkListener(findings, bridge);
-  const beside = announcedEditors(directoryOf(bridge));
+  const announcedWithBridge = announcedEditors(directoryOf(bridge));
   for (const profile of profiles.filter(isActive)) {
     const path = announcedFile(profile, bridge);
     if (path === undefined) continue;
-    const own = beside.find((editor) => editor.path === path);
+    const own = announcedWithBridge.find((editor) => editor.path === path);
     if (own) checkFile(findings, own, bridge, platform.editorAboveShell(table, pid));
     else if (!isFile(path))
       findings.error(`${path} is gone: ${profile.label} does not find this Neovim`, ":GeminiRestart");
@@ -108,7 +108,7 @@ function checkFile(findings: Findings, file: AnnouncedEditor, bridge: Bridge, wa
 /** Checks the environment of Neovim, which the doctor has inherited. */
 function checkEnvironment(findings: Findings, { env }: Profile, { port }: Bridge): void {
   const named = process.env[`${env}SERVER_PORT`];
-  if (named === String(port)) findings.ok(`Terminals opened now get ${env}*`);
+  if (named === String(port)) findings.ok(`New terminals get the variables ${env}*`);
   else
     findings.error(
       `${env}SERVER_PORT is ${named ?? "not set"}, the bridge's port is ${port}`,

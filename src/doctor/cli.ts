@@ -1,23 +1,23 @@
-/** Checks one CLI, running or about to be started: whether it finds the editor, connects to it, and opens diffs. */
+/** Checks whether one CLI finds the editor, connects to it, and opens diffs. The CLI runs, or could be started. */
 import * as z from "zod";
 import type { Profile } from "../profiles/profiles.ts";
 import { readSettings, type SettingsFile, setting } from "../profiles/settings.ts";
 import { checkAccount } from "./account.ts";
-import { type Appearance, checkMode } from "./approval-mode.ts";
+import { checkMode, type ModeSources } from "./approval-mode.ts";
 import type { Bridge } from "./contract.ts";
 import type { Findings } from "./findings.ts";
 import { checkConnection, type Searcher } from "./gemini-connection.ts";
-import { checkPlace } from "./other-cli-connection.ts";
+import { checkOtherConnection } from "./other-cli-connection.ts";
 import { checkSocket } from "./socket-connection.ts";
 
-type Subject = Searcher & Omit<Appearance, "files">;
+type Subject = Searcher & Omit<ModeSources, "files">;
 
 /** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
 export function checkCli(findings: Findings, subject: Subject, bridge: Bridge | undefined): void {
   const { profile, env, cwd } = subject;
   const files = readSettings(profile, env, cwd);
   if (profile.name === "gemini") checkConnection(findings, subject, bridge);
-  else checkPlace(findings, subject, bridge);
+  else checkOtherConnection(findings, subject, bridge);
   checkFiles(findings, files);
   if (profile.name === "gemini") checkAccount(findings, { ...subject, files });
   if (profile.socket) checkSocket(findings, subject, profile.socket.variable, bridge);

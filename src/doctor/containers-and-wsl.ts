@@ -24,7 +24,7 @@ export function checkMachine(machine: Machine): Section | undefined {
 
 function explainContainer(findings: Findings, { mark, env }: Machine): void {
   const name = dialsLoopback(env);
-  findings.info(`A container: ${mark} is there${name === undefined ? "" : `, and ${name} is set`}`);
+  findings.info(`This is a container: ${mark} exists${name === undefined ? "" : `, and ${name} is set`}`);
   findings.info(
     "works: Neovim and the CLI in the container; start the CLI with :Gemini, or run the lines of :GeminiEnv first",
   );

@@ -14,7 +14,7 @@ const Bridge = z.object({
   port: z.int().default(0),
   /** Process id of the host. */
   pid: z.int().default(0),
-  /** Paths of the discovery files: that of Gemini CLI first, if it is enabled. */
+  /** Paths of the discovery files. If Gemini CLI is enabled, its file is the first. */
   discoveryFiles: list(z.string()).default([]),
   workspace: list(z.string()).default([]),
   clients: list(
@@ -38,13 +38,13 @@ export type Bridge = z.infer<typeof Bridge>;
 
 /** The remote plugin of `host = "shared"`. */
 const RemotePlugin = z.object({
-  /** Whether it is registered in this Neovim. */
+  /** Whether the plugin is registered in this Neovim. */
   isRegistered: z.boolean(),
-  /** Whether it is in the manifest that Neovim reads at its start. */
+  /** Whether the plugin is in the manifest that Neovim reads at its start. */
   isInManifest: z.boolean(),
   /** Whether the user has disabled the standard Node host. */
   isDisabled: z.boolean(),
-  /** Path of that host: in the npm package `neovim`, or `g:node_host_prog`. */
+  /** Path of the standard Node host: in the npm package `neovim`, or `g:node_host_prog`. */
   host: z.string().optional(),
 });
 export type RemotePlugin = z.infer<typeof RemotePlugin>;
@@ -71,7 +71,7 @@ export const Facts = z.object({
   clis: Clis.default([]),
   /** Whether the sources were changed after the build. */
   isStale: z.boolean(),
-  /** Last lines of its terminals, each with the process id of the program. */
+  /** Last lines of Neovim's terminals, each with the process id of the program. */
   terminals: list(z.object({ pid: z.int(), lines: z.array(z.string()) })).default([]),
   gates: list(Gate).default([]),
   /** Only with `host = "shared"`. */

@@ -10,7 +10,7 @@ export function describeEditor({ content, pid, port }: AnnouncedEditor): string 
   return `${content?.ideInfo?.displayName ?? "an editor"}, process ${pid}, port ${port}`;
 }
 
-/** Checks all announced editors, for a doctor in a shell. */
+/** Checks all announced editors, if the doctor runs in a shell. */
 export async function checkEditors(editors: readonly AnnouncedEditor[], directory: string): Promise<Section> {
   const findings = section("Editors");
   if (editors.length === 0)
@@ -36,7 +36,7 @@ export async function checkOthers(findings: Findings, others: readonly Announced
     findings.info(`Another editor is announced: process ${pid}, port ${port}`);
 }
 
-/** Reports the files of dead editors. @returns the living editors */
+/** Reports the discovery files of dead editors. @returns the living editors */
 async function withoutLeftovers(
   findings: Findings,
   editors: readonly AnnouncedEditor[],

@@ -1,13 +1,11 @@
-/**
- * Checks whether Gemini CLI finds the bridge and can connect. Checks the same conditions as the CLI, in the same order.
- */
-import { realpathSync } from "node:fs";
+/** Checks whether Gemini CLI finds the bridge and can connect, by the CLI's own conditions in the CLI's order. */
 import { basename, delimiter, dirname } from "node:path";
 import {
   type AnnouncedEditor,
   announcedEditors,
   contains,
   findEditor,
+  realExisting,
 } from "../profiles/announced-editors.ts";
 import { readFileName } from "../profiles/discovery-paths.ts";
 import { GEMINI } from "../profiles/profiles.ts";
@@ -18,7 +16,7 @@ import type { Bridge } from "./contract.ts";
 import { describeEditor } from "./editors.ts";
 import type { Findings } from "./findings.ts";
 
-/** A CLI that runs or could be started. */
+/** A running CLI, or a CLI that could be started. */
 export interface Searcher {
   readonly env: Variables;
   readonly cwd: string;
@@ -40,29 +38,21 @@ export function checkConnection(findings: Findings, subject: Searcher, bridge: B
   checkNetwork(findings, subject);
 }
 
-function checkDirectory(findings: Findings, looks: string, lies: string): boolean {
-  const isSame = real(looks) === real(lies);
+function checkDirectory(findings: Findings, looks: string, announced: string): boolean {
+  const isSame = realExisting(looks) === realExisting(announced);
   if (isSame) findings.ok(`looks for editors in ${looks}`);
   else
     findings.error(
-      `looks for editors in ${looks}, but this bridge is announced in ${lies}`,
-      `start it with TMPDIR=${lies}, or start Neovim with TMPDIR=${looks}`,
+      `looks for editors in ${looks}, but this bridge is announced in ${announced}`,
+      `start it with TMPDIR=${announced}, or start Neovim with TMPDIR=${looks}`,
     );
   return isSame;
 }
 
-/** The temporary directory in which a bridge announces itself to Gemini CLI. */
+/** Returns the temporary directory in which a bridge announces itself to Gemini CLI. */
 export function directoryOf({ discoveryFiles }: Bridge): string {
   const path = discoveryFiles.find((each) => readFileName(GEMINI, basename(each)) !== undefined) ?? "";
   return dirname(dirname(dirname(path)));
-}
-
-function real(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path;
-  }
 }
 
 function checkChoice(
@@ -80,7 +70,7 @@ function checkChoice(
   const own = announcedEditors(platform.temporaryDirectory(env)).find((editor) => editor.port === port);
   if (own && own.pid !== idePid)
     findings.info(
-      `looks for its editor in process ${idePid}, but this one is ${own.pid}: releases up to 0.30 do not find it`,
+      `takes process ${idePid} for its editor, but this Neovim is announced as process ${own.pid}: releases up to 0.30 do not find it`,
     );
 }
 

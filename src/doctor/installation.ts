@@ -35,7 +35,7 @@ function checkNode(findings: Findings): void {
   else findings.error(`Node ${version} is too old`, `install Node ${oldest} or later`);
 }
 
-/** Looks for npm like `npm_problem` in lua/gemini-bridge/host/build.lua. */
+/** Looks for npm in the same places as `npm_problem` in lua/gemini-bridge/host/build.lua. */
 function checkNpm(findings: Findings): void {
   if (findProgram("npm", process.env) ?? findProgram(join(dirname(process.execPath), "npm"), {})) return;
   findings.warn(
@@ -44,7 +44,10 @@ function checkNpm(findings: Findings): void {
   );
 }
 
-/** `:UpdateRemotePlugins` prints nothing without a Node host, and Neovim reads its result only at its start. */
+/**
+ * Checks each step that can fail silently: without a Node host, `:UpdateRemotePlugins` prints nothing, and Neovim reads
+ * the manifest only at its start.
+ */
 function checkRemotePlugin(findings: Findings, plugin: RemotePlugin): void {
   const option = 'host = "shared"';
   const { host } = plugin;

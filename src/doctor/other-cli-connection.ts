@@ -16,10 +16,14 @@ const Announced = z.union([
   z.object({ workspaceFolders: Roots, transport: z.literal("ws") }),
 ]);
 
-type Descendant = Searcher & { readonly profile: Profile };
+type OtherCli = Searcher & { readonly profile: Profile };
 
 /** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
-export function checkPlace(findings: Findings, subject: Descendant, bridge: Bridge | undefined): void {
+export function checkOtherConnection(
+  findings: Findings,
+  subject: OtherCli,
+  bridge: Bridge | undefined,
+): void {
   const { profile, env, cwd } = subject;
   const looks = directoryOf(profile, env);
   if (!bridge) {
@@ -52,7 +56,7 @@ export function checkPlace(findings: Findings, subject: Descendant, bridge: Brid
   }
 }
 
-/** Reads the directories in a discovery file, joined or as JSON: see src/contract/companion.ts. */
+/** Reads the directories in a discovery file, which are joined or a JSON array: see src/discovery/content.ts. */
 function rootsIn(path: string): string[] {
   try {
     const announced = Announced.parse(JSON.parse(readSmallFile(path)?.text ?? ""));
@@ -78,10 +82,10 @@ export function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @param announced process id in the file's name */
+/** @param announced process id in the name of the discovery file */
 function checkProcess(
   findings: Findings,
-  { profile, env, idePid }: Descendant,
+  { profile, env, idePid }: OtherCli,
   { port }: Bridge,
   announced: number | undefined,
 ): void {
@@ -90,11 +94,11 @@ function checkProcess(
   const needs = Object.entries(byProcess);
   const hasVariables =
     env[`${profile.env}SERVER_PORT`] === String(port) && needs.every(([key, value]) => env[key] === value);
-  if (idePid === announced) findings.ok(`looks for its editor in process ${idePid}, which is this one`);
+  if (idePid === announced) findings.ok(`takes process ${idePid} for its editor, which is this Neovim`);
   else if (hasVariables) findings.ok(`takes the port ${port} from its environment`);
   else
     findings.error(
-      `looks for its editor in process ${idePid}, but this one is ${announced}`,
+      `takes process ${idePid} for its editor, but this Neovim is announced as process ${announced}`,
       `start it with :Gemini cli=${name}, or from a shell in :terminal; elsewhere, first run the lines of :GeminiEnv and ` +
         needs.map(([key, value]) => `${key}=${value}`).join(" "),
     );

@@ -1,14 +1,13 @@
 /** Checks whether a bridge listens on a local port. */
 import { connect } from "node:net";
 
-/** Timeout of the request. */
 const ANSWER_TIMEOUT_MS = 2000;
 
 /** Maximum length of the first line of the answer (characters). */
 const MAX_LINE_LENGTH = 1000;
 
 /**
- * Sends a request, by default one without a token.
+ * Sends a request to a local port. The default request has no token.
  * @returns the first line of the answer, or undefined without an answer
  */
 export function answerOf(
@@ -37,7 +36,7 @@ export function answerOf(
   });
 }
 
-/** Whether the answer comes from a bridge: it requires a token. */
+/** Whether the answer to a request without a token comes from a bridge, which refuses such a request. */
 export function isBridge(answer: string | undefined): boolean {
   return answer?.includes(" 401") ?? false;
 }

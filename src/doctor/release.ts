@@ -6,7 +6,7 @@ import { run } from "../system/program.ts";
 import { readSmallFile } from "../system/small-file.ts";
 import type { Findings } from "./findings.ts";
 
-/** The oldest and newest release that test/compat covers. */
+/** The oldest and the newest release that test/compat runs. */
 export const OLDEST = "0.7.0";
 export const NEWEST = "0.61.0";
 
@@ -30,7 +30,7 @@ export function checkRelease(findings: Findings, version: string | undefined): v
   else findings.ok(name);
 }
 
-/** The release of the CLI in a command line. */
+/** Returns the release of the CLI in a command line. */
 export function releaseOfCommand(words: readonly string[]): string | undefined {
   return words
     .filter((word) => word.includes("/"))
@@ -38,12 +38,12 @@ export function releaseOfCommand(words: readonly string[]): string | undefined {
     .find((version) => version !== undefined);
 }
 
-/** The release of a program, from its npm package or from `--version`. */
+/** Returns the release of a program, from its npm package or from `--version`. */
 export async function releaseOfProgram(path: string): Promise<string | undefined> {
   return packageVersion(path) ?? /\d+\.\d+\.\d+/.exec(await run(path, ["--version"], TIMEOUT_MS))?.[0];
 }
 
-/** The release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */
+/** Returns the release of the npm package that contains a file. Undefined if the package is not Gemini CLI. */
 function packageVersion(path: string): string | undefined {
   try {
     for (let directory = dirname(realpathSync(path)); ; directory = dirname(directory)) {

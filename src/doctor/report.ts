@@ -12,7 +12,7 @@ import type { Facts, Item, Report } from "./contract.ts";
 import { checkEditors } from "./editors.ts";
 import { checkInstallation } from "./installation.ts";
 import { checkRunning, listRunning } from "./running-clis.ts";
-import { checkStartable, checkStartableDescendant } from "./startable-clis.ts";
+import { checkOtherStartable, checkStartable } from "./startable-clis.ts";
 
 /**
  * @param facts about the Neovim that runs the doctor; undefined in a shell
@@ -42,9 +42,7 @@ export async function examine(
     facts ? checkBridge(facts, profiles, table) : checkEditors(announcedEditors(temporary), temporary),
     listRunning(table, asker),
     gemini && checkStartable(gemini, facts, table),
-    ...profiles
-      .filter((profile) => profile !== gemini)
-      .map((profile) => checkStartableDescendant(profile, facts)),
+    ...profiles.filter((profile) => profile !== gemini).map((profile) => checkOtherStartable(profile, facts)),
   ];
   return { sections: (await Promise.all(sections)).filter((one) => one !== undefined) };
 }

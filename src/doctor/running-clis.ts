@@ -1,4 +1,4 @@
-/** Checks the running CLIs: lists all, and examines one in detail. */
+/** Lists all running CLIs, and examines one CLI in detail. */
 import { announcedEditors, idePidOf } from "../profiles/announced-editors.ts";
 import { GEMINI, type Profile } from "../profiles/profiles.ts";
 import { platform } from "../system/platform.ts";
@@ -16,7 +16,7 @@ interface Asker {
   /** The user's command to examine one CLI, without the process id. */
   readonly command: string;
   readonly profiles: readonly Profile[];
-  /** Last lines of its terminals, by the process of the CLI or an ancestor. */
+  /** Last lines of Neovim's terminals. `pid` is the process of the CLI or an ancestor. */
   readonly terminals: Facts["terminals"];
   readonly gates: Facts["gates"] | undefined;
 }
@@ -72,7 +72,7 @@ export async function checkRunning(table: ProcessTable, pid: number, asker: Aske
   return findings;
 }
 
-/** Describes the editor to which a CLI or one of its descendants is connected. */
+/** Describes the editor to which a CLI or one of its child processes is connected. */
 async function connectedTo(
   table: ProcessTable,
   pid: number,
@@ -95,7 +95,7 @@ async function connectedTo(
   return editor && describeEditor(editor);
 }
 
-/** Advice for a CLI that connects by WebSocket. After an outage it gives up the token that it knows. */
+/** Advice for a CLI that connects by WebSocket. After an outage, such a CLI never uses its token again. */
 const SOCKET_ADVICE =
   "type `/ide` in it; if it cannot connect, it has given up after an outage: :GeminiStop, wait 20 seconds, :GeminiStart " +
   "for a new token, then `/ide` again";

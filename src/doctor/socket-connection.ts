@@ -22,7 +22,7 @@ const HANDSHAKE = {
 
 const Lock = z.object({ authToken: z.string().regex(/^[\w-]+$/) });
 
-/** Checks that the bridge accepts the token of its lock file, which another program may have replaced. */
+/** Checks that the bridge accepts the token in its lock file. Another program may have replaced the file. */
 export async function checkToken(findings: Findings, profile: Profile, bridge: Bridge): Promise<void> {
   const path = announcedFile(profile, bridge);
   if (path === undefined || bridge.state !== "running") return;
@@ -32,12 +32,12 @@ export async function checkToken(findings: Findings, profile: Profile, bridge: B
   if (answer?.includes(" 101")) findings.ok("is accepted with the token of the lock file");
   else
     findings.error(
-      `would be refused: ${path} does not have the token of this bridge`,
+      `cannot connect: the token in ${path} is not that of this bridge`,
       ":GeminiRestart, then type `/ide` in it",
     );
 }
 
-/** The CLI's own state, in which it keeps what the user has chosen in its menus. */
+/** The CLI's own state, which contains the user's choices in its menus. */
 const State = z.object({ diffTool: z.string().optional().catch(undefined) });
 
 /** @param bridge of the Neovim that runs the doctor; undefined in a shell, where any editor is right */
@@ -47,7 +47,7 @@ export function checkSocket(
   variable: string | undefined,
   bridge: Bridge | undefined,
 ): void {
-  if (variable === undefined) return; // it reads the lock file
+  if (variable === undefined) return; // the CLI finds the port in the lock file
   const port = env[variable];
   if (port !== undefined && (!bridge || port === String(bridge.port)))
     findings.ok(`connects without a question, because ${variable} names the port`);
@@ -60,9 +60,7 @@ export function checkSocket(
     );
 }
 
-/**
- * Returns the path of the CLI's state: in the folder of the settings if a variable names that folder, else beside it.
- */
+/** Returns the path of the CLI's state: in the settings folder if a variable sets that folder, else next to it. */
 function statePath({ settings }: Profile, env: Searcher["env"]): string {
   const folder = dirname(expand(settings.files[0] ?? "", env));
   const isNamed = folder !== expand(`~/${settings.folder}`, env);

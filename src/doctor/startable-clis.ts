@@ -13,7 +13,7 @@ import { type Findings, section } from "./findings.ts";
 import { checkRelease, releaseOfProgram } from "./release.ts";
 import { checkToken } from "./socket-connection.ts";
 
-/** Checks Gemini CLI, started in a `:terminal` of Neovim or, without facts, in this shell. */
+/** Checks Gemini CLI as it would start in a `:terminal` of Neovim or, without facts, in this shell. */
 export async function checkStartable(
   profile: Profile,
   facts: Facts | undefined,
@@ -31,8 +31,11 @@ export async function checkStartable(
   return findings;
 }
 
-/** Checks another CLI, started by `:Gemini cli=…` or in this shell. @returns undefined if it is not installed */
-export async function checkStartableDescendant(
+/**
+ * Checks another CLI as `:Gemini cli=…` or this shell would start it.
+ * @returns undefined if the CLI is not installed
+ */
+export async function checkOtherStartable(
   profile: Profile,
   facts: Facts | undefined,
 ): Promise<Section | undefined> {

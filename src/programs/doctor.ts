@@ -1,5 +1,5 @@
 /**
- * Finds out why a CLI does not connect, and what to do: `node dist/doctor.cjs [pid]`, in a shell and for
+ * Finds out why a CLI does not connect, and what the user can do: `node dist/doctor.cjs [pid]`. Runs in a shell and for
  * `:GeminiDoctor`.
  */
 import "../interpret-schemas.ts";

@@ -1,7 +1,7 @@
 /**
  * Runs the MCP server `neovim` on standard input and output for any client: `node dist/neovim.cjs`. Forwards requests
- * to the Neovim that a CLI in this directory would find, and answers by itself if there is none. Starts with each
- * client, so that it loads only Node's own modules before a request needs an editor.
+ * to the Neovim that a CLI in this directory would find, and answers by itself if there is none. Each client starts
+ * this program, so it loads only Node's own modules until a request needs an editor.
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

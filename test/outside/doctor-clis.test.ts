@@ -50,19 +50,19 @@ t.test("LLxprt Code finds an editor by its process alone", async (t) => {
   t.match(said, /OK.*asks before it writes/);
   const isNew = Number.parseInt(process.versions.node, 10) >= 24;
   t.match(said, isNew ? /OK.* Node v/ : /ERROR.*needs Node 24, but finds v\d+/);
-  t.match(said, /OK.*Terminals opened now get LLXPRT_CODE_IDE_\*/);
+  t.match(said, /OK.*New terminals get the variables LLXPRT_CODE_IDE_\*/);
 
   const above = await running(nvim, await nvim.lua(START, "llxprt", {}));
   t.match(
     await report(nvim, above),
-    /OK.*looks for its editor in process \d+, which is this one/,
+    /OK.*takes process \d+ for its editor, which is this Neovim/,
     "a shell above",
   );
   const run = "return vim.fn.jobpid(vim.fn.jobstart({ 'llxprt' }, ...))";
   const alone = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "" } }));
   t.match(
     await report(nvim, alone),
-    /LLxprt Code, process[\s\S]*ERROR.*looks for its editor in process \d+, but this one is \d+[\s\S]*TERM_PROGRAM=vscode/,
+    /LLxprt Code, process[\s\S]*ERROR.*takes process \d+ for its editor, but this Neovim is announced as process \d+[\s\S]*TERM_PROGRAM=vscode/,
   );
   const led = await running(nvim, await nvim.lua(run, { env: { TERM_PROGRAM: "vscode" } }));
   t.match(await report(nvim, led), /OK.*takes the port \d+ from its environment/);
@@ -81,7 +81,7 @@ t.test("a descendant has its own settings, files and names", async (t) => {
     /WARNING.*writes without asking in mode yolo, so that no diff opens \(.*\.ola\/settings\.json\)/,
   );
   t.match(said, /OK.*ola finds this Neovim by .*\.ola\/ide\/\d+\.lock/);
-  t.match(said, /OK.*Terminals opened now get OLA_CODE_IDE_\*/);
+  t.match(said, /OK.*New terminals get the variables OLA_CODE_IDE_\*/);
   t.notMatch(said, /GEMINI_CLI_IDE|A CLI started|in Gemini CLI/, "nothing of one that is switched off");
   const pid = await running(nvim, await nvim.lua(START, "ola", {}));
   t.match(await report(nvim, pid), /ola, process \d+[\s\S]*ERROR.*IDE mode is off in .*\.ola/);
@@ -123,7 +123,7 @@ t.test("the doctor checks the variable and the diff tool of Claude Code", async 
     '"authToken":"other"',
   );
   writeFileSync(join(directory, name), other);
-  t.match(await report(nvim), /ERROR.*would be refused: .*\.lock does not have the token of this bridge/);
+  t.match(await report(nvim), /ERROR.*cannot connect: the token in .*\.lock is not that of this bridge/);
   await nvim.command("GeminiRestart");
   await nvim.waitFor(isRunning, "the bridge to run", 10_000);
   t.match(await report(nvim), /OK.*is accepted with the token of the lock file/);

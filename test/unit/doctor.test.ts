@@ -28,7 +28,7 @@ t.test("an ordinary machine is not mentioned", async (t) => {
 
 t.test("a container is explained", async (t) => {
   const [what, ...directions] = onMachine({ mark: "/.dockerenv" });
-  t.equal(what, "info: A container: /.dockerenv is there");
+  t.equal(what, "info: This is a container: /.dockerenv exists");
   t.match(directions, [
     /^info: works: Neovim and the CLI in the container; start the CLI with :Gemini/,
     /^info: works with some setup: the CLI in the container, Neovim outside; .*:help gemini-bridge-containers/,
@@ -36,7 +36,7 @@ t.test("a container is explained", async (t) => {
   ]);
   const env = { REMOTE_CONTAINERS: "true", WSL_DISTRO_NAME: "Ubuntu" };
   const dev = onMachine({ mark: "/run/.containerenv", env, release: WSL2 });
-  t.equal(dev[0], "info: A container: /run/.containerenv is there, and REMOTE_CONTAINERS is set");
+  t.equal(dev[0], "info: This is a container: /run/.containerenv exists, and REMOTE_CONTAINERS is set");
   t.notMatch(dev.join(), "WSL", "a container in WSL is a container");
 });
 

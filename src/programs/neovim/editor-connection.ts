@@ -1,16 +1,16 @@
-/** Connects to the editor on demand, and reconnects to the same or another editor after a disconnect. */
-
+/** Connects to the editor on demand. After a disconnect, reconnects to the same or another editor. */
 import { type Address, exchange, messagesOf } from "./http.ts";
 import { type Message, property, type Request } from "./without-editor.ts";
 
-/** Interval for searching the editor again. */
+/** Interval of searches for an editor. */
 const SEARCH_INTERVAL_MS = 1_000;
 
 interface Upstream {
-  /** Stores the client's `initialize` request, which is sent to each editor. */
+  /** Stores the client's `initialize` request, to send it to each editor. */
   introduce(request: Request): void;
   /**
-   * @param isAwaited asked before the request is sent
+   * Sends a request to the editor.
+   * @param isAwaited returns false if the client has cancelled the request
    * @returns the editor's answer; undefined without an editor
    */
   ask(request: Request, isAwaited: () => boolean): Promise<Message | undefined>;
@@ -29,7 +29,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
   let session: Promise<Session | undefined> | undefined;
   let sessions = 0;
   let due: NodeJS.Timeout | undefined;
-  /** The client's subscriptions by URI, which are repeated for each editor. */
+  /** The client's subscriptions by URI, to repeat them for each editor. */
   const subscriptions = new Map<string, Request>();
 
   async function connect(): Promise<Session | undefined> {
@@ -69,23 +69,23 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
       // The stream broke. The next request finds out whether the editor is still running.
     }
     if (session === here) session = undefined;
-    comeBack();
+    searchAgain();
   }
 
-  /** Searches the editor again for subscriptions, even if the client sends no requests. */
-  function comeBack(): void {
+  /** Searches for an editor again if there are subscriptions, because the client may send no more requests. */
+  function searchAgain(): void {
     clearTimeout(due);
     if (subscriptions.size > 0 && !session) due = setTimeout(() => void current(), SEARCH_INTERVAL_MS);
   }
 
-  /** @returns the session. After a failure, the next request tries again. */
+  /** Returns the session, or connects. After a failure, the next request tries again. */
   async function current(): Promise<Session | undefined> {
     session ??= connect().catch(() => undefined);
     const asked = session;
     const found = await asked;
     if (!found && session === asked) {
       session = undefined;
-      comeBack();
+      searchAgain();
     }
     return found;
   }
@@ -98,7 +98,7 @@ export function createUpstream(receive: (message: Message) => void): Upstream {
     if (request.method === "resources/unsubscribe") subscriptions.delete(uri);
   }
 
-  /** @returns the answer or an error; "gone" if the editor did not receive the request */
+  /** Sends a request. @returns the answer or an error; "gone" if the editor did not receive the request */
   async function pass({ address, headers }: Session, request: Request): Promise<Message | "gone"> {
     const response = await exchange(address, headers, request).catch(() => undefined);
     if (!response || response.statusCode === 404 || response.statusCode === 401) {

@@ -6,24 +6,29 @@ import { platform } from "../../system/platform.ts";
 import type { ProcessTable } from "../../system/system.ts";
 import type { Address } from "./http.ts";
 
-/** @returns undefined if no Neovim is an ancestor of this process or open in its directory */
+/** @returns undefined if no Neovim is an ancestor of this process or open in this directory */
 export async function findNeovim(): Promise<Address | undefined> {
   const profiles = profilesOf();
   let table: Promise<ProcessTable> | undefined;
   // Listing all processes takes a while: do it at most once, and only if there are discovery files.
   const processes = () => (table ??= platform.processes());
-  // First by Gemini CLI's files; the user may have disabled that CLI.
+  // Tries the files of all CLIs, because the user may have disabled some CLIs.
   for (const profile of profiles) {
-    const found = await findBy(profile, processes);
+    const found = await findByFiles(profile, processes);
     if (found) return found;
   }
-  return handedDown(profiles, process.env, process.cwd());
+  return findByEnvironment(profiles, process.env, process.cwd());
 }
 
 /**
- * Finds Neovim by the environment of its terminal. Derived CLIs need this, as their discovery directories are unknown.
+ * Finds Neovim by the variables of its terminal. Needed for CLIs that the user has defined, because their discovery
+ * directories are unknown here.
  */
-function handedDown(profiles: readonly Profile[], env: NodeJS.ProcessEnv, cwd: string): Address | undefined {
+function findByEnvironment(
+  profiles: readonly Profile[],
+  env: NodeJS.ProcessEnv,
+  cwd: string,
+): Address | undefined {
   const known = profiles.map((profile) => profile.env);
   for (const name of Object.keys(env)) {
     const [, prefix = ""] = /^(.+)SERVER_PORT$/.exec(name) ?? [];
@@ -35,13 +40,13 @@ function handedDown(profiles: readonly Profile[], env: NodeJS.ProcessEnv, cwd: s
   return undefined;
 }
 
-async function findBy(
+async function findByFiles(
   profile: Profile,
   processes: () => Promise<ProcessTable>,
 ): Promise<Address | undefined> {
   const { env, pid } = process;
   const cwd = process.cwd();
-  // Ignore other editors, which do not have this server.
+  // Ignores other editors, because they do not have this server.
   const editors = announcedEditors(platform.temporaryDirectory(env), profile).filter(
     ({ content, isAlive }) => isAlive && content?.ideInfo?.name === "neovim",
   );
@@ -50,7 +55,7 @@ async function findBy(
   const port = env[`${profile.env}SERVER_PORT`];
   const found = chooseEditor(editors, { idePid, cwd, port });
   const token = found?.content?.authToken;
-  // The chosen editor has another project. A CLI would show an error; here, its files must not be visible.
+  // The chosen editor may have another project. A CLI would show an error. Here, the model must not see that project.
   if (!found || !token || !contains(found.content?.workspacePath, cwd)) return undefined;
   return { port: found.port, token };
 }
