@@ -1,4 +1,4 @@
-/** Limits for names and ids from clients, which are kept for every session and passed to Lua. */
+/** Limits names and ids from clients, because the host stores them for each session and passes them to Lua. */
 import type { SessionInfo } from "./client.ts";
 
 /** Maximum body of a request without a session id (UTF-16 units). */
@@ -7,10 +7,10 @@ export const MAX_FIRST_MESSAGE_LENGTH = 64 * 1024;
 /** Maximum length of a client's name and version (UTF-16 units). */
 const MAX_NAME_LENGTH = 100;
 
-/** Maximum length of a message id, which is stored with its answer (UTF-16 units). */
+/** Maximum length of a message id (UTF-16 units). The host stores the id until the message is answered. */
 const MAX_ID_LENGTH = 256;
 
-/** Maximum length of a path (UTF-16 units). Operating systems allow no more bytes, and a path has at least as many. */
+/** Maximum length of a path (UTF-16 units). Operating systems allow at most this many bytes. */
 export const MAX_PATH_LENGTH = 4096;
 
 export interface Introduction {
@@ -34,7 +34,7 @@ export function sessionInfo(
   };
 }
 
-/** Whether a message, or one of a batch, has an id that is too long. */
+/** Whether a message, or a message of a batch, has an id that is too long. */
 export function hasLongId(body: unknown): boolean {
   const messages: unknown[] = Array.isArray(body) ? body : [body];
   return messages.some((message) => {

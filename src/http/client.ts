@@ -10,7 +10,7 @@ export interface SessionInfo {
   readonly credential: string;
   /** Unix milliseconds. */
   readonly connectedAt: number;
-  /** The name that the CLI gave itself. */
+  /** The name that the CLI reports. */
   readonly name: string;
   readonly version: string;
   readonly protocolVersion: string;
@@ -34,7 +34,7 @@ export interface Decision {
   readonly content: string | undefined;
 }
 
-/** A file in a prompt, or lines of it. */
+/** A file in a prompt, or lines of a file. */
 export interface FileReference {
   /** Absolute. */
   readonly path: string;
@@ -64,9 +64,9 @@ export interface Client {
    */
   decide(decision: Decision): Promise<boolean>;
   /**
-   * Prepares references for the CLI's prompt. Absent if the protocol has none.
+   * Prepares references for the CLI's prompt. Absent if the protocol cannot insert references.
    * @param cwd the CLI's directory
-   * @returns undefined if the CLI would not read each of them
+   * @returns undefined if the CLI would not understand all of them
    */
   mention?(references: readonly FileReference[], cwd: string): Mention | undefined;
 }
@@ -81,7 +81,7 @@ export interface ClientList {
 export interface ClientEvents {
   /** The client can receive messages. */
   connected: [client: Client];
-  /** The connection is lost; it may come back. */
+  /** The connection is lost. The client may reconnect. */
   disconnected: [client: Client];
   /** The session has ended, and its client cannot return. */
   ended: [client: Client];

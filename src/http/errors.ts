@@ -12,7 +12,7 @@ export function rpcError(code: number, message: string) {
   return { jsonrpc: "2.0", error: { code, message }, id: null } as const;
 }
 
-/** Method that clients of a later protocol without sessions call first. An error makes them use the older protocol. */
+/** First method of clients of a later protocol without sessions. After an error, they use the older protocol. */
 export const DISCOVER = "server/discover";
 
 /** @returns the answer to a request with an unknown method */
@@ -73,8 +73,8 @@ export function sendClientError(error: NodeJS.ErrnoException, socket: Socket, an
 }
 
 /**
- * Destroys a connection whose peer has its answer but does not close. Ending only our side would leave the file
- * descriptor open until the peer closes.
+ * Destroys a connection after a delay if the peer has its answer but does not close. Ending only our side would leave
+ * the file descriptor open until the peer closes.
  * @param isUseless called after the delay, and decides whether to destroy the connection
  */
 export function destroyLater(socket: Duplex, isUseless: () => boolean): void {

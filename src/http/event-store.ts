@@ -7,7 +7,7 @@ interface StoredEvent {
   message: JSONRPCMessage;
   /** Total length of the strings in the message (UTF-16 units). */
   size: number;
-  /** Delivery is not confirmed yet. Pinned events are kept, even beyond the bounds. */
+  /** Whether delivery is not confirmed yet. Pinned events are kept, even beyond the bounds. */
   pinned: boolean;
 }
 
@@ -27,9 +27,7 @@ const BOUNDS: Bounds = { count: 64, size: 64 * 1024 * 1024 };
 
 const EVENT_ID = /^([\w-]+)\.(\d+)$/;
 
-/**
- * A bounded store for one session. Event ids start with a random part, to recognize ids of an earlier host.
- */
+/** A bounded store for one session. Event ids start with a random part, to recognize ids of an earlier host. */
 export class BoundedEventStore {
   readonly #origin = randomBytes(6).toString("base64url");
   #events: StoredEvent[] = [];
@@ -42,12 +40,12 @@ export class BoundedEventStore {
   }
 
   /**
-   * @param pinned keeps the event until `unpin`. A dropped event would look like a delivered one.
+   * @param pinned keeps the event until `unpin`. Otherwise, a dropped event would count as delivered.
    * @returns the event's id
    */
   add(message: JSONRPCMessage, pinned = false): string {
     const number = ++this.#last;
-    // Only the newest context counts. Replaying an older one would send stale data.
+    // Only the newest context counts. A replay of an older context would send stale data.
     if (isContext(message)) this.#drop(this.#events.findIndex((event) => isContext(event.message)));
     const size = sizeOf(message);
     this.#events.push({ number, message, size, pinned });
@@ -71,8 +69,8 @@ export class BoundedEventStore {
   }
 
   /**
-   * The stored later events, oldest first.
-   * @returns undefined if the id is not of this store
+   * Returns the stored events after an event, oldest first.
+   * @returns undefined if the id is not from this store
    */
   after(lastId: string): SentEvent[] | undefined {
     const last = this.#parse(lastId);

@@ -1,6 +1,6 @@
 /**
- * The standalone event stream of a session, which carries notifications to a CLI. It bypasses the SDK, which encodes
- * each message again for every session and passes it through three streams (bench/README.md has measurements).
+ * The standalone event stream of a session, which carries notifications to a CLI. Bypasses the SDK, which would encode
+ * each message again for every session and pass it through three streams (measurements in bench/README.md).
  */
 import type { ServerResponse } from "node:http";
 import { BoundedEventStore } from "./event-store.ts";
@@ -9,7 +9,7 @@ import { encodeMessage, type Notification } from "./notification.ts";
 export interface EventStream {
   /** Whether a client is reading the stream. */
   readonly isConnected: boolean;
-  /** Sends the context if a client is connected. A slow reader gets only the newest one. */
+  /** Sends the context if a client is connected. A slow reader gets only the newest context. */
   notify(notification: Notification): void;
   /**
    * Sends the user's decision as soon as a client is connected.
@@ -28,14 +28,14 @@ export interface EventStream {
 interface EventStreamOptions {
   /** Interval of keep-alive comments (milliseconds). */
   keepAlive: number;
-  /** Called when the response has ended and no new one has replaced it. */
+  /** Called when the response has ended and no new response has replaced it. */
   disconnected(): void;
 }
 
 /** A decision that is not known to be sent. */
 interface UnsentDecision {
   readonly notification: Notification;
-  readonly report: (hasLeft: boolean) => void;
+  readonly report: (isSent: boolean) => void;
 }
 
 export function createEventStream({ keepAlive, disconnected }: EventStreamOptions): EventStream {
@@ -48,8 +48,8 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   let alive: NodeJS.Timeout | undefined;
   let closed = false;
 
-  /** Resolves `deliver` for an event that was handed to the client's socket. */
-  function hasLeft(id: string): void {
+  /** Resolves `deliver`: the client's socket has taken the event. */
+  function markSent(id: string): void {
     awaited.get(id)?.report(true);
     awaited.delete(id);
     store.unpin(id);
@@ -61,7 +61,7 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     const taken = (error: unknown) => {
       pieces -= 1;
       if (error) return;
-      if (pieces === 0) hasLeft(id);
+      if (pieces === 0) markSent(id);
       sendLate();
     };
     response.cork();
@@ -75,13 +75,13 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
     response.uncork();
   }
 
-  /** Sends the events that the client has missed. The others count as delivered. */
+  /** Sends the events that the client has missed. All other events count as delivered. */
   function replay(response: ServerResponse, lastId: string | undefined): void {
     // An event id of an earlier host cannot be resumed: start a new stream.
     const missed = (lastId === undefined ? undefined : store.after(lastId)) ?? store.pinned();
-    // Every unsent decision is pinned in the store: if it is not among the missed events, the client has seen it.
+    // Every unsent decision is pinned in the store. The client has seen a decision that is not among the missed events.
     const unseen = new Set(missed.map(({ id }) => id));
-    for (const id of [...awaited.keys()]) if (!unseen.has(id)) hasLeft(id);
+    for (const id of [...awaited.keys()]) if (!unseen.has(id)) markSent(id);
     for (const { id, message } of missed)
       write(response, id, awaited.get(id)?.notification ?? encodeMessage(message));
   }
@@ -138,12 +138,12 @@ export function createEventStream({ keepAlive, disconnected }: EventStreamOption
   };
 }
 
-/** Whether the client has not read everything yet. Checks the socket, because the response was corked. */
+/** Whether the client still has events to read. Also checks the socket, because the response was corked. */
 function isBehind(response: ServerResponse): boolean {
   return response.writableNeedDrain || (response.socket?.writableNeedDrain ?? false);
 }
 
-/** Calls back when a response closes, or at once if it is closed already. */
+/** Calls `run` when the response closes, or at once if it is already closed. */
 export function onceClosed(response: ServerResponse, run: () => void): void {
   if (response.closed || response.destroyed) run();
   else response.once("close", run);

@@ -28,13 +28,13 @@ export interface Route {
   close?(): Promise<void>;
 }
 
-/** Accepted host names. A CLI in a container uses the last one. */
+/** Accepted host names. A CLI in a container uses the last name. */
 const HOSTS = ["127.0.0.1", "localhost", "host.docker.internal"];
 
 /** The port of the endpoint and its tokens. */
 export interface Address {
   readonly port: number;
-  /** By profile or purpose. The name identifies the sender of a request. */
+  /** Tokens by name: that of a profile or a purpose. The name identifies the sender of a request. */
   readonly tokens: Readonly<Record<string, string>>;
 }
 

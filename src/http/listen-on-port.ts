@@ -9,17 +9,17 @@ import type { Address, Route } from "./guard.ts";
 
 /** Timeouts of a connection (milliseconds). */
 export interface Timeouts {
-  /** For the headers of a request. */
+  /** Timeout for the headers of a request. */
   headers: number;
-  /** For the whole request. */
+  /** Timeout for the whole request. */
   request: number;
-  /** Between two requests on one connection. An open event stream is not idle. */
+  /** Timeout between two requests on one connection. An open event stream is not idle. */
   idle: number;
-  /** Interval in which Node checks the first two. A shorter one costs an idle host processor time. */
+  /** Interval in which Node checks `headers` and `request`. Shorter intervals cost an idle host processor time. */
   check: number;
 }
 
-/** A silent connection is closed within ten seconds (see SECURITY.md): `headers`, `check` and CLOSE_DELAY_MS. */
+/** `headers`, `check` and CLOSE_DELAY_MS together close a silent connection within ten seconds (see SECURITY.md). */
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
 /** Handles a request to change the protocol, and takes over its connection. */
@@ -35,7 +35,7 @@ export interface SocketRoute {
 export interface ListenOptions {
   /** Names of the tokens to create. */
   names: readonly string[];
-  /** Names of the tokens to create for WebSockets. Without names, requests to change the protocol are not accepted. */
+  /** Names of the tokens to create for WebSockets. Without names, requests for WebSockets are not accepted. */
   socketNames?: readonly string[];
   /**
    * Port and tokens of an earlier host. If the old port is taken, returning clients would send their tokens to its new
@@ -48,10 +48,10 @@ export interface ListenOptions {
 
 export interface Endpoint extends Address {
   readonly server: Server;
-  /** Tokens of WebSockets. No other request is accepted with them. */
+  /** Tokens for WebSockets. They are not valid for other requests. */
   readonly socketTokens: Address["tokens"];
   /**
-   * Answers the waiting requests, then every new one.
+   * Answers the waiting requests, then every new request.
    * @param bodyLimit maximum request body (bytes)
    * @param sockets accepts WebSockets
    */
@@ -112,9 +112,9 @@ export async function listen(options: ListenOptions): Promise<Endpoint> {
     server.close();
     takeUpgrade = (_request, socket) => socket.destroy();
     for (const [, socket] of waitingUpgrades.splice(0)) socket.destroy();
-    // If the process exits in this tick, the next host takes over its sessions and reviews.
+    // Waits one tick. If the process exits now, the next host takes over its sessions and reviews.
     await Promise.resolve();
-    // If an event stream ends, the client fetches it again; if it breaks, the client reports an error.
+    // Ends event streams first. After an end, a client reconnects; after a break, it reports an error.
     await closeRoutes();
     server.closeAllConnections(); // a request that waits for Neovim would keep the server open
     await closeApp();

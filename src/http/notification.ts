@@ -4,11 +4,11 @@ import type { IdeNotifications } from "../contract/companion.ts";
 
 export interface Notification {
   readonly message: JSONRPCMessage;
-  /** The JSON and the end of the event. Encoded once for all sessions. */
+  /** The JSON and the blank line that ends the event. Encoded once for all sessions. */
   readonly data: () => Iterable<Buffer | string>;
 }
 
-/** Longer texts are encoded in pieces, so that the client reads one piece while the next is encoded (UTF-16 units). */
+/** Maximum length of a piece (UTF-16 units). The client can read one piece of a long text while the next is encoded. */
 const PIECE_LENGTH = 128 * 1024;
 
 export function encode<M extends keyof IdeNotifications>(
@@ -54,7 +54,7 @@ function* pieces(method: string, params: object): Generator<string> {
   yield `${json}}}\n\n`;
 }
 
-/** Splits a text, but never between surrogates: JSON would escape each half. */
+/** Splits a text, but never between surrogates, because JSON would escape each half. */
 function* slices(text: string): Generator<string> {
   for (let from = 0; from < text.length; ) {
     const isCut = /[\uD800-\uDBFF]/.test(text.charAt(from + PIECE_LENGTH - 1));

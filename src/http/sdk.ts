@@ -1,6 +1,6 @@
 /**
- * Everything of MCP that is imported after the start, because the SDK takes time to build its hundreds of schemas: the SDK
- * and our sessions, which use it.
+ * Exports the parts of the MCP SDK that are loaded after the start, because the SDK takes time to build hundreds of
+ * schemas. Includes our sessions, which use the SDK.
  */
 export { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
 export {

@@ -18,7 +18,7 @@ interface AppOptions {
   idle: number;
 }
 
-/** @returns an application that is not connected to the server's requests yet */
+/** @returns an application that does not receive the server's requests yet */
 export function buildApp(options: AppOptions): FastifyInstance {
   const { server, address, routes, log, bodyLimit, idle } = options;
   /** Open responses by connection. */
@@ -34,7 +34,7 @@ export function buildApp(options: AppOptions): FastifyInstance {
     logger: false, // Fastify would log to standard output, the RPC channel
     bodyLimit,
     serverFactory: () => server,
-    // The router answers a path that cannot be decoded before the guards run.
+    // Without this, the router would answer a path that cannot be decoded before the guards run.
     rewriteUrl: ({ url = "/" }) => (isDecodable(url) ? url : "/"),
     exposeHeadRoutes: false,
     clientErrorHandler(error, socket) {
@@ -53,11 +53,11 @@ export function buildApp(options: AppOptions): FastifyInstance {
     else void parseJson(request, body, done);
   });
   app.decorateRequest("credential", "");
-  // Announces half of the real idle timeout: a request that is sent while the connection closes is lost, and on a busy
-  // machine a client can be seconds late.
-  const comeBack = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
+  // Announces half of the real idle timeout, because a request that is sent while the connection closes is lost. On a
+  // busy machine, a client can be seconds late.
+  const keepAlive = `timeout=${Math.max(1, Math.floor(idle / 2000))}`;
   app.addHook("onRequest", ({ raw: { socket } }, reply, done) => {
-    reply.raw.setHeader("Keep-Alive", comeBack);
+    reply.raw.setHeader("Keep-Alive", keepAlive);
     const replies = unfinished.get(socket) ?? new Set();
     unfinished.set(socket, replies.add(reply));
     reply.raw.once("close", () => replies.delete(reply));

@@ -32,13 +32,13 @@ interface ConnectionOptions {
   register(session: Session): void;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive: number;
-  /** Without an open stream, the session ends this long after its last request (milliseconds). */
+  /** Time from the last request to the end of a session without an open stream (milliseconds). */
   grace: number;
   /** The client's `initialize` request was accepted. */
   initialized(): void;
-  /** The event stream is open: notifications sent from now on arrive. */
+  /** The event stream is open. The client receives notifications from now on. */
   connected(): void;
-  /** The event stream closed; it may come back. */
+  /** The event stream closed. The client may open it again. */
   disconnected(): void;
   ended(): void;
 }
@@ -53,10 +53,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
-  /** For each request with an open response: all requests of the same POST, which are several only in a batch. */
+  /** The requests with open responses, each with all requests of the same POST (more than one only in a batch). */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
-  // Has no event store: after an answer with event ids the client's SDK would request the stream again.
+  // Has no event store. After an answer with event ids, the client's SDK would request the stream again.
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: () => info.id,
     onsessioninitialized: options.initialized,
@@ -79,7 +79,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
       options.disconnected();
     },
   });
-  /** Restarts the expiry timer. It runs while no stream and no request is open. */
+  /** Restarts the expiry timer, or stops it while a stream or request is open. */
   function touch(): void {
     clearTimeout(expiry);
     if (stream.isConnected || requests > 0 || ended) return;
@@ -87,7 +87,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     expiry.unref();
   }
 
-  /** Lets the SDK answer. The session stays alive until the response closes, which may itself be a stream. */
+  /** Lets the SDK answer. The session does not expire until the response closes. A response may be a long stream. */
   async function answer(request: FastifyRequest, reply: FastifyReply, body?: unknown): Promise<FastifyReply> {
     const ids = [body].flat().flatMap((message) => (isJSONRPCRequest(message) ? [message.id] : []));
     for (const id of ids) posted.set(id, ids);
@@ -96,7 +96,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     try {
       return reply.send(await transport.handleRequest(webRequest(request), { parsedBody: body }));
     } finally {
-      // Must follow the SDK's handling of the request, because the client may already have disconnected.
+      // Must run after the SDK has handled the request, because the client may already have disconnected.
       onceClosed(reply.raw, () => {
         requests -= 1;
         touch();
@@ -111,10 +111,10 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
     transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
   }
 
-  /** Ends the response of a cancelled request, which the SDK neither answers nor ends. */
+  /** Ends the response of a cancelled request. The SDK would leave the response open. */
   function endCancelled(id: RequestId): void {
     if (posted.get(id)?.length === 1) transport.closeSSEStream(id);
-    // Removes the request from the SDK. Only in a batch, this also sends the error, with the other answers.
+    // Removes the request from the SDK. In a batch, this also sends the error together with the other answers.
     const error = { code: REQUEST_CANCELLED, message: "Request cancelled" };
     transport.send({ jsonrpc: "2.0", id, error }).catch(() => {});
   }

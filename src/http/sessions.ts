@@ -14,7 +14,7 @@ import type { Connection, Session } from "./session.ts";
 /** Interval of keep-alive comments. The CLI's HTTP client drops a stream that is silent for 300 s. */
 const KEEP_ALIVE_INTERVAL_MS = 60_000;
 
-/** Loads the SDK in advance. Otherwise the first client has to wait for it. */
+/** Loads the SDK. Called in advance, so that the first client does not wait for the SDK. */
 export const prepare = () => import("./sdk.ts");
 export type Sdk = Awaited<ReturnType<typeof prepare>>;
 
@@ -22,11 +22,11 @@ export type { Session } from "./session.ts";
 
 /** Events of sessions. Listeners run synchronously. */
 export interface SessionEvents {
-  /** Emitted before the session is connected, so that its tools, resources and prompts can be registered. */
+  /** Emitted before the session is connected, so that listeners can register tools, resources and prompts. */
   created: [server: McpServer, session: Session, sdk: Sdk];
-  /** The event stream is open: notifications sent from now on arrive. */
+  /** The event stream is open. The client receives notifications from now on. */
   connected: [session: Session];
-  /** The event stream closed; it may come back. */
+  /** The event stream closed. The client may open it again. */
   disconnected: [session: Session];
   /** The session has ended, and its client cannot return. */
   ended: [session: Session];
@@ -51,7 +51,7 @@ export interface SessionOptions {
   log: Log;
   /** Maximum number of sessions. More clients are refused. */
   maxSessions: number;
-  /** Without an open stream, a session ends this long after its last request (milliseconds). */
+  /** Time from the last request to the end of a session without an open stream (milliseconds). */
   grace: number;
   /** Interval of keep-alive comments on the event stream (milliseconds). */
   keepAlive?: number;
@@ -74,7 +74,7 @@ export function createSessions(options: SessionOptions): Sessions {
   const { version, log, maxSessions, grace, keepAlive = KEEP_ALIVE_INTERVAL_MS } = options;
   const { offer = async () => COMPANION } = options;
   const events = new EventEmitter<SessionEvents>();
-  /** All sessions, including those being initialized, for the limit. `connections` has the initialized ones by id. */
+  /** All sessions, including those being initialized, for the limit. `connections` has only initialized sessions. */
   const all = new Set<SessionInfo>();
   const connections = new Map<string, Connection>();
 

@@ -8,10 +8,10 @@ import type { Boot, CallName, CallResult, Calls, EventName, EventPayload } from 
 /** The RPC notification that carries every event: `[name, payload]`. The client swallows names that end in `_event`. */
 export const EVENT_METHOD = "gemini_bridge";
 
-/** The function for events in the standard host, which would treat an unknown notification as a plugin path. */
+/** The function for events in the standard host. That host would take an unknown notification for a plugin path. */
 export const EVENT_FUNCTION = "GeminiBridgeEvent";
 
-/** The part of the Neovim client that is used, in both kinds of host. */
+/** The part of the Neovim client that both kinds of host use. */
 export type Editor = Pick<Neovim, "executeLua" | "on" | "request">;
 
 export type EventHandlers = { [N in EventName]: (payload: EventPayload<N>) => void | Promise<void> };
@@ -28,18 +28,16 @@ export interface Bridge {
   call<N extends CallName>(name: N, params: Calls[N]): Promise<CallResult<N>>;
   /** Calls Lua without waiting for the answer. A failure is logged. */
   tell<N extends CallName>(name: N, params: Calls[N]): void;
-  /** Runs the handler of an event. Without a handler yet, the event waits, so that no early decision is lost. */
+  /** Runs the handler of an event. Until there is a handler, the event waits, so that no early decision is lost. */
   dispatch(name: unknown, payload: unknown): void;
   /**
-   * Adds handlers, and runs them for the `earlier` events, then for the waiting ones. An event that does not match the
-   * contract is logged and dropped.
+   * Adds handlers, and runs them for the `earlier` events, then for the waiting events. An event that does not match
+   * the contract is logged and dropped.
    */
   handle(handlers: Partial<EventHandlers>, earlier?: Boot["decisions"]): void;
 }
 
-/**
- * @param start number of this start of the bridge, sent with each call in the shared host, which serves several starts
- */
+/** @param start number of this start, sent with each call. Only set in the shared host, which serves several starts */
 export function createBridge(nvim: Editor, log: Log, start?: number): Bridge {
   const handlers: Partial<EventHandlers> = {};
   let waiting: [name: unknown, payload: unknown][] = [];

@@ -1,11 +1,10 @@
-/** Removes the host's files and ends its process when Neovim ends, also if Neovim was killed. */
+/** Removes the host's files and ends the host when Neovim ends, even if Neovim was killed. */
 import type { Log } from "../base/log.ts";
 import { disk } from "../system/disk.ts";
 import type { Editor } from "./bridge.ts";
 
 /**
- * Ends the process when Neovim ends: if Neovim was killed, only the channel closes; if Neovim exits, it sends
- * a signal.
+ * Ends the process when Neovim ends. If Neovim exits, it sends a signal. If Neovim was killed, only the channel closes.
  * @param abandon removes files synchronously; may run twice
  */
 export function exitWithEditor(nvim: Editor, abandon: () => void): void {
@@ -29,9 +28,7 @@ export function exitOnFailure(log: () => Log | undefined): void {
   }
 }
 
-/**
- * Ends the process at once. Node's own exit waits for its threads, and a thread that reads a dead network never ends.
- */
+/** Ends the process at once. Node's own exit would wait for a thread that reads a dead network drive. */
 export function exitNow(code = 0): never {
   if (disk.isWaiting()) process.kill(process.pid, "SIGKILL");
   process.exit(code);

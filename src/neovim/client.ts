@@ -3,7 +3,7 @@ import { Transform } from "node:stream";
 import { NeovimClient } from "neovim/lib/api/client.js";
 
 class Client extends NeovimClient {
-  /** Skips the request for Neovim's API, which would delay the start. The client only takes the channel id from it. */
+  /** Skips the request for Neovim's API, because it would delay the start. The client would use only the channel id. */
   override async requestApi(): Promise<[number]> {
     return [0];
   }
@@ -11,7 +11,7 @@ class Client extends NeovimClient {
 
 /** Connects over standard input and output. */
 export function connect(): NeovimClient {
-  // Standard output is the RPC channel: print to standard error instead, whose end Lua keeps.
+  // Standard output is the RPC channel. Lua keeps the last lines of standard error.
   console.log = console.info = console.debug = console.error;
   const client = new Client();
   client.attach({ reader: process.stdin.pipe(new Messages()), writer: process.stdout });
@@ -26,7 +26,7 @@ function sizeOfLength(type: number): number {
   return 0;
 }
 
-/** Number of payload bytes and of nested values that follow the head of a value. */
+/** Number of payload bytes, and number of nested values, that follow the head of a value. */
 function extent(type: number, length: number): [bytes: number, values: number] {
   if (type >= 0x80 && type <= 0x8f) return [0, (type & 0x0f) * 2];
   if (type >= 0x90 && type <= 0x9f) return [0, type & 0x0f];
