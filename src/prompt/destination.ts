@@ -1,4 +1,4 @@
-/** Finds the CLI for a prompt: in a terminal of `:Gemini`, or where the user or a provider has started it. */
+/** Finds the CLI for a prompt: in a terminal of `:Gemini`, or where the user or a terminal provider has started it. */
 import { basename } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clis } from "../contract/clis.ts";
@@ -14,11 +14,11 @@ import { paneTerminal, tmux } from "./tmux.ts";
 /** Polling interval until a terminal has started. */
 const START_INTERVAL_MS = 50;
 
-/** Interval and number of attempts for finding a CLI that a provider opens outside Neovim. */
+/** Interval and number of attempts to find a CLI that a terminal provider opens outside Neovim. */
 const FIND_INTERVAL_MS = 1_000;
 const FIND_ATTEMPTS = 30;
 
-/** Where a CLI runs. One of `buf` and `pane` is set while it runs. */
+/** The place where a CLI runs. While the CLI runs, either `buf` or `pane` is set. */
 interface Place {
   readonly program: string | undefined;
   readonly cwd: string;
@@ -27,15 +27,15 @@ interface Place {
 }
 
 export interface Destinations {
-  /** Takes the terminals of `:Gemini`. */
+  /** Updates the terminals of `:Gemini`. */
   update(event: EventPayload<"terminals">): void;
-  /** Name of the CLI's profile for which a terminal was opened. */
+  /** Returns the profile of the CLI for which a terminal was opened. */
   profileOf(terminal: string): string | undefined;
-  /** The CLI in a terminal, if it runs. */
+  /** Returns the CLI in a terminal, if it runs. */
   running(terminal: string): Cli | undefined;
   /** Waits until the CLI in a terminal runs. @returns undefined if it has ended or was not found */
   started(terminal: string): Promise<Cli | undefined>;
-  /** Searches for a CLI that does not run in a terminal of `:Gemini`. */
+  /** Finds a CLI outside the terminals of `:Gemini`. */
   outside(): Promise<Cli | undefined>;
 }
 
@@ -43,7 +43,7 @@ export interface DestinationsOptions {
   bridge: Bridge;
   buffers: Buffers;
   clis: Clis;
-  /** Name of a CLI's npm package. @param cli name of its profile */
+  /** Returns the name of a CLI's npm package. @param cli name of the profile */
   packageOf(cli: string): string | undefined;
   /** Whether a review is open. */
   isReviewing(): boolean;
@@ -53,9 +53,9 @@ export interface DestinationsOptions {
 
 export function createDestinations(options: DestinationsOptions): Destinations {
   const { bridge, buffers, clis, packageOf, isReviewing, signal } = options;
-  /** The terminals of `:Gemini` by name, also those that have ended. */
+  /** The terminals of `:Gemini` by name, including closed terminals. */
   const terminals = new Map<string, EventPayload<"terminals">["terminals"][number] & { isOpen: boolean }>();
-  /** Known CLIs, by buffer or pane. They are kept, because the next prompt also needs the state of the screen. */
+  /** Known CLIs, by buffer or pane. They are kept, because the next prompt needs the state of the screen, too. */
   const known = new Map<string | number, Cli>();
 
   function cliIn({ buf, pane, program = "", cwd }: Place, name?: string): Cli | undefined {
@@ -124,7 +124,7 @@ async function findOutside(
 ): Promise<Place | undefined> {
   const table = await platform.processes();
   const running = programs.map((program) => new Set(processesOf(table, program).map(({ pid }) => pid)));
-  /** The rank of the program in a terminal; -1 for other programs. @param pid the terminal's first process */
+  /** Returns the rank of the program in a terminal; -1 for other programs. @param pid the terminal's first process */
   const rankOf = (pid: number) => {
     const family = familyOf(table, pid);
     return running.findIndex((pids) => family.some((each) => pids.has(each)));
@@ -148,7 +148,7 @@ async function findOutside(
     .map((pane) => ({
       ...pane,
       rank: rankOf(Number(pane.pid)),
-      // In Neovim's own window, else in its session, else anywhere.
+      // 0: in the same tmux window as Neovim; 1: in the same session; 2: anywhere else.
       distance: pane.window === home?.window ? 0 : pane.session === home?.session ? 1 : 2,
     }))
     .filter(

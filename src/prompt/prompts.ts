@@ -1,4 +1,4 @@
-/** Queues the user's prompts, delivers them in order, and reports to Lua why they wait and how they end. */
+/** Queues the user's prompts and delivers them in order. Reports to Lua why a prompt waits and how it ends. */
 import type { Log } from "../base/log.ts";
 import { sentence } from "../base/refusal.ts";
 import type { CallResult, EventPayload } from "../contract/neovim.ts";
@@ -11,7 +11,7 @@ import { createBuffers } from "./terminal.ts";
 import { createIdeEnabler, type Unconnected } from "./type-ide-enable.ts";
 import { type Delivery, deliver, type Prompt, type Waiting } from "./wait-and-type.ts";
 
-/** Delay before a message about a state that usually ends by itself. */
+/** States that usually end by themselves. The user gets a message about them only after the delay. */
 const NOTICE_DELAY_MS = 1_000;
 const PASSING: readonly string[] = ["absent", "menu"] satisfies Reading["state"][];
 
@@ -27,9 +27,9 @@ const REASONS: Record<Reading["state"], (name: string) => string> = {
 
 interface Prompts {
   readonly handlers: Pick<EventHandlers, "prompt" | "prompts_cancelled" | "screen">;
-  /** Takes the terminals of `:Gemini`. */
+  /** Updates the terminals of `:Gemini`. */
   terminals(event: EventPayload<"terminals">): void;
-  /** Connects a CLI, or tells the user how. */
+  /** Connects a CLI, or tells the user how to connect it. */
   connect(cli: Unconnected): void;
   close(): void;
 }
@@ -38,7 +38,7 @@ interface PromptsOptions extends Omit<DestinationsOptions, "buffers" | "signal">
   log: Log;
   /** Counts the connected CLIs of a profile that do not show "Disconnected". */
   connected(cli: string): number;
-  /** The connected CLI in a terminal of `:Gemini`, if it is known. */
+  /** Returns the connected client in a terminal of `:Gemini`, if it is known. */
   clientIn(terminal: string): Client | undefined;
 }
 
@@ -48,10 +48,10 @@ export function createPrompts(options: PromptsOptions): Prompts {
   const { signal } = closing;
   const buffers = createBuffers(bridge, signal);
   const destinations = createDestinations({ ...options, buffers, signal });
-  /** By terminal of `:Gemini`; "" for prompts without one. */
+  /** Prompts by terminal of `:Gemini`; "" for prompts without a terminal. */
   const queues = new Map<string, Prompt[]>();
 
-  /** Reports why a prompt waits, and tells the user about each reason once. */
+  /** Creates a function that reports why a prompt waits, and tells the user each reason once. */
   function reporter(id: number, name: string): Waiting {
     const said = new Set<Reading["state"]>();
     let last: Reading["state"] | undefined;
@@ -64,7 +64,7 @@ export function createPrompts(options: PromptsOptions): Prompts {
     };
   }
 
-  /** Asks the CLI to insert the references, if it supports that, and types the rest. */
+  /** Types the prompt. If the CLI can insert references itself, asks it to do so and types only the rest. */
   async function enter(
     cli: Cli,
     prompt: Prompt,

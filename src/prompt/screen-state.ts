@@ -1,4 +1,4 @@
-/** Reads the screen of one CLI, and keeps the state that decides whether a prompt can be typed into it. */
+/** Reads the screen of one CLI, and keeps the state that decides whether a prompt can be typed into the CLI. */
 import { bare, type Drawing, type Reading, read, recognize } from "./screens.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -11,17 +11,17 @@ const MAX_START_MS = 20_000;
 
 export interface Cli {
   readonly terminal: Terminal;
-  /** How the CLI draws its screen, if that is known. */
+  /** How the CLI draws its screen; undefined for an unknown program. */
   readonly drawing: Drawing | undefined;
-  /** The text in its prompt, if all of it was typed from here. */
+  /** The text in the CLI's prompt, if the bridge has typed all of it. */
   ours: string | undefined;
-  /** Whether a text is being typed. */
+  /** Whether the bridge is typing into the CLI. */
   isBusy: boolean;
   /** Waits for a change of the screen, up to a short timeout. @returns undefined after the CLI has ended */
   look(): Promise<Reading | undefined>;
 }
 
-/** @param isReviewing whether a review is open, which is the only sign of a question in an unknown program */
+/** @param isReviewing whether a review is open. In an unknown program, this is the only sign of a question. */
 export function createCli(terminal: Terminal, known: Drawing | undefined, isReviewing: () => boolean): Cli {
   let drawing = known;
   let last = "";

@@ -1,23 +1,22 @@
 /**
- * Reads the screens of CLIs: whether the prompt accepts text, which text is typed there, and whether a
- * question or menu has the keyboard.
+ * Reads the screens of CLIs: whether the prompt accepts text, which text it contains, and whether a question or menu
+ * takes the keys.
  */
-
 import type { CliKind } from "../contract/clis.ts";
 
 /** How a CLI draws its screen, as patterns for single lines. */
 export interface Drawing {
-  /** The first line of the prompt, up to its text. */
+  /** The start of the prompt's first line, before its text. */
   readonly prompt: RegExp;
-  /** The first line of a prompt that accepts no message: of a shell or a search. */
+  /** The first line of a prompt that accepts no message, such as that of a shell mode or a search. */
   readonly other: RegExp;
   /** The text of an empty prompt. */
   readonly placeholder: RegExp;
-  /** The first line of a sent message. Questions above it are closed. */
+  /** The first line of a sent message. Questions above this line are closed. */
   readonly message: RegExp;
   /** A choice that Enter would select. */
   readonly question: RegExp;
-  /** Shown while keys do not go to the prompt. */
+  /** A text that is shown while keys do not go to the prompt. */
   readonly elsewhere?: RegExp;
   /** The CLI reads `@"a path"`, and no backslashes in paths. */
   readonly quotesPaths?: boolean;
@@ -28,14 +27,14 @@ export interface Reading {
   readonly state: "empty" | "typed" | "menu" | "question" | "elsewhere" | "absent";
   /** The text in the prompt, without blanks. */
   readonly text: string;
-  /** Number of lines of the prompt, including blank ones. Absent if it is empty or ends the screen. */
+  /** Number of lines of the prompt, including blank lines. Absent if the prompt is empty or nothing is below it. */
   readonly height?: number;
 }
 
 /**
- * By known CLI. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 is translated to
- * many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 shows its question in
- * the place of the prompt, and the active file or the selection before the prompt's text.
+ * Drawings of known CLIs. Gemini CLI 0.61.0: `InputPrompt`, `BaseSelectionList`, `FocusHint`. Qwen Code 0.24.4 has
+ * texts in many languages, but always draws two more blanks before the placeholder. Claude Code 2.1.330 replaces the
+ * prompt with its question, and shows the active file or the selection before the prompt's text.
  */
 export const DRAWINGS = {
   gemini: {
@@ -69,16 +68,16 @@ export const drawingOf = (kind: CliKind): Drawing | undefined => {
   return known[kind];
 };
 
-/** Maximum number of lines below the prompt, a rule and the footer. More lines are a menu. */
+/** Maximum number of lines below the prompt (a rule and the footer). If there are more, a menu is open. */
 const MAX_FOOTER_LINES = 5;
 
-/** Rules and the edges of a coloured background. */
+/** Start of a rule, or of the edge of a coloured background. */
 const RULE = /^[─▀▄]/;
 
 /** Blanks and borders from wrapping, control characters, and a cursor drawn as a zero-width blank. */
 const DECORATION = /[\s\p{Cc}|│▌┃\u200b]/gu;
 
-/** Removes decoration that a screen may add to a text or drop from it. */
+/** Removes the characters that may differ between a text and its display on a screen. */
 export const bare = (text: string) => text.replace(DECORATION, "");
 
 export function read(lines: readonly string[], drawing: Drawing): Reading {

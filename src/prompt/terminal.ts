@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 
-/** Polling interval of an unchanged screen, because some decisions depend on the time without changes. */
+/** Polling interval while the screen does not change, because some decisions depend on the time without changes. */
 const LOOK_INTERVAL_MS = 100;
 
 /** A terminal that runs a CLI: a buffer of Neovim, or a pane of tmux. */
@@ -12,18 +12,18 @@ export interface Terminal {
   readonly name: string;
   /** The CLI's directory, to which references are relative. */
   readonly cwd: string;
-  /** Absent for a pane. */
+  /** Buffer of the terminal; absent for a pane. */
   readonly buf?: number;
   /** Starts to follow the screen. @returns a function that stops it */
   follow(): () => void;
   /**
-   * Waits for a change of the screen, up to a short timeout. @returns the screen; undefined after the program
-   * has ended
+   * Waits for a change of the screen, up to a short timeout.
+   * @returns the screen; undefined after the program has ended
    */
   next(): Promise<{ readonly lines: readonly string[]; readonly isEditing: boolean } | undefined>;
-  /** Pastes a text, unless the screen has changed. @returns whether it did */
+  /** Pastes a text if the screen has not changed. @returns whether the text was pasted */
   paste(text: string): Promise<boolean>;
-  /** Types keys, unless the screen has changed. @returns whether it did */
+  /** Types keys if the screen has not changed. @returns whether the keys were typed */
   press(keys: string): Promise<boolean>;
   focus(): void;
 }
@@ -46,7 +46,7 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
     async function type(what: { paste: string } | { keys: string }): Promise<boolean> {
       if (!screen) return false;
       const { typed } = await bridge.call("screen_type", { buf, tick: screen.tick, ...what });
-      if (!typed) screen = undefined; // a newer one is on its way
+      if (!typed) screen = undefined; // Lua sends the changed screen
       return typed;
     }
 
@@ -83,7 +83,7 @@ export function createBuffers(bridge: Bridge, signal: AbortSignal): Buffers {
       },
       paste: (text) => type({ paste: text }),
       press: (keys) => type({ keys }),
-      focus() {}, // Lua does
+      focus() {}, // Lua focuses buffers itself
     };
   }
 

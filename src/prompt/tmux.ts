@@ -3,14 +3,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Refusal } from "../base/refusal.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Polling intervals of the screen, at first and after a while. tmux does not report changes. */
+/** Polling interval of the screen: grows from the first value to the second. tmux does not report changes. */
 const LOOK_INTERVAL_MS = 50;
 const MAX_LOOK_INTERVAL_MS = 500;
 
 /** Name of the paste buffer. */
 const BUFFER = "gemini-bridge";
 
-/** Control characters could end the bracketed paste and press keys. */
+/** Control characters, which could end a bracketed paste and act as keys. */
 const CONTROL = /[^\P{Cc}\n]/gu;
 
 /** @throws {Refusal} with tmux's message */

@@ -8,42 +8,42 @@ import type { Destinations } from "./destination.ts";
 import type { Cli } from "./screen-state.ts";
 import { bare, type Drawing, read } from "./screens.ts";
 
-/** Timeout for the prompt. It is long, because the user may have to log in, or an answer may be running. */
+/** Timeout for an empty prompt. It is long, because the user may have to log in, or the CLI may be working. */
 const TIMEOUT_MS = 600_000;
 
-/** Timeout for the command to be shown and entered. */
+/** Timeout for the typed command to appear and to be entered. */
 const SHOW_TIMEOUT_MS = 30_000;
 
 /**
- * Time for which the command must be shown before Enter is pressed, and after which an ignored key is pressed again.
- * Gemini CLI 0.61.0 treats Enter as a line break for 40 ms after a possible paste.
+ * Enter is pressed when the command has been shown for STABLE_MS, because Gemini CLI 0.61.0 treats Enter as a line
+ * break for 40 ms after a possible paste. An ignored key is pressed again after REPEAT_INTERVAL_MS.
  */
 const STABLE_MS = 300;
 const REPEAT_INTERVAL_MS = 2_000;
 
 /**
- * Gemini CLI 0.61.0 tries to reach a lost host twice more, the last time after 2.5 s, and reports that failure for its
- * next connection.
+ * Delay before the command is typed into a CLI that has lost its host. Gemini CLI 0.61.0 first tries to reach the host
+ * twice, the last time after 2.5 s. An earlier `/ide enable` would report the failure of these attempts.
  */
 const RECONNECT_DELAY_MS = 4_000;
 
 /** The question of Gemini CLI 0.61.0 whether to connect, without blanks and borders. Esc closes it. */
 const QUESTION = /doyouwanttoconnectneovimtogeminicli\?/i;
-/** Shown while the CLI works. A command would be queued as a prompt. */
+/** Shown while the CLI works. A command would then be queued as a prompt. */
 const WORKING = /esctocancel/i;
 const COMMAND = "/ide enable";
 
-/** The prompt holds only the command. The CLI may show completions below. */
+/** Text of a prompt that contains only the command, perhaps with the list of completions below. */
 const IS_COMMAND = /^\/ideenable(enable|$)/;
 
-/** Number of lines that hold the question or the prompt, even in a narrow terminal. */
+/** Number of lines in which the question and the prompt fit, even in a narrow terminal. */
 const SCREEN_LINES = 60;
 
-/** Time for a CLI to connect, and number of attempts: it may report an earlier failure instead. */
+/** Time for a CLI to connect, and number of attempts. The first attempt may only report an earlier failure. */
 const CONNECT_TIMEOUT_MS = 4_000;
 const ATTEMPTS = 3;
 
-/** A CLI that will not connect by itself, although the user has not forbidden it. */
+/** A CLI that will not connect by itself, although the user has not turned IDE mode off. */
 export interface Unconnected {
   /** Name of its terminal of `:Gemini`. */
   readonly terminal: string;
@@ -67,12 +67,12 @@ export interface IdeEnablerOptions {
 }
 
 export function createIdeEnabler({ bridge, destinations, drawingOf, connected, signal }: IdeEnablerOptions) {
-  /** A CLI may be reported again before the command is typed: two attempts at once would type it twice. */
+  /** CLIs that are being connected. A CLI may be reported twice, but the command must not be typed twice. */
   const enabling = new Set<Cli>();
 
   /**
-   * Types the command once the CLI shows an empty prompt. If a question is expected, closes the question with Esc
-   * first: it opens some time after the prompt, and would treat Enter as "Yes".
+   * Types the command when the CLI shows an empty prompt. If the CLI asks whether to connect, first closes the question
+   * with Esc. The question opens some time after the prompt, and would take Enter as "Yes".
    * @returns whether the CLI took the command; undefined if it has ended
    */
   async function type(cli: Cli, drawing: Drawing, isAsked: boolean): Promise<boolean | undefined> {
@@ -100,7 +100,7 @@ export function createIdeEnabler({ bridge, destinations, drawingOf, connected, s
           droppedAt = undefined;
           if (now - askedAt > REPEAT_INTERVAL_MS && (await terminal.press("\x1b"))) askedAt = now;
         } else if (wasInterrupted && enteredAt === undefined && prompt.state === "empty") {
-          // The command arrived while the question was opening, and the CLI has dropped it.
+          // The question opened while the command was typed, and the CLI has dropped the command.
           droppedAt ??= now;
           if (now - droppedAt >= STABLE_MS) isTyped = cli.isBusy = wasInterrupted = false;
         } else if (isTyped) {

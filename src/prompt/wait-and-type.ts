@@ -2,23 +2,20 @@
 import type { Cli } from "./screen-state.ts";
 import { bare, type Reading } from "./screens.ts";
 
-/**
- * Timeouts for a text to appear. A known CLI gets longer, because it may be busy: typing again too early would enter
- * the text twice.
- */
+/** Timeouts for a typed text to appear. That of a known CLI is longer, because it may be busy. */
 const SHOW_TIMEOUT_MS = 3_000;
 const KNOWN_SHOW_TIMEOUT_MS = 20_000;
 
 /**
- * A text has arrived after it was shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line break for
- * 40 ms after a paste.
+ * A text counts as arrived when it has been shown unchanged for this time. Gemini CLI 0.61.0 treats Enter as a line
+ * break for 40 ms after a paste.
  */
 const STABLE_MS = 150;
 
-/** Number of characters at the end of a text by which it is recognized on the screen. */
+/** Number of characters at the end of a text that identify the text on the screen. */
 const TAIL_LENGTH = 20;
 
-/** Shown by many CLIs instead of a long paste, without blanks: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
+/** Many CLIs show such a text instead of a long paste: "[Pasted Text: 12 lines]", "[Pasted Content …]". */
 const PASTE = "[Pasted";
 
 export interface Prompt {
@@ -28,12 +25,12 @@ export interface Prompt {
   isCancelled: boolean;
 }
 
-/** What enters the CLI's prompt. */
+/** The text for the CLI's prompt. */
 export interface Input {
   readonly text: string;
   /** Whether to press Enter. */
   readonly enter: boolean;
-  /** Asks the CLI to insert the text, instead of pasting it. */
+  /** Asks the CLI to insert the text itself. If absent, the text is pasted. */
   readonly insert?: () => void;
 }
 
@@ -43,10 +40,7 @@ export interface Delivery {
   readonly problem?: string;
 }
 
-/**
- * Called with each state of the screen for which the prompt waits. `since` is the start of the wait (Unix
- * milliseconds).
- */
+/** Called with each state of the screen that makes the prompt wait. `since`: start of the wait (Unix milliseconds). */
 export type Waiting = (state: Reading["state"], since: number) => void;
 
 /**
@@ -69,7 +63,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     }
   }
 
-  /** @returns false if the text was not inserted, because the screen has changed */
+  /** Inserts or pastes the text. @returns false if the screen has changed, so that nothing was inserted */
   async function put(reading: Reading): Promise<boolean> {
     if (!input.insert) return terminal.paste(isOurs(reading) ? text : ` ${text}`);
     if (!(await terminal.press(""))) return false;
@@ -77,7 +71,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     return true;
   }
 
-  /** Pastes the text as soon as the CLI accepts it. @returns the screen before */
+  /** Pastes the text as soon as the CLI accepts text. @returns the screen before the paste */
   function paste(): Promise<Reading | undefined> {
     const since = Date.now();
     return until(async (reading) => {
@@ -92,9 +86,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   }
 
   /**
-   * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens
-   * meanwhile, waits for its answer: the CLI keeps text that arrived before the question, and drops text that arrived
-   * later.
+   * Waits until the text is shown, then presses Enter if the prompt is to be sent. If a question opens meanwhile, waits
+   * until it is answered. The CLI keeps text that arrived before the question, and drops later text.
    */
   function show(before: Reading): Promise<Reading | "dropped" | "lost" | undefined> {
     const tail = [...bare(text)].slice(-TAIL_LENGTH).join("");
@@ -107,7 +100,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
         waiting(reading.state, since);
         [since, shown, wasInterrupted] = [now, undefined, true];
       } else if (tail === "" || [tail, PASTE].some((part) => count(reading, part) > count(before, part))) {
-        // Only the prompt of a known CLI can be read without the rest of the screen, which may keep changing.
+        // Compares only known CLIs, whose prompt can be read alone. Other parts of a screen may keep changing.
         if (!shown || (cli.drawing && shown.text !== reading.text))
           shown = { text: reading.text, since: now };
         if (now - shown.since < STABLE_MS) return undefined;
@@ -120,8 +113,8 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
   }
 
   /**
-   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, which makes its
-   * prompt one line taller. Only then Enter is pressed again.
+   * Checks that Enter has sent the text. A busy CLI may treat Enter as a line break of the paste, so that its prompt
+   * becomes one line taller. Only in this case, Enter is pressed again.
    */
   async function confirm({ state, text: sent, height }: Reading): Promise<string | undefined> {
     const deadline = Date.now() + SHOW_TIMEOUT_MS;
@@ -130,7 +123,7 @@ export async function deliver(cli: Cli, prompt: Prompt, input: Input, waiting: W
     const stays = await until(async (reading) => {
       if (reading.state !== state || reading.text !== sent) return false;
       const isTaller = lines !== undefined && reading.height === lines + 1;
-      // Seen twice in a row, so that a half-drawn screen does not count.
+      // Must be seen twice in a row, because the screen may be half drawn.
       if (isTaller && wasTaller && (await terminal.press("\r"))) lines = reading.height;
       wasTaller = isTaller && reading.height !== lines;
       return Date.now() > deadline || undefined;
