@@ -21,7 +21,10 @@ interface CliAndEditorSearchOptions {
   connect: boolean;
 }
 
-/** Tells the user how to connect a CLI. In some CLIs, "Yes" would run `/ide install`, which does not support Neovim. */
+/**
+ * Tells the user how to connect a CLI. Names the right answer, because in some CLIs "Yes" would run `/ide install`,
+ * which does not support Neovim.
+ */
 const hint = ({ label, answer, socket }: Profile) =>
   socket
     ? `${label} does not connect yet: type /ide there.`
@@ -34,7 +37,7 @@ export function createCliAndEditorSearch({
   port,
   connect,
 }: CliAndEditorSearchOptions): Pick<EventHandlers, "cli_started" | "editors_asked"> {
-  /** Kinds of CLIs that were handled. Enabling one CLI enables all of its kind. */
+  /** Profiles whose CLIs were handled. Enabling one CLI enables all CLIs of its profile. */
   const done = new Set<string>();
   return {
     cli_started({ terminal, cli, program, cwd, env }) {
@@ -43,9 +46,9 @@ export function createCliAndEditorSearch({
       if (!profile || isOther || done.has(cli)) return;
       const { isDecided, isAsked } = readChoice(profile, env, cwd);
       const { socket } = profile;
-      // Without a variable, the CLI finds the lock file.
-      const isLed = socket && (socket.variable === undefined || env[socket.variable] === String(port));
-      if (isDecided || isLed) return;
+      // A CLI without such a variable finds the lock file.
+      const findsBridge = socket && (socket.variable === undefined || env[socket.variable] === String(port));
+      if (isDecided || findsBridge) return;
       done.add(cli);
       unconnected({ terminal, types: connect && isAsked, isAsked, hint: hint(profile) });
     },
@@ -71,7 +74,7 @@ function editorsFor(cwd: string, own: number): Editors | undefined {
   const open = announcedEditors(platform.temporaryDirectory(process.env)).filter(
     ({ isAlive, content }) => isAlive && contains(content?.workspacePath, cwd),
   );
-  // A CLI in another terminal has no editor as its ancestor.
+  // No process has id 0: a CLI in another terminal has no editor among its ancestors.
   const taken = chooseEditor(open, { idePid: 0, cwd });
   return taken && { count: open.length, pid: taken.pid, isOwn: taken.port === own };
 }

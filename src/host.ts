@@ -1,4 +1,4 @@
-/** Runs the life cycle of a companion: starting, running, stopping, stopped. A new start needs a new companion. */
+/** Runs the life cycle of the bridge: starting, running, stopping, stopped. Each start creates a new companion. */
 import { BUILD } from "./base/build.ts";
 import { createLog, type Log } from "./base/log.ts";
 import { sentence } from "./base/refusal.ts";
@@ -6,13 +6,13 @@ import type { Memory, Status } from "./contract/neovim.ts";
 import { createBridge, type Editor, type EventHandlers } from "./neovim/bridge.ts";
 import type { Services } from "./services.ts";
 
-/** Delay after which a client (SDK 1.x) reopens an ended event stream. If it succeeds, it does not notice the stop. */
+/** Delay until a client (SDK 1.x) reopens an ended event stream. A client that succeeds does not notice the stop. */
 const RETURN_DELAY_MS = 1_000;
 
 export interface Companion {
   /** Attaches, listens, publishes the discovery files and reports the result to Lua. Never rejects. */
   start(): Promise<void>;
-  /** Undoes all completed steps and reports to Lua. Cancels a start. May run twice. */
+  /** Stops the bridge, undoes all completed steps, and reports to Lua. Cancels a start. May run twice. */
   stop(): Promise<void>;
   /** Removes files synchronously, for signals and crashes. */
   abandon(): void;
@@ -24,7 +24,7 @@ export interface Companion {
 export interface CompanionOptions {
   version: string;
   nvim: Editor;
-  /** Number of this start, if the process serves several starts. */
+  /** Number of this start. Only set in the shared host, whose process serves several starts. */
   number?: number | undefined;
   /** Called after a requested stop. */
   stopped: () => void;
@@ -52,8 +52,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
   }
 
   /**
-   * Starts the bridge. Checks after each `await` whether the bridge was stopped meanwhile. Loads some modules while
-   * Neovim answers, and the others after CLIs can find the editor.
+   * Starts the bridge. After each `await`, checks whether the bridge was stopped meanwhile. Loads some modules while
+   * Neovim answers, and the others when CLIs can already find the editor.
    */
   async function run(): Promise<void> {
     const loaded = new Promise(setImmediate).then(() => import("./port-and-discovery.ts"));
@@ -67,8 +67,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     let services: Services | undefined;
     const undoWith = (dispose: () => unknown) => void disposals.push(dispose);
     undoWith(() => services?.close());
-    const entrance = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
-    const { profiles, endpoint, handlers } = entrance;
+    const opened = await openPortAndDiscovery({ bridge, log, boot, report, signal, undoWith });
+    const { profiles, endpoint, socketTokens, handlers, publish } = opened;
     const isSeamless = stoppedAt !== undefined && Date.now() - stoppedAt < RETURN_DELAY_MS;
     // Also removes `stoppedAt`, which must not be used after a crash of this host.
     if (boot.memory && !isSeamless) remember({ interrupted: sessions.map(({ id }) => id) });
@@ -78,7 +78,6 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
       const { createServices } = await import("./services.ts");
       signal.throwIfAborted();
       const { port } = endpoint;
-      const { socketTokens } = entrance;
       const shared = { version, bridge, log, boot, profiles, port, socketTokens, memory, report, remember };
       services = createServices({ ...shared, isSeamless });
       await services.restore();
@@ -95,8 +94,8 @@ export function createCompanion({ version, nvim, number, stopped }: CompanionOpt
     }
 
     // Clients of an earlier host know the port and already send requests: serve them without waiting for Neovim.
-    if (boot.memory) await Promise.all([entrance.publish(), serve()]);
-    else await entrance.publish().then(serve);
+    if (boot.memory) await Promise.all([publish(), serve()]);
+    else await publish().then(serve);
   }
 
   async function undo(): Promise<void> {

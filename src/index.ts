@@ -1,4 +1,4 @@
-/** Defines the entries: the remote plugin and the private host. */
+/** Defines the two entries: the remote plugin and the private host. */
 import "./interpret-schemas.ts";
 import type { NvimPlugin } from "neovim";
 import * as z from "zod";
@@ -25,7 +25,7 @@ function createHost(nvim: Editor, stopped: () => void) {
 
 /**
  * Runs the private host, connected over standard input and output.
- * @param keepCompiled stores V8's code cache; must be called before V8 is told to save memory
+ * @param keepCompiled stores V8's code cache; called before V8 is told to save memory
  */
 export function runPrivateHost(keepCompiled = () => {}): void {
   const nvim = connect();
@@ -52,6 +52,6 @@ export function plugin(plugin: NvimPlugin): void {
   });
 }
 
-/** Describes the tools of the MCP server, for the program that serves them without an editor. Called by the build. */
+/** Describes the MCP server for the program that serves it without an editor. Called by the build. */
 export const offer = async () =>
   (await import("./model/server-description.ts")).describeOffer(packageJson.version);

@@ -9,8 +9,8 @@ import { isActive } from "./profiles/discovery-paths.ts";
 import { isSocketToken, type Profile, profilesOf, socketTokenOf } from "./profiles/profiles.ts";
 
 /**
- * Time for which clients of WebSockets try to reconnect. After it, they never use the same token again, even if the
- * user asks them to connect: they need a new token.
+ * Time for which WebSocket clients try to reconnect. After this time, they never use the same token again, even if the
+ * user tells them to connect. They then need a new token.
  */
 const RETURN_TIMEOUT_MS = 15_000;
 
@@ -21,7 +21,7 @@ interface PortAndDiscovery {
   /** The profiles of the CLIs that can connect. */
   readonly profiles: readonly Profile[];
   readonly handlers: Pick<EventHandlers, "announce" | "focused" | "workspace">;
-  /** Publishes the bridge. @throws {DiscoveryError} if that fails; an abort error if the bridge stops meanwhile */
+  /** Publishes the bridge. @throws {DiscoveryError} if that fails, or an abort error if the bridge stops meanwhile */
   publish(): Promise<void>;
 }
 
@@ -36,7 +36,7 @@ interface PortAndDiscoveryOptions {
   undoWith: (dispose: () => unknown) => void;
 }
 
-/** Starts to listen. Clients wait until they are served. @throws an abort error if the bridge stops meanwhile */
+/** Opens the port. Requests wait until they are served. @throws an abort error if the bridge stops meanwhile */
 export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Promise<PortAndDiscovery> {
   const { bridge, log, boot, report, signal, undoWith } = options;
   const profiles = profilesOf(boot.clis).filter(isActive);
@@ -64,7 +64,7 @@ export async function openPortAndDiscovery(options: PortAndDiscoveryOptions): Pr
   });
   undoWith(workspace.remove);
 
-  /** Reports a failure to the user. */
+  /** Publishes, and reports a failure to the user. */
   async function attempt(publish: () => void | Promise<void>): Promise<void> {
     try {
       await publish();

@@ -1,5 +1,4 @@
-/** Makes edits for a CLI, which are tracked like the CLI's own edits, or reviewed first. */
-
+/** Makes edits for a CLI. They are tracked like the CLI's own edits, or reviewed first. */
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { Agent, AgentEvent } from "../contract/hooks.ts";
 import type { SessionInfo } from "../http/client.ts";
@@ -7,7 +6,7 @@ import { realPath } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
 
 export interface Following {
-  /** Receives the events of agents; see CONTRACT 3. */
+  /** Receives the events of agents, see src/contract/hooks.ts. */
   listener(event: AgentEvent): Promise<void>;
   /** Whether the user reviews every edit of this CLI. */
   isGated(cli: string): boolean;
@@ -16,7 +15,7 @@ export interface Following {
   readonly userFiles: UserFiles;
 }
 
-/** Makes the edits of one call. */
+/** The editing functions of one tool call. */
 export interface Editing {
   readonly isGated: boolean;
   /** Runs an action that changes these files, and attributes the changes to the CLI, so that they can be undone. */
@@ -30,8 +29,8 @@ export interface Editing {
 let calls = 0;
 
 /**
- * Creates the editing functions of one call. Each call has its own agent, because the end of a call ends all edits of
- * its agent.
+ * Creates the editing functions of one tool call. Each call acts as an agent of its own, because the end of the call
+ * ends all edits of the agent.
  */
 export function editsAs({ credential, id }: SessionInfo, following: Following, signal: AbortSignal): Editing {
   const { listener, isGated, propose, userFiles } = following;

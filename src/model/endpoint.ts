@@ -1,5 +1,4 @@
 /** Serves the MCP server for the model: keeps its sessions, and loads the server when a client connects. */
-
 import type { Boot, Memory, Status } from "../contract/neovim.ts";
 import { createSessions, type Offer, type Sessions } from "../http/sessions.ts";
 import type { EditorServer, EditorServerOptions } from "./server.ts";
@@ -27,9 +26,7 @@ export function createEditorEndpoint(options: EditorEndpointOptions): EditorEndp
   const sessions = createSessions({ version, log, ...boot.server, grace, offer });
   let server: EditorServer | undefined;
 
-  /**
-   * Loads the server when the first client connects, because its many schemas would delay the start of the host.
-   */
+  /** Loads the server when the first client connects. Its many schemas would delay the start of the host. */
   async function load(): Promise<{ server: EditorServer; offer: Offer }> {
     const { createEditorServer, EDITOR_OFFER } = await import("./server.ts");
     if (!server) {

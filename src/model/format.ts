@@ -2,12 +2,12 @@
 
 export const SEVERITIES = ["error", "warning", "info", "hint"] as const;
 
-/** `3 errors`, `1 error`. */
+/** Formats a number with its noun: `3 errors`, `1 error`. */
 export function count(number: number, noun: string, plural = `${noun}s`): string {
   return `${number} ${number === 1 ? noun : plural}`;
 }
 
-/** Shortens a text to one line without control characters, so that an entry cannot look like two entries. */
+/** Shortens a text to one line without control characters, so that one entry cannot look like two. */
 export function oneLine(text: string, units = 300): string {
   const line = text.replace(/[\s\p{Cc}]+/gu, " ").trim();
   return line.length > units ? `${line.slice(0, units)}…` : line;
@@ -22,7 +22,7 @@ export function tally(counts: readonly number[]): string {
   return parts.length > 0 ? parts.join(", ") : "no diagnostics";
 }
 
-/** Returns the last line of a truncated list. */
+/** Returns the last line of a truncated list. @param how advice for getting the rest */
 export function cutOff(shown: number, total: number, how: string): string[] {
   return total > shown ? [`(${shown} of ${total} shown; ${how})`] : [];
 }
@@ -35,7 +35,7 @@ export function beginning(text: string, units: number): string {
   return `${cut.replace(/[\uD800-\uDBFF]$/, "")}\n(cut off: ${text.length - cut.length} of ${text.length} characters are not shown)`;
 }
 
-/** `path:line:col rest` */
+/** Formats a place: `name:line:character rest`. */
 export function at(name: string, line: number, character: number, rest: string): string {
   return `${name}:${line}:${character} ${rest}`.trimEnd();
 }

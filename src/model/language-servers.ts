@@ -1,5 +1,4 @@
-/** Asks several language servers the same question. */
-
+/** Asks language servers, and collects their answers. */
 import { Refusal } from "../base/refusal.ts";
 import type { Moment, Server } from "../contract/questions.ts";
 import { oneLine } from "./format.ts";
@@ -9,7 +8,7 @@ import type { CallContext } from "./tool.ts";
 export interface Answered {
   server: Server;
   result: unknown;
-  /** When the servers were asked. Edits are valid only for the texts at that time. */
+  /** When the server was asked. Edits are valid only for the texts of that time. */
   moment?: Moment | undefined;
 }
 
@@ -19,9 +18,9 @@ export interface Replies {
   remarks: string[];
 }
 
-/** Maximum number of items in an answer. The rest is only counted. */
+/** Maximum number of items in an answer. Further items are only counted. */
 const MAX_ITEMS = 500;
-/** Maximum number of edits. More are refused, because applying only a part would break the code. */
+/** Maximum number of edits in an answer. A longer answer is refused: a part of the edits would break the code. */
 const MAX_EDITS = 20_000;
 
 interface Question {
@@ -57,7 +56,7 @@ export async function askServers(
   return replies;
 }
 
-/** Asks about a document. */
+/** Asks the language servers of a document about the whole document. */
 export async function askAboutDocument(method: string, path: string, context: CallContext): Promise<Replies> {
   const { servers, attached } = await context.ask("document", {
     path,
@@ -76,7 +75,7 @@ interface SymbolName {
 }
 
 /**
- * Asks about a symbol.
+ * Asks the language servers of a document about a symbol.
  * @throws {Refusal} if the symbol is not on that line
  */
 export async function askAboutSymbol(

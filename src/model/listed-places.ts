@@ -1,4 +1,4 @@
-/** Lists places in files, each with its line, if the model may see them. */
+/** Lists places in files, each with the text of its line. Leaves out files that the model may not see. */
 import { readFile, stat } from "node:fs/promises";
 import type { Server } from "../contract/questions.ts";
 import { at, count, cutOff, oneLine } from "./format.ts";
@@ -6,7 +6,7 @@ import type { Place } from "./lsp-answers.ts";
 import { decode } from "./symbol-position.ts";
 import type { Answer, CallContext } from "./tool.ts";
 
-/** Larger files are listed without their lines (bytes). */
+/** Maximum size of a file whose lines are shown (bytes). */
 const MAX_FILE_SIZE = 1024 * 1024;
 
 export interface Found extends Place {
@@ -26,7 +26,10 @@ function ordered(places: readonly Found[]): Found[] {
   );
 }
 
-/** @returns lines of a file by their 0-based numbers, from the buffer if it is loaded, otherwise from the disk */
+/**
+ * Reads lines of a file from its buffer if it is loaded, otherwise from the disk.
+ * @returns the lines by their 0-based numbers
+ */
 async function linesOf(
   path: string,
   numbers: readonly number[],

@@ -14,14 +14,14 @@ const LocationLink = z
   .transform(({ targetUri, targetSelectionRange }) => ({ uri: targetUri, range: targetSelectionRange }));
 const AnyLocation = z.union([Location, LocationLink]);
 
-/** A place in a file. `line` and `character` are 0-based, the character in the encoding of its server. */
+/** A place in a file. `line` and `character` are 0-based, the character in the encoding of the language server. */
 export interface Place {
   path: string;
   line: number;
   character: number;
 }
 
-/** @returns the path, if the URI names a file on this machine */
+/** Converts a URI to a path. @returns undefined if the URI does not name a file on this machine */
 export function pathOf(uri: string): string | undefined {
   try {
     return fileURLToPath(uri);
@@ -62,12 +62,12 @@ const Named = z.object({ name: z.string(), kind: z.number().int() });
 const FlatSymbol = Named.extend({ location: Location, containerName: z.string().nullish() });
 const TreeSymbol = Named.extend({ selectionRange: Range, children: z.array(z.unknown()).nullish() });
 
-/** Maximum depth. No source text has more. */
+/** Maximum depth of nested symbols. Source code has far fewer levels. */
 const MAX_DEPTH = 30;
 
 /**
  * @param result of `textDocument/documentSymbol` or `workspace/symbol`
- * @param path of the document, for `textDocument/documentSymbol`
+ * @param path path of the document, for `textDocument/documentSymbol`
  */
 export function symbolsOf(result: unknown, path?: string, container: string[] = []): CodeSymbol[] {
   const flat = all(FlatSymbol, result).flatMap(({ name, kind, location, containerName }) => {

@@ -1,15 +1,11 @@
-/** Asks Neovim questions for the model: each is a call with an id, answered by an event with the same id. */
-
+/** Asks Neovim questions for the model. Each question is a call with an id. An event with the same id answers it. */
 import { Refusal } from "../base/refusal.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 import { type AnswerTo, answers, type QuestionName, type Questions } from "../contract/questions.ts";
 import { Consent } from "../contract/sharing.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 
-/**
- * Additional time after the question's own timeout. Without an answer by then, Neovim is blocked, for example by a
- * prompt.
- */
+/** Additional time after the question's own timeout. Without an answer by then, Neovim is blocked, as by a prompt. */
 const MARGIN_MS = 1_000;
 
 /** Questions that change a buffer and its file. Their answers are awaited even after a cancellation. */
@@ -19,7 +15,7 @@ export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) =>
 
 export interface Asking {
   /**
-   * @param signal ends the question, unless it writes
+   * @param signal cancels the question, unless the question writes a file
    * @throws {Refusal} with the reason why there is no answer
    */
   ask<N extends QuestionName>(question: N, params: Questions[N], signal: AbortSignal): Promise<AnswerTo<N>>;
@@ -43,7 +39,8 @@ export function createAsking(bridge: Pick<Bridge, "call">, timeout: number): Ask
   let last = 0;
 
   /**
-   * @param begin sends the question with this id, and may settle it. If `begin` fails, the wait fails, too
+   * Waits for the answer to a question.
+   * @param begin sends the question with this id. If it fails, the wait fails, too
    * @param limits absent if the answer must be awaited
    */
   function wait(begin: (id: number) => Promise<unknown>, limits?: Limits): Promise<unknown> {

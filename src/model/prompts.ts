@@ -1,4 +1,4 @@
-/** Registers prompts, which CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and the user's own. */
+/** Registers prompts, which CLIs offer as slash commands: `/fix`, `/review --path="a.ts"`, and those of the user. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";

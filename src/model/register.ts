@@ -36,7 +36,7 @@ const TOOLS: readonly Tool[] = [
 ];
 
 /** Instructions for the model, in addition to the description of each tool. */
-export const INSTRUCTIONS = `Neovim is the editor that the user works in. Ask it for what only it knows.
+export const INSTRUCTIONS = `Neovim is the editor that the user works in. Its tools show what files on disk do not, such as diagnostics and unsaved text.
 After you have edited a file, call diagnostics with its path and settle: true before you say that you are done.
 To find where a symbol is defined or used, prefer definition, references and workspace_symbols to a search for text.
 When the user says "this", "here" or "what I selected", call selection.
@@ -61,7 +61,7 @@ export interface Choice {
 
 /** Functions that answer a client. They fail only with a {@link Refusal}. */
 export interface Answering {
-  /** Answers requests for prompts and resources, which come from the user, or from a CLI that lists them. */
+  /** Answers requests for prompts and resources. They come from the user, or from a CLI that lists them. */
   read: Read;
   /** Answers tool calls, which come only from the model. */
   callTool: Read;

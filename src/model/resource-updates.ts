@@ -1,12 +1,11 @@
 /** Notifies clients of changed resources. */
-
 import type { EventPayload } from "../contract/neovim.ts";
 import { encodeMessage } from "../http/notification.ts";
 import type { Session } from "../http/sessions.ts";
 import type { Bridge } from "../neovim/bridge.ts";
 import { isAbout } from "./resources.ts";
 
-/** Minimum interval of notifications, for instance while the user types. */
+/** Minimum interval of notifications. While the user types, each key changes a resource. */
 const NOTIFICATION_INTERVAL_MS = 300;
 
 type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
@@ -14,8 +13,8 @@ type Follower = Pick<Session, "id" | "isConnected" | "deliver">;
 interface ResourceUpdates {
   /** @param uris the client's subscriptions, a live set */
   follow(session: Follower, uris: ReadonlySet<string>): void;
-  /** Updates which changes Neovim sends. Call it when a client has connected, disconnected or subscribed. */
-  listeners(): void;
+  /** Tells Neovim which changes to report. Must be called when a client has connected, disconnected or subscribed. */
+  watch(): void;
   ended(session: Pick<Follower, "id">): void;
   changed(payload: EventPayload<"model_changed">): void;
   /** May run twice. */
@@ -23,9 +22,7 @@ interface ResourceUpdates {
 }
 
 export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpdates {
-  /**
-   * `untaken`: URIs with a notification that the client has not read yet. They get no further notification until then.
-   */
+  /** `untaken`: notifications that the client has not read yet, by method and URI. They are not sent twice. */
   const followers = new Map<string, { session: Follower; uris: ReadonlySet<string>; untaken: Set<string> }>();
   let what = new Set<EventPayload<"model_changed">["what"][number]>();
   let due: NodeJS.Timeout | undefined;
@@ -50,7 +47,7 @@ export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpd
     }
   }
 
-  function listeners(): void {
+  function watch(): void {
     const listening = [...followers.values()].filter(({ session }) => session.isConnected);
     const wanted = {
       on: listening.length > 0,
@@ -63,10 +60,10 @@ export function createResourceUpdates(bridge: Pick<Bridge, "tell">): ResourceUpd
 
   return {
     follow: (session, uris) => void followers.set(session.id, { session, uris, untaken: new Set() }),
-    listeners,
+    watch,
     ended({ id }) {
       followers.delete(id);
-      listeners();
+      watch();
     },
     changed(payload) {
       for (const each of payload.what) what.add(each);

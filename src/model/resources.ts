@@ -1,4 +1,4 @@
-/** Registers resources, which users insert into prompts, for instance `@neovim:nvim://quickfix`. */
+/** Registers resources, which users insert into prompts, for example `@neovim:nvim://quickfix`. */
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Sdk } from "../http/sessions.ts";
@@ -87,7 +87,7 @@ export function registerResources(
           const name = context.workspace.name(path);
           return { uri: BUFFER + encodeURI(name), name, title: context.workspace.label(path), mimeType };
         }),
-        // While sharing is paused, the list still has the other resources.
+        // While sharing is paused, no buffers are listed, but the other resources are.
       })).catch(() => ({ resources: [] })),
   });
   const title = {
@@ -102,7 +102,7 @@ export function registerResources(
   return followSubscriptions(server, sdk, subscribed);
 }
 
-/** @returns the decoded path, or the undecoded one if it is not valid */
+/** Returns the decoded path of a buffer's URI. A path that cannot be decoded is returned unchanged. */
 function pathOf(uri: string): string {
   const path = uri.slice(BUFFER.length);
   try {

@@ -1,4 +1,4 @@
-/** Reviews edits before they are made: one review for each file, shown one after the other. */
+/** Lets the user review edits before they are made: one review for each file, shown one after the other. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import { Refusal } from "../base/refusal.ts";

@@ -1,4 +1,4 @@
-/** Describes the server for the stdio program, which answers by itself while there is no editor. */
+/** Describes the MCP server for the stdio program, which answers with this description while there is no editor. */
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { JSONRPCMessage } from "@modelcontextprotocol/sdk/types.js";
 import { Refusal } from "../base/refusal.ts";

@@ -27,7 +27,7 @@ export interface EditorServer {
   follow(events: Sessions["events"]): void;
   /**
    * Returns the diagnostics that Neovim has now, without asking language servers.
-   * @param path of one file. Default: all loaded files
+   * @param path a file. Default: all loaded files
    * @throws {Refusal} while sharing is paused, and if Neovim does not answer
    */
   diagnose(path?: string): Promise<Diagnostic[]>;
@@ -120,15 +120,15 @@ export function createEditorServer({
       called(calls);
       return read(what, caller, act);
     };
-    updates.follow(session, register(server, sdk, choice, { read, callTool }, updates.listeners));
+    updates.follow(session, register(server, sdk, choice, { read, callTool }, updates.watch));
   }
 
   return {
     follow(events) {
       events
         .on("created", created)
-        .on("connected", updates.listeners)
-        .on("disconnected", updates.listeners)
+        .on("connected", updates.watch)
+        .on("disconnected", updates.watch)
         .on("ended", updates.ended);
     },
     async diagnose(path) {

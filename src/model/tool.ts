@@ -2,30 +2,21 @@
 import type { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import type { CallToolResult, ToolAnnotations } from "@modelcontextprotocol/sdk/types.js";
 import * as z from "zod";
+import type { Boot } from "../contract/neovim.ts";
 import type { Editing } from "./edits-as-agent.ts";
 import type { Ask } from "./neovim-questions.ts";
 import type { Caller } from "./progress.ts";
 import { uriOf, type Workspace } from "./workspace.ts";
 
-/** Limits of an answer. */
-export interface Limits {
-  /** Number of diagnostics, places and symbols. */
-  items: number;
-  /** Length of a text (UTF-16 units). */
-  units: number;
-  /** Timeout of language servers (milliseconds). */
-  timeout: number;
-}
-
 /** The context of one call. */
 export interface CallContext {
   ask: Ask;
   workspace: Workspace;
-  limits: Limits;
+  limits: Boot["tools"]["limits"];
   editing: Editing;
   /** Aborted when the client cancels the call or disconnects. */
   signal: AbortSignal;
-  /** Sets the reason in progress notifications. */
+  /** Sets the reason for the delay in progress notifications. */
   waitsFor(what: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Applies the edits of a language server, after all of them were checked. */
+/** Checks all edits of a language server, then applies them. */
 import * as z from "zod";
 import { Refusal } from "../base/refusal.ts";
 import type { FileEdits, Moment, Server } from "../contract/questions.ts";
@@ -12,11 +12,11 @@ const Document = z.object({ uri: z.string(), version: z.number().int().nullish()
 const DocumentEdit = z.object({ textDocument: Document, edits: z.array(TextEdit) });
 const WorkspaceEdit = z.object({
   changes: z.record(z.string(), z.array(TextEdit)).nullish(),
-  /** Other entries, which create, rename or delete files, are refused. */
+  /** Entries that create, rename or delete files are refused. */
   documentChanges: z.array(DocumentEdit).nullish(),
 });
 
-/** @returns the edits of a formatter, all for the same document */
+/** Parses the edits of a formatter. @throws {Refusal} if they are not valid */
 export function formatEdits(result: unknown): FileEdits["edits"] {
   const parsed = z.array(TextEdit).nullable().safeParse(result);
   if (!parsed.success) throw new Refusal("The answer of the language server contains no valid edits");
@@ -59,7 +59,7 @@ export async function workspaceEdits(
   return [...files.values()].filter(({ edits }) => edits.length > 0);
 }
 
-/** Applies edits, which are attributed to the CLI. With the gate on, the user reviews them first. */
+/** Applies edits and attributes them to the CLI. With the gate on, the user reviews the edits first. */
 export async function applyEdits(
   files: readonly FileEdits[],
   { encoding }: Pick<Server, "encoding">,
@@ -75,8 +75,8 @@ export async function applyEdits(
   const problem = await editing.follow(paths, async () => {
     for (const file of files) {
       try {
-        // Once one file is written, a cancellation no longer stops the others: a part of the edits would break the
-        // code.
+        // After the first file is written, a cancellation does not stop the other files, because a part of the edits
+        // would break the code.
         await applyTo(file, encoding, context, changed.length === 0 ? signal : undefined);
         changed.push(file);
       } catch (error) {
@@ -101,7 +101,7 @@ export async function applyEdits(
 }
 
 /**
- * Edits the buffer and writes the file, or neither.
+ * Edits the buffer and writes the file. If one fails, neither is changed.
  * @param signal cancels the edit until the file is written
  * @throws {Refusal}
  */

@@ -6,6 +6,7 @@ import type { Consent } from "../contract/sharing.ts";
 import { MAX_PATH_LENGTH } from "../http/client-limits.ts";
 import type { Files } from "../sharing/files.ts";
 import { disk, fileSystem } from "../system/disk.ts";
+import { isBelow } from "../system/unix.ts";
 import { oneLine } from "./format.ts";
 
 export interface Workspace {
@@ -22,7 +23,7 @@ export interface Workspace {
   mayName(path: string): Promise<boolean>;
   /** The name of a file for the model: relative to the first open directory, or absolute. */
   name(path: string): string;
-  /** The name as one line. A file name may contain line breaks, and must not look like several lines. */
+  /** The name of a file as one line, because a file name may contain line breaks. */
   label(path: string): string;
 }
 
@@ -39,7 +40,7 @@ export function openWorkspace(
   const verdictOf = files.takeSnapshot(exclude);
   const [first = "/"] = directories;
 
-  /** Resolves links. A path that does not exist is resolved as far as it exists. */
+  /** Resolves the symbolic links in the existing part of a path. */
   async function real(path: string): Promise<string> {
     const { value } = await moment.ask(() => fileSystem.realpath(path));
     const parent = dirname(path);
@@ -47,11 +48,11 @@ export function openWorkspace(
   }
 
   const roots = Promise.all(directories.map(real));
-  const name = (path: string) => (isBelow(path, first) ? relative(first, path) : path);
+  const name = (path: string) => (isBelow(relative(first, path)) ? relative(first, path) : path);
 
   async function isInside(path: string): Promise<boolean> {
     const target = await real(path);
-    return (await roots).some((root) => isBelow(target, root));
+    return (await roots).some((root) => isBelow(relative(root, target)));
   }
 
   /** Resolves a relative path in the first directory that contains such a file. */
@@ -93,12 +94,6 @@ export function openWorkspace(
   };
 }
 
-function isBelow(path: string, directory: string): boolean {
-  const way = relative(directory, path);
-  return way !== ".." && !way.startsWith("../");
-}
-
-/** @returns the URI of a file */
 export function uriOf(path: string): string {
   return pathToFileURL(path).href;
 }

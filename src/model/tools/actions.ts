@@ -12,8 +12,8 @@ import { EDITS, firstOf } from "./edit.ts";
 const METHOD = "textDocument/codeAction";
 
 /**
- * The effect of a command of a language server cannot be checked in advance. Actions with only a command are not
- * offered, and a command after an edit is not run. (typescript-language-server adds a command to each action.)
+ * A code action with an edit. The effect of a server's command cannot be checked in advance: actions with only a
+ * command are not offered, and a command after an edit is not run (typescript-language-server always adds one).
  */
 const Action = z
   .looseObject({
@@ -38,7 +38,7 @@ interface Offered {
   action: z.infer<typeof Action>;
 }
 
-/** Offered actions by id. The oldest are dropped. */
+/** Offered actions by id. Above the maximum, the oldest action is dropped. */
 const offered = new Map<number, Offered>();
 const MAX_OFFERED = 500;
 /** Last id. Starts at random, because the model might still use an id from an earlier host. */
@@ -98,7 +98,7 @@ export const applyCodeAction = defineTool({
   name: "apply_code_action",
   title: "Apply a code action",
   description: "Applies an action that code_actions has listed. Writes the files; the user can undo it.",
-  input: { id: z.number().int().describe("The number that code_actions gave it") },
+  input: { id: z.number().int().describe("The number of the action, from code_actions") },
   annotations: EDITS,
   async run({ id }, context) {
     const one = offered.get(id);
@@ -110,7 +110,8 @@ export const applyCodeAction = defineTool({
       ? { result: action }
       : firstOf(await askServers([server], { method, path, params: () => action, isEdit: true }, context));
     const { edit } = z.object({ edit: z.unknown() }).catch({ edit: undefined }).parse(result);
-    if (!isGiven(edit)) throw new Refusal("The language server does not say what that would change");
+    if (!isGiven(edit))
+      throw new Refusal("The language server does not say what this code action would change");
     const files = await workspaceEdits(edit, moment, context);
     return applyEdits(
       files.map((file) => (file.path === path ? { ...file, tick } : file)),

@@ -42,12 +42,12 @@ export const buffers = defineTool({
 
 const LineNumber = z.number().int().min(1).max(10_000_000);
 
-/** Larger files are not read (bytes). */
+/** Maximum size of a file that is read from the disk (bytes). */
 const MAX_FILE_SIZE = 10 * 1024 * 1024;
 
 /**
- * Reads complete lines of a file that is not open, up to a number of UTF-16 units, as the question `read` does for an
- * open file.
+ * Reads complete lines of a file that is not open, up to a number of UTF-16 units. For an open file, Neovim's answer to
+ * the question `read` has the same limits.
  * @throws {Refusal} if the file cannot be read
  */
 async function readDisk(
@@ -57,7 +57,9 @@ async function readDisk(
   const text = await disk.run(path, async () => {
     const { size } = await stat(path);
     if (size > MAX_FILE_SIZE)
-      throw new Refusal(`the file is not open in Neovim, and too large to be read here: ${size} bytes`);
+      throw new Refusal(
+        `the file is not open in Neovim, and with ${size} bytes it is too large to be read from the disk`,
+      );
     return readFile(path, "utf8");
   });
   const all = text

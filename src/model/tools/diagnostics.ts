@@ -31,7 +31,7 @@ interface Diagnosed {
   remarks?: readonly string[];
 }
 
-/** All files that the model may see: the open ones, and those for which language servers report something. */
+/** Finds all files that the model may see: open files, and files for which language servers report something. */
 export async function everywhere(
   context: CallContext,
 ): Promise<Pick<Diagnosed, "paths" | "unopened" | "remarks">> {

@@ -7,7 +7,7 @@ import { hoverText, placesOf } from "../lsp-answers.ts";
 import { defineTool, type Tool } from "../tool.ts";
 
 export const symbolInput = {
-  path: z.string().describe("The file that mentions it"),
+  path: z.string().describe("The file that mentions the symbol"),
   line: z.number().int().min(1).max(10_000_000).describe("The line, from 1"),
   symbol: z.string().min(1).max(500).describe("The name, as on that line"),
 };

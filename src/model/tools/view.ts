@@ -40,7 +40,7 @@ export const quickfix = defineTool({
   title: "Fill the quickfix list",
   description:
     "Gives the user a list of places to go through, such as what is left to do. Replaces the list of an earlier call. " +
-    "The user's own lists stay one :colder away.",
+    "The user's own lists are kept: `:colder` returns to them.",
   input: {
     title: z.string().max(200).describe("The title of the list"),
     items: z.array(Item).min(1).max(1000),
