@@ -1,5 +1,4 @@
 /** Tracks the activity of connected clients, and reports their turns to Lua. */
-
 import type { Agent } from "../contract/hooks.ts";
 import type { Calls } from "../contract/neovim.ts";
 import type { Activity } from "../contract/status.ts";
@@ -11,27 +10,27 @@ import { createTurns, type TurnChange } from "./turns.ts";
 /** Maximum length of a prompt in a report (UTF-16 units). */
 const MAX_PROMPT_LENGTH = 4096;
 
-/** Time for the hook after a tool that the user has stopped with Esc (milliseconds). */
+/** Time to wait for the last hook of a tool that the user has stopped with Esc. */
 const LAST_HOOK_TIMEOUT_MS = 2_000;
 
 export interface ClientActivity {
   /** Receives hook events. */
   readonly listener: AgentListener;
-  /** Activity of the client of a session. */
+  /** Activity of a session's client. */
   of(sessionId: string): Activity;
   /** Called when the user has decided on a proposal of a session. */
   decided(sessionId: string, accepted: boolean): void;
   /** Called when the user has answered the CLI's own question about a proposal of a session. */
   answered(sessionId: string): void;
   /**
-   * Called when the client in a terminal waits for a prompt. Its turn has ended, also by Esc, which no hook reports.
+   * Called when the CLI in a terminal is ready for a prompt. Its turn has ended, perhaps by Esc, which no hook reports.
    */
   ready(terminal: string): void;
-  /** Called when a session has ended, and with it the agent's turn. */
+  /** Called when a session has ended. Ends the turns of its agents. */
   gone(client: Client): void;
 }
 
-export interface ActivityOptions {
+interface ActivityOptions {
   clients: AgentClients;
   /** Name of the terminal in which a session's client runs, if known. */
   terminalOf(sessionId: string): string | undefined;
@@ -52,7 +51,7 @@ export function createActivity({
   const turns = createTurns((change) => {
     if (change.kind === "ended" && change.isRejected) stopped(change.agent);
     const known = clients.known(change.agent);
-    // Reports run in sequence, so that a slow search cannot report an end before its start.
+    // Reports run in sequence. Otherwise, a slow search could delay the start of a turn until after its end.
     last = last.then(() => report(change, known)).catch(() => {});
   });
   let last: Promise<void> = Promise.resolve();
@@ -68,11 +67,13 @@ export function createActivity({
     else tell({ ...base, kind });
   }
 
-  /** Ends the turn of an agent that waits for a prompt. The hook after its last tool may be on its way. */
-  function waits(agent: Agent): void {
+  /**
+   * Ends the turn of an agent that is ready for a prompt. Its last hook may still arrive, so `stopped` is called later.
+   */
+  function endReady(agent: Agent): void {
     turns.over(agent);
-    const isWaiting = () => !turns.active().some(({ agent: { session } }) => session === agent.session);
-    setTimeout(() => isWaiting() && stopped(agent), LAST_HOOK_TIMEOUT_MS).unref();
+    const isIdle = () => !turns.active().some(({ agent: { session } }) => session === agent.session);
+    setTimeout(() => isIdle() && stopped(agent), LAST_HOOK_TIMEOUT_MS).unref();
   }
 
   const ofSession = (id: string) => turns.active().filter(({ agent }) => clients.known(agent) === id);
@@ -92,7 +93,7 @@ export function createActivity({
     ready(terminal) {
       for (const { agent } of turns.active()) {
         const id = clients.known(agent);
-        if (id !== undefined && terminalOf(id) === terminal) waits(agent);
+        if (id !== undefined && terminalOf(id) === terminal) endReady(agent);
       }
     },
     gone(client) {

@@ -1,7 +1,6 @@
 /**
- * Finds the connected client of an agent, by the process of the CLI: the hook names the process, and the operating
- * system knows the owner of a connection. A CLI on another machine or in another container cannot be identified: its
- * agent has no client.
+ * Finds the connected client of an agent: the hook sends the process id of its CLI, and the operating system knows
+ * which process has opened a connection. For a CLI on another machine or in another container, no client is found.
  */
 import type { Agent } from "../contract/hooks.ts";
 import type { HeardAgent } from "../contract/memory.ts";
@@ -9,37 +8,37 @@ import type { Client, ClientList } from "../http/client.ts";
 import { platform } from "../system/platform.ts";
 
 /** Maximum number of stored agents. The oldest are dropped first. */
-const MAX_HEARD = 64;
+const MAX_AGENTS = 64;
 
 export interface AgentClients {
-  /** @returns the id of the client's session, if it is connected */
+  /** @returns the session id of the agent's client, if the client is connected */
   find(agent: Agent): Promise<string | undefined>;
-  /** The result of the last search for an agent's process. */
+  /** The session id of the agent's client, if a search has found it. */
   known(agent: Agent): string | undefined;
-  /** Records that a hook of an agent has reached the bridge, so that its client counts as one with hooks. */
+  /** Records that a hook of an agent was received, and searches for the agent's client. */
   heard(agent: Agent): Promise<void>;
   /** Whether a hook of any agent was ever received. */
   readonly hasHeard: boolean;
   /** Whether a hook of this session's client was ever received. */
   hasHooks(sessionId: string): boolean;
-  /** Searches for the agent of a client that has connected, because hooks may arrive before the connection. */
+  /** Searches for the agents of a client that has just connected. Their hooks may have arrived before. */
   connected(client: Client): Promise<void>;
   forget(client: Pick<Client, "id">): void;
 }
 
-export interface AgentClientsOptions {
+interface AgentClientsOptions {
   sessions: Pick<ClientList, "connected">;
-  /** Agents whose hooks have reached a host that crashed. */
+  /** Agents whose hooks were received by an earlier host that crashed. */
   earlier: readonly HeardAgent[];
   /** Called when `hasHeard`, or `hasHooks` of a session, becomes true. */
   found(): void;
-  /** Stores all agents whose hooks have reached this host, for the next host after a crash. */
+  /** Stores all agents whose hooks were received, for the next host after a crash. */
   remember(agents: HeardAgent[]): void;
 }
 
 export function createAgentClients(options: AgentClientsOptions): AgentClients {
   const { sessions } = options;
-  /** Ids of sessions, by profile and process. */
+  /** Session ids, by profile and process id of the agent. */
   const found = new Map<string, string>();
   let hasHeard = options.earlier.length > 0;
   const heard = new Map<string, HeardAgent>(options.earlier.map((agent) => [keyOf(agent), agent]));
@@ -73,7 +72,7 @@ export function createAgentClients(options: AgentClientsOptions): AgentClients {
       }
       if (pid === undefined || heard.has(keyOf(agent))) return;
       const [oldest] = heard.keys();
-      if (oldest !== undefined && heard.size >= MAX_HEARD) heard.delete(oldest);
+      if (oldest !== undefined && heard.size >= MAX_AGENTS) heard.delete(oldest);
       heard.set(keyOf(agent), agent);
       options.remember([...heard.values()]);
       if (found.has(keyOf(agent))) options.found();

@@ -10,14 +10,14 @@ import { type ClientActivity, createActivity } from "./activity.ts";
 import { type AgentClients, createAgentClients } from "./agent-clients.ts";
 import { createTerminals, type Terminals } from "./terminals.ts";
 
-/** Timeout for clients to return after a restart that they did not notice. */
-const RETURN_TIMEOUT_MS = 3_000;
+/** Time for clients to reconnect after a restart that they have not noticed. */
+const RECONNECT_TIMEOUT_MS = 3_000;
 
-/** Timeout for clients with WebSockets. They try to reconnect for 16 s. */
-const SOCKET_TIMEOUT_MS = 17_000;
+/** Time for clients with WebSockets to reconnect. They try for 16 s. */
+const SOCKET_RECONNECT_TIMEOUT_MS = 17_000;
 
 /** Gemini CLI 0.61.0 and Qwen Code 0.24.4 keep reading from a new host, but show "Disconnected" and send nothing. */
-const LOST = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
+const RECONNECT_HINT = 'To reconnect a CLI that shows "Disconnected", type /ide enable there.';
 
 export interface Clients {
   readonly terminals: Terminals;
@@ -35,50 +35,46 @@ export interface Clients {
   report(): void;
 }
 
-export interface ClientsOptions {
+interface ClientsOptions {
   bridge: Bridge;
   sessions: Pick<ClientList, "connected">;
   profiles: readonly Profile[];
-  /** Ids of sessions whose clients have noticed the end of an earlier host. */
+  /** Ids of sessions whose clients have noticed that an earlier host ended. */
   interrupted: readonly string[];
-  /** Whether the clients have not noticed the stop of the earlier host. */
+  /** Whether the earlier host stopped so recently that its clients have not noticed. */
   isSeamless: boolean;
-  /** Agents whose hooks have reached a host that crashed. */
+  /** Agents whose hooks were received by an earlier host that crashed. */
   heard: readonly HeardAgent[];
-  /** Stores all agents whose hooks have reached this host, for the next host after a crash. */
+  /** Stores all agents whose hooks were received, for the next host after a crash. */
   remember(agents: HeardAgent[]): void;
   /** Whether to reconnect CLIs after a host crash. */
   reconnect: boolean;
   report: (change: Partial<Status>) => void;
   /** Called when a turn has ended because the user has stopped the agent. */
   stopped(agent: Agent): void;
-  /** Called for a CLI in a terminal of Neovim that was connected to an earlier host and has not returned. */
+  /** Called when a CLI in a terminal of Neovim has not reconnected after a restart of the host. */
   lost: (cli: { terminal: string; types: boolean; isAsked: boolean; hint: string }) => void;
 }
 
 export function createClients({ bridge, sessions, profiles, ...options }: ClientsOptions): Clients {
-  const { isSeamless } = options;
   const interrupted = new Set(options.interrupted);
   const labelOf = (cli: string) => profiles.find(({ name }) => name === cli)?.label ?? cli;
   const report = () =>
-    options.report({
-      clients: sessions.connected().map(describe),
-      hooks: agents.hasHeard,
-    });
+    options.report({ clients: sessions.connected().map(describe), hooks: agents.hasHeard });
   const terminals = createTerminals({
     sessions,
     found: report,
     lost({ name: terminal, cli }) {
       const isSocket = profiles.find(({ name }) => name === cli)?.socket !== undefined;
-      const hint = isSocket ? `To reconnect ${labelOf(cli)}, type /ide there.` : LOST;
+      const hint = isSocket ? `To reconnect ${labelOf(cli)}, type /ide there.` : RECONNECT_HINT;
       const tell = () =>
         options.lost({ terminal, types: options.reconnect && !isSocket, isAsked: false, hint });
       const tellIfGone = () => {
         const connected = sessions.connected().filter(({ id }) => !interrupted.has(id));
         if (!connected.some(({ id }) => terminals.nameOf(id) === terminal)) tell();
       };
-      if (isSocket) setTimeout(tellIfGone, SOCKET_TIMEOUT_MS).unref();
-      else if (isSeamless) setTimeout(tellIfGone, RETURN_TIMEOUT_MS).unref();
+      if (isSocket) setTimeout(tellIfGone, SOCKET_RECONNECT_TIMEOUT_MS).unref();
+      else if (options.isSeamless) setTimeout(tellIfGone, RECONNECT_TIMEOUT_MS).unref();
       else tell();
     },
   });

@@ -1,4 +1,4 @@
-/** Decides whether the gate makes a CLI ask before an edit, and what the CLI's hook is answered then. */
+/** Decides whether a CLI must ask before an edit (the gate), and defines the answer to its hook. */
 import type { AgentEvent } from "../contract/hooks.ts";
 import type { EventPayload } from "../contract/neovim.ts";
 
@@ -15,8 +15,8 @@ export const ASK = {
 } as const;
 
 /**
- * Whether a CLI must ask before a tool. Only for edits of connected CLIs, because the user could not answer in Neovim
- * for any other CLI.
+ * Whether a CLI must ask before it runs a tool. True only for edits of connected CLIs, because the user cannot answer
+ * other CLIs in Neovim.
  */
 export async function asksBefore(
   event: AgentEvent,

@@ -8,11 +8,12 @@ import type { AgentEvent } from "../contract/hooks.ts";
 import type { Route } from "../http/guard.ts";
 import { ASK } from "./gate.ts";
 
-/** Maximum time for which a CLI waits before it runs a tool, while listeners handle the hook. */
+/** Maximum time for which a CLI is kept waiting before it runs a tool, while listeners handle the hook. */
 const MAX_WAIT_MS = 500;
 
 /**
- * Maximum number of stored events, to drop duplicates: a CLI with hooks from two settings files sends each event twice.
+ * Maximum number of events that are stored to recognize duplicates. A CLI sends each event twice if two settings files
+ * contain its hooks.
  */
 const MAX_RECENT = 64;
 
@@ -22,17 +23,15 @@ const MAX_RECENT = 64;
  */
 export type AgentListener = (event: AgentEvent, begun: AbortSignal) => void | Promise<void>;
 
-export interface HooksRouteOptions {
+interface HooksRouteOptions {
   listeners: readonly AgentListener[];
   /** Whether the CLI must ask before a tool. */
   asks(event: AgentEvent): Promise<boolean>;
   /** Returns a text for an agent that starts a turn, if there is one. */
   tells(event: AgentEvent & { kind: "turn_started" }): string | undefined;
-  /** Returns the kind of answer that makes a CLI ask; undefined for a CLI without one. */
+  /** Returns the kind of answer that makes a CLI ask; undefined if no answer does. */
   gateOf(cli: string): keyof typeof ASK | undefined;
   log: Log;
-  /** Replaces MAX_WAIT_MS. */
-  maxWait?: number;
 }
 
 /** `pid` is the CLI's process id. With `notice`, the CLI does not wait for an answer. */
@@ -42,8 +41,8 @@ const Query = z.object({
 });
 
 /**
- * Whether the client has closed its connection, because the host could not run for a while. Node reads the end of a
- * connection one turn of the event loop after the request.
+ * Whether the client has closed its connection, because the host could not run for a while. Node notices the end of a
+ * connection one turn of the event loop after the request, so this function waits.
  */
 async function hasLeft(socket: Socket): Promise<boolean> {
   await setImmediate();
@@ -52,8 +51,7 @@ async function hasLeft(socket: Socket): Promise<boolean> {
 }
 
 /** Creates the route for the script extension/hooks/hook.sh, which posts the JSON that the CLI gave to the hook. */
-export function createHooksRoute(options: HooksRouteOptions): Route {
-  const { listeners, asks, tells, gateOf, log, maxWait = MAX_WAIT_MS } = options;
+export function createHooksRoute({ listeners, asks, tells, gateOf, log }: HooksRouteOptions): Route {
   const recent = new Set<string>();
 
   function isNew(event: AgentEvent): boolean {
@@ -76,7 +74,7 @@ export function createHooksRoute(options: HooksRouteOptions): Route {
   }
 
   function inTime<T>(answer: Promise<T>): Promise<T | undefined> {
-    return Promise.race([answer.catch(() => undefined), delay(maxWait, undefined, { ref: false })]);
+    return Promise.race([answer.catch(() => undefined), delay(MAX_WAIT_MS, undefined, { ref: false })]);
   }
 
   return {

@@ -1,6 +1,6 @@
 /**
- * Finds the terminal of Neovim in which each CLI runs. All clients report the same name, but the operating system knows
- * the process at the other end of a connection.
+ * Finds the terminal of Neovim in which each CLI runs. All clients report the same name, so the operating system is
+ * asked which process has opened a connection.
  */
 import type { EventPayload } from "../contract/neovim.ts";
 import type { Client, ClientList } from "../http/client.ts";
@@ -19,7 +19,7 @@ export interface Terminals {
   readonly handlers: Pick<EventHandlers, "terminals">;
 }
 
-export interface TerminalsOptions {
+interface TerminalsOptions {
   sessions: Pick<ClientList, "connected">;
   /** Called when the terminal of a client was found. */
   found: () => void;

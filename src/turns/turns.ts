@@ -2,19 +2,21 @@
 import type { Agent, AgentEvent, Tool } from "../contract/hooks.ts";
 import type { Activity } from "../contract/status.ts";
 
-/** `prompt` is missing if the start of the turn was not seen, as after a crash of the host. */
+/** `prompt` is missing if no hook has reported the start of the turn, for example after a crash of the host. */
 export type TurnChange = { agent: Agent } & (
   | { kind: "started"; prompt?: string | undefined }
   /** The CLI's question or a review waits for the user. */
   | { kind: "waiting"; tool: Tool }
   /** The user has allowed the agent to continue. */
   | { kind: "resumed" }
-  /** `isRejected`: the user has rejected a proposal, which a CLI may not report. */
+  /** `isRejected`: whether the user has rejected a proposal. Some CLIs do not report a rejection. */
   | { kind: "ended"; isRejected: boolean }
 );
 
-/** Maximum number of agents. Beyond it, the oldest are dropped, because their end may not have been reported. */
-const MAX_AGENTS = 256;
+/**
+ * Maximum number of running turns. Beyond this, the oldest turn is ended, because its end may not have been reported.
+ */
+const MAX_TURNS = 256;
 
 /** Time for an agent to report its next step after the user has answered it in its terminal (milliseconds). */
 const NEXT_STEP_TIMEOUT_MS = 2_000;
@@ -24,11 +26,13 @@ export interface Turns {
   handle(event: AgentEvent): void;
   /** Called when the user has allowed the waiting agent to continue. */
   allowed(agent: Agent): void;
-  /** Called when the user has answered the agent in its terminal. If no hook event follows, the answer was a rejection. */
+  /**
+   * Called when the user has answered the agent in its terminal. If no hook event follows, the answer was a rejection.
+   */
   answered(agent: Agent): void;
   /** Ends a turn because the user has rejected a proposal. */
   rejected(agent: Agent): void;
-  /** Ends a turn whose end no hook reports, as of a CLI that has ended. */
+  /** Ends a turn whose end no hook has reported, for example because the CLI has exited. */
   over(agent: Agent): void;
   /** Agents with a running turn. */
   active(): readonly { readonly agent: Agent; readonly activity: Exclude<Activity, "idle"> }[];
@@ -39,10 +43,10 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
   const turns = new Map<string, { agent: Agent; activity: "working" | "waiting"; events: number }>();
 
   function begin(agent: Agent, prompt?: string): void {
-    // A CLI has one turn at a time. An earlier one has ended without a hook, for example by Esc.
+    // An agent has one turn at a time. The end of an earlier turn may not have been reported, for example after Esc.
     over(agent);
     const [oldest] = turns.values();
-    if (oldest && turns.size >= MAX_AGENTS) over(oldest.agent);
+    if (oldest && turns.size >= MAX_TURNS) over(oldest.agent);
     turns.set(keyOf(agent), { agent, activity: "working", events: 0 });
     changed({ kind: "started", agent, prompt });
   }
@@ -83,7 +87,7 @@ export function createTurns(changed: (change: TurnChange) => void): Turns {
           return changed({ kind: "waiting", agent, tool: event.tool });
         }
         case "tool_ended":
-          // Does nothing after the end of a turn, when this is the last event of a cancelled tool.
+          // A cancelled tool may end after its turn. Then this does nothing.
           return work(agent);
         case "turn_ended":
         case "session_ended":

@@ -42,7 +42,7 @@ async function start(t: Test, behaviour: Behaviour = {}) {
   const events: AgentEvent[] = [];
   const log = createLog();
   const listeners = [(event: AgentEvent) => void events.push(event), ...(listener ? [listener] : [])];
-  const route = createHooksRoute({ listeners, asks, tells, gateOf: () => "decision", log, maxWait: 200 });
+  const route = createHooksRoute({ listeners, asks, tells, gateOf: () => "decision", log });
   const { port } = await startServer(t, { routes: [route], ...(bodyLimit && { bodyLimit }) });
   return { port, events };
 }
