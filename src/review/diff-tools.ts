@@ -23,7 +23,7 @@ export interface DiffTools {
   closeDiff(name: string): Promise<string>;
 }
 
-/** Adds checks of the paths to the tools. */
+/** Adds a check of the path to `openDiff`. */
 export function checkedTools<T extends DiffTools>(diffs: T): T {
   return {
     ...diffs,
@@ -69,7 +69,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
     ({ filePath }) =>
       answer(async () => {
         checkLength(filePath);
-        // Gemini CLI expects a JSON text. It ignores the plain content of the specification.
+        // The specification demands the plain content, but Gemini CLI ignores it, and expects JSON.
         const content = await closeDiff(filePath);
         return [{ type: "text", text: JSON.stringify({ content }) }];
       }),
@@ -77,7 +77,7 @@ export function registerTools(server: McpServer, diffs: DiffTools, log: Log): vo
 }
 
 /**
- * Refuses a path unless it is that of a readable regular file, or of a new file.
+ * Accepts only the path of a readable regular file, or of a new file.
  * @throws {Refusal} also if the file is on a network drive that does not answer
  */
 async function checkFile(filePath: string): Promise<void> {
@@ -95,7 +95,7 @@ async function checkFile(filePath: string): Promise<void> {
   if (problem) throw new Refusal(`${problem}: ${filePath}`);
 }
 
-/** @throws {Refusal} without the path, which may be very long */
+/** @throws {Refusal} whose message leaves out the path, because the path may be very long */
 function checkLength(filePath: string): void {
   if (filePath.length > MAX_PATH_LENGTH) throw new Refusal("filePath is too long");
 }

@@ -5,11 +5,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { hashOfPlain, readDiskText, readVersion } from "../system/disk-text.ts";
 
-/** Polling interval and timeout for the CLI's write, which follows soon after the answer (milliseconds). */
+/** Polling interval and timeout for the CLI's write, which follows soon after the answer. */
 const INTERVAL_MS = 100;
 const TIMEOUT_MS = 10_000;
 
-export interface Closed {
+interface ClosedReview {
   filePath: string;
   /** Last content of the proposal. */
   content: string;
@@ -22,7 +22,7 @@ export interface Closed {
  * @returns whether it wrote the original proposal although the user had edited it
  */
 export async function areDropped(
-  { filePath, content, proposed }: Closed,
+  { filePath, content, proposed }: ClosedReview,
   signal: AbortSignal,
 ): Promise<boolean> {
   const edited = hashOfPlain(content);

@@ -29,16 +29,16 @@ import { createReviewedFiles } from "./reviewed-files.ts";
 import { createStaleness } from "./staleness.ts";
 
 /** Session id of reviews that the bridge opens itself. */
-const OWN = "";
+const OWN_SESSION = "";
 
-/** Timeout for reading the file before `openDiff` is answered (milliseconds). */
+/** Timeout for reading the file before `openDiff` is answered. */
 const READ_TIMEOUT_MS = 1_000;
 
 /** The reviews of one client. */
-export interface ClientReviews extends DiffTools {
+interface ClientReviews extends DiffTools {
   /**
-   * Closes a review if it is open, because the user has answered in the CLI's terminal, or the CLI has cancelled it.
-   * Keeps the user's edits.
+   * Closes a review, if it is open, and keeps the user's edits.
+   * @param reason the user has answered in the CLI's terminal, or the CLI has cancelled the review
    */
   dismiss(name: string, reason: "answered" | "cancelled"): Promise<void>;
   /** Closes all reviews of the client, because the user has answered in its terminal. @returns their number */
@@ -73,7 +73,7 @@ interface Names {
 }
 
 /** Records reviews in the history. */
-export interface ReviewHistory {
+interface ReviewHistory {
   /** A review shows a proposal. @param original the file on disk at that moment */
   proposed(
     id: number,
@@ -88,10 +88,10 @@ export interface ReviewHistory {
   closed(id: number): void;
 }
 
-/** Wraps the promise of the outcome, so that `await` on a function that returns it does not wait for the outcome. */
+/** A shown review. An async function that returned only the promise would wait for the outcome. */
 type Shown = { review: Review; outcome: Promise<ReviewOutcome> };
 
-export interface ReviewsOptions {
+interface ReviewsOptions {
   bridge: Bridge;
   log: Log;
   clients: Pick<ClientList, "get">;
@@ -109,8 +109,8 @@ export interface ReviewsOptions {
   /** Stores the open reviews for a later host. Called when they have changed. */
   remember: (reviews: ReviewInfo[]) => void;
   /**
-   * Called with the hashes of texts that the user has accepted, in Neovim or in the CLI's terminal, in the same tick in
-   * which the CLI is told. One of these texts will be written.
+   * Called when the user has accepted, in Neovim or in the CLI's terminal, with the hashes of all texts that the CLI
+   * may write now. Called in the same tick in which the CLI is told.
    */
   agreed: (filePath: string, hashes: readonly string[]) => void;
   history: ReviewHistory;
@@ -157,7 +157,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     const { name, filePath, sessionId } = review;
     const client = clients.get(sessionId);
     if (client) move(review, "sent");
-    const isOwn = sessionId === OWN;
+    const isOwn = sessionId === OWN_SESSION;
     const delivery = isOwn ? undefined : client?.decide({ name, filePath, content });
     const writing = isOwn && content !== undefined ? write(filePath, content, event?.version) : undefined;
     // Must run before the CLI can react to the decision.
@@ -213,8 +213,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
     log.warn(`${label} wrote a proposal without the edits:`, filePath);
     const text = `${label} wrote ${basename(filePath)} without your edits: they are open as a review.`;
     bridge.tell("message", { level: "warn", text });
-    await show(OWN, { filePath, newContent: content }, { client: label, label }).catch((error: unknown) =>
-      log.error(`the edits of ${filePath} could not be shown:`, error),
+    await show(OWN_SESSION, { filePath, newContent: content }, { client: label, label }).catch(
+      (error: unknown) => log.error(`the edits of ${filePath} could not be shown:`, error),
     );
   }
 
@@ -223,8 +223,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
   }
 
   /**
-   * Closes a review without an outcome. If the user has just decided, Lua refuses to close it, and the decision, which
-   * arrives before the refusal, continues.
+   * Closes a review without an outcome.
+   * @throws if the user has just decided. The event with the decision arrives before this error.
    */
   async function close(
     review: Review,
@@ -262,14 +262,14 @@ export function createReviews(options: ReviewsOptions): Reviews {
 
   /**
    * Shows a proposed text in Neovim.
-   * @returns nothing if the user has meanwhile decided on the earlier text of the review
+   * @returns undefined if the user has meanwhile decided on the earlier text of the review
    */
   async function present(review: Review, newContent: string, names: Names): Promise<Shown | undefined> {
     const { id, sessionId, filePath, text, tell } = review;
     const outcome = setText(review, newContent);
     const textId = review.text?.id ?? "";
     const shown = bridge.call("diff_open", { id, filePath, newContent, textId, ...names });
-    const original = setImmediate(filePath).then(readDiskText); // while Neovim shows the review
+    const original = setImmediate(filePath).then(readDiskText); // runs while Neovim shows the review
     const cli = clients.get(sessionId)?.info.credential ?? names.label;
     const noted = options.history.proposed(id, cli, filePath, newContent, original);
     const isPending = await shown.then(
@@ -285,7 +285,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
       return undefined;
     }
     tell?.("replaced");
-    // Reads the file before the client is answered, because the client may change it then.
+    // The client may change the file as soon as `openDiff` is answered, so the file is read before.
     await Promise.race([Promise.all([original, noted]), delay(READ_TIMEOUT_MS, undefined, { ref: false })]);
     if (review.state === "open") void staleness.begin(review, original, newContent);
     return { review, outcome };
@@ -302,9 +302,9 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (earlier && earlier.filePath !== filePath) await abandon(earlier, "cancelled");
     const replaced = earlier?.state === "open" && (await present(earlier, newContent, names));
     if (replaced) return replaced;
-    if (sessionId !== OWN && !clients.get(sessionId)) throw new Refusal("the session has ended");
+    if (sessionId !== OWN_SESSION && !clients.get(sessionId)) throw new Refusal("the session has ended");
     const review = table.add({ sessionId, name, filePath, label: names.label });
-    // Store the review before it is shown, so that after a crash the next host knows it.
+    // Stored before it is shown, so that the next host knows the review after a crash.
     move(review, "open");
     try {
       const shown = await present(review, newContent, names);
@@ -347,7 +347,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     }),
     async propose(cli, filePath, newContent, signal) {
       const label = options.names.labelOf(cli);
-      const { review, outcome } = await show(OWN, { filePath, newContent }, { client: label, label });
+      const { review, outcome } = await show(OWN_SESSION, { filePath, newContent }, { client: label, label });
       const { text } = review;
       const cancel = () => {
         if (review.text === text) void abandon(review, "cancelled");
@@ -364,8 +364,8 @@ export function createReviews(options: ReviewsOptions): Reviews {
       for (const review of table.all()) {
         if (review.state !== "open") continue;
         files.follow(review.filePath);
-        if (review.sessionId === OWN || clients.get(review.sessionId)) staleness.resume(review);
-        // The connection of this client has ended with the earlier host.
+        if (review.sessionId === OWN_SESSION || clients.get(review.sessionId)) staleness.resume(review);
+        // This client lost its connection when the earlier host ended.
         else void abandon(review, "disconnected");
       }
     },

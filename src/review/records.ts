@@ -1,21 +1,25 @@
 /**
- * Defines the record of a review, with all that the host knows about one `openDiff`, and the table of pending reviews.
+ * Defines the record of a review, which holds everything that the host knows about one `openDiff`, and the table of
+ * pending reviews.
  */
 import { randomUUID } from "node:crypto";
 import type { ReviewOutcome } from "../base/outcome-names.ts";
 import type { DiskText } from "../system/disk-text.ts";
 
 /**
- * A review is `open` until the user decides (`decided`), or it is closed without an outcome (`closing`, then `closed`).
- * After a decision, it is `sent` when the decision is in the client's event stream, then `delivered` or `lost`.
+ * - `open`: waits for the user
+ * - `closing`, then `closed`: ends without an outcome
+ * - `decided`: the user has accepted or rejected
+ * - `sent`: the decision is in the client's event stream
+ * - `delivered` or `lost`: whether the client has received the decision
  */
 export type ReviewState = "open" | "closing" | "decided" | "sent" | "delivered" | "lost" | "closed";
 
-/** States in which the record is removed. */
+/** States that remove the record. */
 const FINAL_STATES: readonly ReviewState[] = ["delivered", "lost", "closed"];
 
 /** Hashes of the file and the proposal when the review opened. */
-export interface Baseline {
+interface Baseline {
   readonly disk: string;
   readonly proposed: string;
   /** Whether the user has edited the file's buffer since. */
@@ -41,30 +45,30 @@ export interface Review {
   readonly label: string;
   /** Identifies the review in its session: the path, unless the CLI has another name for it. */
   readonly name: string;
-  /** As in `openDiff`. */
+  /** Spelled as in `openDiff`. */
   readonly filePath: string;
   state: ReviewState;
-  /** The proposed text, and its id in messages of Neovim. Unknown after a crash of the host. */
+  /** The proposed text, and its id in messages from Neovim. Undefined after a crash of the host. */
   text?: { readonly id: string; readonly content: string };
-  /** Undefined until the file was read. */
+  /** Undefined until the file is read. */
   baseline?: Baseline | undefined;
-  /** Defined from the first reading of the file. */
+  /** Undefined until src/review/staleness.ts follows the file. */
   file?: FollowedFile;
   /** Resolves the promise of the outcome. */
   tell?: (outcome: ReviewOutcome) => void;
 }
 
-/** The data of a review for the next host. Only reviews whose name is their path continue there. */
+/** The data of a review for the next host. The name is left out: only reviews that are named by their path continue. */
 export type ReviewInfo = Readonly<Pick<Review, "id" | "sessionId" | "label" | "filePath" | "baseline">>;
 
-export interface ReviewTable {
+interface ReviewTable {
   add(review: Pick<Review, "sessionId" | "name" | "filePath" | "label">): Review;
   get(id: number): Review | undefined;
   /** Finds an open review by its name in its session. */
   find(sessionId: string, name: string): Review | undefined;
   all(): Review[];
   infos(): ReviewInfo[];
-  /** Sets the state. Removes the record in a final state; then the state no longer changes. */
+  /** Sets the state. A final state removes the record, and the state no longer changes. */
   move(review: Review, state: ReviewState): void;
 }
 

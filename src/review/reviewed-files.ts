@@ -12,10 +12,10 @@ import { createFileWatch } from "../system/file-watch.ts";
 /** Time without changes after which a write counts as complete (milliseconds). */
 const STABLE_AFTER_MS = 30;
 
-/** Maximum number of checks of a file that never stops changing. */
+/** Maximum number of checks of a file that does not stop changing. */
 const MAX_CHECKS = 20;
 
-export interface ReviewedFiles {
+interface ReviewedFiles {
   /** Watches this file until `close`. */
   follow(path: string): void;
   /** May run twice. */
@@ -27,7 +27,7 @@ interface Followed {
   paths: string[];
   /** The last version that was reported to Neovim. */
   version: string;
-  isLooking: boolean;
+  isChecking: boolean;
 }
 
 /** @param changed called after a file has changed, when the write is complete */
@@ -38,21 +38,21 @@ export function createReviewedFiles(
   const files = new Map<string, Followed>();
   let isClosed = false;
   const watch = createFileWatch((written) => {
-    for (const [path, { paths }] of files) if (paths.some((one) => written.has(one))) void look(path);
+    for (const [path, { paths }] of files) if (paths.some((one) => written.has(one))) void check(path);
   });
 
-  /** Watches the folders of a file. The version is read afterwards, so that no write is missed. */
+  /** Watches the folders of a file. Callers read the version of the file afterwards, so that no write is missed. */
   async function watchPaths(path: string, file: Followed): Promise<void> {
     file.paths = await disk.run(path, () => pathsToWatch(path));
     if (!isClosed) watch.set([...files.values()].flatMap(({ paths }) => paths));
   }
 
-  async function look(path: string): Promise<void> {
+  async function check(path: string): Promise<void> {
     const file = files.get(path);
-    if (!file || file.isLooking) return;
-    file.isLooking = true;
+    if (!file || file.isChecking) return;
+    file.isChecking = true;
     await untilStill(path);
-    file.isLooking = false;
+    file.isChecking = false;
     await watchPaths(path, file);
     const version = await readVersion(path);
     if (isClosed || version === file.version) return;
@@ -64,7 +64,7 @@ export function createReviewedFiles(
   return {
     follow(path) {
       if (files.has(path)) return;
-      const file: Followed = { paths: [], version: "", isLooking: false };
+      const file: Followed = { paths: [], version: "", isChecking: false };
       files.set(path, file);
       void watchPaths(path, file).then(async () => {
         file.version ||= await readVersion(path);
@@ -88,7 +88,7 @@ export async function untilStill(path: string): Promise<void> {
   }
 }
 
-/** Returns the paths to watch for a file: the path and the target of a link, or the first missing folder. */
+/** Returns the paths to watch for a file: its path and its real path, or its outermost missing folder. */
 async function pathsToWatch(path: string): Promise<string[]> {
   const exists = (folder: string) =>
     disk.stat(folder).then(

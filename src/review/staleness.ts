@@ -1,6 +1,7 @@
 /**
  * Detects stale reviews: the bytes of the file have changed since the proposal came, or the user has edited the file's
- * buffer. A review is no longer stale when both are as before. If the file contains the proposal, the review is closed.
+ * buffer. A review is no longer stale when both are as before. If the file on disk contains the proposal, the review is
+ * closed.
  */
 import { setImmediate } from "node:timers/promises";
 import type { Log } from "../base/log.ts";
@@ -9,13 +10,13 @@ import { type DiskText, hashOf, hashOfPlain, readDiskText, readVersion } from ".
 import type { FollowedFile, Review } from "./records.ts";
 import { untilStill } from "./reviewed-files.ts";
 
-export interface Staleness {
+interface Staleness {
   /**
-   * Starts with a new proposal, or with a replaced text.
+   * Follows the file of a review that shows a new text.
    * @param original the file at that moment
    */
   begin(review: Review, original: Promise<DiskText>, proposed: string): Promise<void>;
-  /** Continues a review of an earlier host, which may have missed the last change. */
+  /** Continues a review of an earlier host. That host may have missed the last change of the file. */
   resume(review: Review): void;
   /** Handles that a file has changed on disk. */
   changed(path: string): void;
@@ -26,7 +27,7 @@ export interface Staleness {
   close(): void;
 }
 
-export interface StalenessOptions {
+interface StalenessOptions {
   bridge: Bridge;
   log: Log;
   /** Called when a review has a new baseline. */
@@ -37,9 +38,9 @@ export interface StalenessOptions {
 
 export function createStaleness({ bridge, log, noted, written }: StalenessOptions): Staleness {
   const followed = new Set<Review>();
-  /** Reviews to check, one after the other: an unresponsive network drive then blocks only one of Node's threads. */
+  /** Reviews to check, one after the other, so that an unresponsive network drive blocks only one of Node's threads. */
   const due = new Set<Review>();
-  let looking = false;
+  let isChecking = false;
 
   /** Returns the state of the review's file, or a new one if the review has a new text. */
   function follow(review: Review): FollowedFile {
@@ -53,33 +54,34 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
     return file;
   }
 
-  function lookAt(review: Review): void {
+  function checkLater(review: Review): void {
     due.add(review);
-    if (!looking) void lookAtDue();
+    if (!isChecking) void checkDue();
   }
 
-  async function lookAtDue(): Promise<void> {
-    looking = true;
-    for (const one of due) {
-      due.delete(one); // a change from now on adds it again, and this loop sees that
-      await look(one).catch((error: unknown) => log.warn(`review ${one.id}:`, error));
+  async function checkDue(): Promise<void> {
+    isChecking = true;
+    for (const review of due) {
+      due.delete(review); // a later change of the file adds the review again, and this loop goes on
+      await check(review).catch((error: unknown) => log.warn(`review ${review.id}:`, error));
     }
-    looking = false;
+    isChecking = false;
   }
 
-  async function look(one: Review): Promise<void> {
-    const { filePath, file } = one;
+  async function check(review: Review): Promise<void> {
+    const { filePath, file } = review;
     if (!file) return;
     if (file.seen && (await readVersion(filePath)) === file.seen.version) return;
     await untilStill(filePath);
     const found = await readDiskText(filePath);
-    const isCurrent = () => followed.has(one) && one.file === file;
-    if (!isCurrent() || !one.baseline) return;
+    const isCurrent = () => followed.has(review) && review.file === file;
+    if (!isCurrent() || !review.baseline) return;
     const isOther = found.hash !== file.seen?.hash;
-    if (isOther && found.hash !== one.baseline.disk && (await holdsProposal(one, found))) return written(one);
+    if (isOther && found.hash !== review.baseline.disk && (await holdsProposal(review, found)))
+      return written(review);
     if (!isCurrent()) return;
     file.seen = { hash: found.hash, version: found.version };
-    tell(one, isOther);
+    tell(review, isOther);
   }
 
   async function holdsProposal({ id, baseline }: Review, { bytes, hash }: DiskText): Promise<boolean> {
@@ -100,21 +102,21 @@ export function createStaleness({ bridge, log, noted, written }: StalenessOption
   return {
     async begin(review, original, proposed) {
       const file = follow(review);
-      const [{ hash, version }] = await Promise.all([original, setImmediate()]); // the client is answered first
+      const [{ hash, version }] = await Promise.all([original, setImmediate()]); // answers the client first
       if (!followed.has(review) || review.file !== file) return;
       file.seen = { hash, version };
       review.baseline = { disk: hash, proposed: hashOfPlain(proposed), edited: file.edited };
       noted();
       tell(review, false);
-      lookAt(review); // the file may have changed since it was read
+      checkLater(review); // the file may have changed since it was read
     },
     resume(review) {
       if (!review.baseline) return;
       follow(review);
-      lookAt(review);
+      checkLater(review);
     },
     changed(path) {
-      for (const review of followed) if (review.filePath === path) lookAt(review);
+      for (const review of followed) if (review.filePath === path) checkLater(review);
     },
     edited(review, edited) {
       const { file, baseline } = review;
