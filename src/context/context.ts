@@ -9,7 +9,7 @@ import { IGNORE_FILE } from "../sharing/geminiignore.ts";
 import { createFileWatch } from "../system/file-watch.ts";
 import { type Active, type OpenBuffer, openFiles } from "./files-within-limits.ts";
 
-/** Maximum number of watched files. More than the listed ones, because a missing file may appear. */
+/** Maximum number of watched files. Higher than the maximum of listed files, because a missing file may be created. */
 const MAX_WATCHED_FILES = 3 * MAX_OPEN_FILES;
 
 /** Maximum number of problems in the status. The log has all of them. */
@@ -27,7 +27,7 @@ export interface Context {
   close(): void;
 }
 
-export interface ContextOptions {
+interface ContextOptions {
   /** Called when the context changed because a file was created or deleted. */
   changed?: () => void;
   report?: FilesOptions["report"];
@@ -64,14 +64,14 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
   /** Chooses the most recently focused files that may be shared, and watches them. */
   function chooseFiles(verdictOf: SharingSnapshot): OpenBuffer[] {
     const chosen: OpenBuffer[] = [];
-    const looked: string[] = [];
+    const watched: string[] = [];
     for (const buffer of buffers.all()) {
       if (chosen.length === MAX_OPEN_FILES) break;
       if (verdictOf(buffer.path) === "shared") chosen.push(buffer);
-      if (looked.length < MAX_WATCHED_FILES) looked.push(buffer.path);
+      if (watched.length < MAX_WATCHED_FILES) watched.push(buffer.path);
     }
-    const rules = looked.map((path) => join(dirname(path), IGNORE_FILE));
-    watch.set([...looked, ...rules, ...files.ignoreFiles()]);
+    const rules = watched.map((path) => join(dirname(path), IGNORE_FILE));
+    watch.set([...watched, ...rules, ...files.ignoreFiles()]);
     return chosen;
   }
 
@@ -80,22 +80,22 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
     files.close();
   }
 
-  function build(): { next: IdeContext; keptBack?: string | undefined } {
+  function build(): { next: IdeContext; withheld?: string | undefined } {
     const { paused, trusted, exclude } = buffers.sharing();
     if (paused) {
       close();
       return { next: EMPTY };
     }
     const verdictOf = files.takeSnapshot(exclude);
-    const keptBack = chooseActive(verdictOf);
+    const withheld = chooseActive(verdictOf);
     const listed = openFiles(chooseFiles(verdictOf), active, started);
     const isTrusted = trusted === undefined ? {} : { isTrusted: trusted };
-    return { next: { workspaceState: { openFiles: listed, ...isTrusted } }, keptBack };
+    return { next: { workspaceState: { openFiles: listed, ...isTrusted } }, withheld };
   }
 
   function refresh(): IdeContext | undefined {
-    const { next, keptBack } = build();
-    excluded = keptBack;
+    const { next, withheld } = build();
+    excluded = withheld;
     const isSelected = next.workspaceState?.openFiles?.some(({ selectedText }) => selectedText !== undefined);
     const range = isSelected ? active?.selected : undefined;
     if (isDeepStrictEqual([next, range], [current, selected])) return undefined;
@@ -113,12 +113,12 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
     selected: () => selected,
     shared() {
       const openFiles = current.workspaceState?.openFiles ?? [];
-      const looked = openFiles.find(({ isActive }) => isActive);
+      const activeFile = openFiles.find(({ isActive }) => isActive);
       return {
         paused: buffers.sharing().paused,
         files: openFiles.map(({ path }) => path),
-        active: looked?.path,
-        selected: looked?.selectedText?.length,
+        active: activeFile?.path,
+        selected: activeFile?.selectedText?.length,
         excluded,
         unusable: files.problems().slice(0, MAX_PROBLEMS),
       };
@@ -128,9 +128,8 @@ export function createContext({ changed = () => {}, report }: ContextOptions = {
 }
 
 interface OpenBuffers {
-  /** Applies a snapshot. */
   add(snapshot: Snapshot): void;
-  /** All file buffers: the last focused first, then those without focus, by number. */
+  /** All file buffers: the last focused first, then those that never had the focus, by number. */
   all(): readonly OpenBuffer[];
   path(bufnr: number): string | undefined;
   /** The file buffer that was focused last. */
@@ -139,8 +138,8 @@ interface OpenBuffers {
 }
 
 /**
- * Maximum number of stored focus times. The context needs only thirty. More are stored, because some belong to terminals
- * and other buffers without a file, whose deletion is not reported.
+ * Maximum number of stored focus times. The context needs only thirty. The others may belong to terminals and other
+ * buffers without a file, whose deletion is not reported.
  */
 const MAX_FOCUS_TIMES = 1_000;
 

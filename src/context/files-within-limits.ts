@@ -7,7 +7,7 @@ export type Active = NonNullable<Snapshot["active"]>;
 export interface OpenBuffer {
   bufnr: number;
   path: string;
-  /** Last focus (Unix milliseconds); `undefined` without any. */
+  /** Time of the last focus (Unix milliseconds); undefined if the buffer never had the focus. */
   focused: number | undefined;
 }
 
@@ -15,7 +15,7 @@ export interface OpenBuffer {
 const MAX_CHARACTER_LENGTH = 256;
 
 /**
- * Converts buffers to files, newest first. CLIs sort by timestamp, so that each timestamp must be different.
+ * Converts buffers to files, newest first. CLIs sort files by timestamp, so each timestamp must be different.
  * @param started timestamp for files that never had the focus (Unix milliseconds)
  */
 export function openFiles(
@@ -41,13 +41,13 @@ export function openFiles(
 
 /** Truncates a selection to the CLI's limit, never within a character. */
 function cutSelection(selection: string): string {
-  // Invalid UTF-8 may arrive as lone surrogates, which UTF-8 cannot encode.
+  // Invalid UTF-8 may have become lone surrogates, which UTF-8 cannot encode.
   return limit(selection, MAX_SELECTED_TEXT).replace(/\p{Surrogate}/gu, "\uFFFD");
 }
 
 function limit(text: string, units: number): string {
   if (text.length <= units) return text;
-  // A line break always ends a character, so that segmenting can start there.
+  // A line break always ends a character, so segmenting can start there.
   const from = Math.max(text.lastIndexOf("\n", units - 1) + 1, units - MAX_CHARACTER_LENGTH);
   let end = from;
   for (const { segment, index } of new Intl.Segmenter().segment(

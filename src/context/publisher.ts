@@ -12,7 +12,7 @@ import { SUBSCRIPTION } from "./snapshot-subscription.ts";
 interface ContextPublisher {
   /** Sends the context to a client that has connected, now or with the first snapshot. */
   connected(client: Client): void;
-  /** Called when a client has disconnected. Unsubscribes from Neovim after the last one. */
+  /** Called when a client has disconnected. Unsubscribes from Neovim after the last client. */
   disconnected(): void;
   snapshot(snapshot: Snapshot): void;
 }
@@ -29,7 +29,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   const { bridge, log, clients } = options;
   const context = createContext({
     changed: () => publish(() => true),
-    report: ({ file, reason }) => log.warn(`nothing in its folder is shared: ${file} ${reason}`),
+    report: ({ file, reason }) => log.warn(`${file} ${reason}: nothing in its folder is shared`),
   });
   /** Clients that have not received a context since they connected. */
   const waiting = new Set<string>();
@@ -54,7 +54,7 @@ export function createContextPublisher(options: ContextPublisherOptions): Contex
   function send(to: readonly Client[]): void {
     if (to.length === 0) return;
     const current = IdeContext.safeParse(context.current());
-    // A message that the CLI's schema refuses would disconnect the CLI for good. It keeps the previous context instead.
+    // A message that the CLI's schema refuses would disconnect the CLI for good, so the CLI keeps the previous context.
     if (!current.success) {
       log.error("a context was not sent:", current.error.issues);
       return;

@@ -21,7 +21,7 @@ export const SUBSCRIPTION: Calls["context_subscribe"] = {
   ],
   /** Debounce recommended by the companion specification (milliseconds). */
   debounce: 50,
-  /** Maximum delay during constant movement (milliseconds). Leaves 10 ms of 250 ms for reading and sending. */
+  /** Maximum delay while the cursor keeps moving (milliseconds). With reading and sending, it stays below 250 ms. */
   maxWait: 240,
   maxSelection: MAX_SELECTED_TEXT,
 };

@@ -6,7 +6,7 @@ import { createIgnoreFiles, createJudge, createRules, type IgnoreProblem } from 
 /** Time for which the verdict on a file on a network drive is cached. */
 const CACHE_TIME_MS = 2_000;
 
-/** `absent`: not a regular file, or on a network drive that does not answer. */
+/** `absent`: no regular file exists, or its network drive does not answer. */
 export type Verdict = "absent" | "excluded" | "shared";
 
 /** A snapshot of the disk: returns the same verdict on a file each time. Takes absolute paths. */
@@ -39,7 +39,7 @@ export interface FilesOptions {
 /** The cached verdict on a file on a network drive. */
 interface Remote {
   verdict: Verdict;
-  /** Time of the verdict, by `performance.now()`. Undefined while a new one is requested. */
+  /** Time of the verdict, by `performance.now()`. Undefined while a new verdict is requested. */
   at: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export function createFiles({
   let stop: (() => void) | undefined;
   let due: NodeJS.Timeout | undefined;
 
-  /** Caches a verdict that arrives later, for the next snapshot. @returns the last verdict */
+  /** Waits for a verdict, and caches it for the next snapshot. @returns the previous verdict */
   function later(path: string, coming: Promise<Verdict>): Verdict {
     const known = remote.get(path) ?? { verdict: "absent", at: undefined };
     known.at = undefined;
@@ -118,7 +118,7 @@ export function createFiles({
 
       function verdictNow(path: string): Verdict {
         const known = remote.get(path);
-        if (known && known.at === undefined) return known.verdict; // requested
+        if (known && known.at === undefined) return known.verdict; // a new verdict is requested
         if (known?.at !== undefined && performance.now() - known.at < CACHE_TIME_MS) {
           // The change that caused this snapshot may also have changed the verdict: take another snapshot later.
           due ??= setTimeout(lookAgain, CACHE_TIME_MS).unref();

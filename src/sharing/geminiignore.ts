@@ -10,23 +10,24 @@ import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
 import { MAX_SMALL } from "../system/small-file.ts";
 
-/** A file with patterns, as in a `.gitignore`, for files below its folder that are not shared. */
+/** Name of an ignore file. Files below its folder that match its patterns (as in a `.gitignore`) are not shared. */
 export const IGNORE_FILE = ".geminiignore";
 
 /** An ignore file that cannot be used. Everything below its folder is excluded. */
 export interface IgnoreProblem {
   file: string;
-  /** The end of a sentence that begins with the file. */
+  /** The end of a sentence that begins with the name of the file. */
   reason: string;
 }
 
-/** A folder with an ignore file. */
-interface Known {
+/** An ignore file that was read. */
+interface IgnoreFile {
+  /** Absolute path. */
   file: string;
-  /** Identifies the version of the file. */
   version: string;
-  above: Known | undefined;
-  /** Size of this file and those above. */
+  /** The next ignore file above. */
+  above: IgnoreFile | undefined;
+  /** Total size of this file and those above. */
   bytes: number;
   /** Undefined if the file cannot be used: everything below is excluded. */
   levels: Level[] | undefined;
@@ -34,22 +35,23 @@ interface Known {
   problem?: string;
 }
 
-export interface IgnoreFiles {
+interface IgnoreFiles {
   /**
    * Starts a snapshot of the disk, which reads each folder once.
-   * @returns whether a file is excluded, by its absolute path; links are not followed
+   * @returns a function that tells whether the file at an absolute path is excluded; it does not follow links
    */
   takeSnapshot(): (path: string) => Question<boolean>;
-  /** Absolute paths of the files that were found. */
+  /** Absolute paths of all ignore files that were found. */
   found(): string[];
   problems(): IgnoreProblem[];
 }
 
 /** @param report called once for each problem */
 export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () => {}): IgnoreFiles {
-  const known = new Map<string, Known>();
+  /** By folder. */
+  const known = new Map<string, IgnoreFile>();
 
-  function remember(folder: string, one: Known): Known {
+  function remember(folder: string, one: IgnoreFile): IgnoreFile {
     const before = known.get(folder);
     known.set(folder, one);
     if (one.problem !== undefined && one.problem !== before?.problem)
@@ -57,8 +59,8 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     return one;
   }
 
-  /** @returns the rules for a folder, given the rules above it */
-  function* enter(folder: string, above: Known | undefined): Question<Known | undefined> {
+  /** @returns the ignore file that applies in a folder, given the one that applies above the folder */
+  function* enter(folder: string, above: IgnoreFile | undefined): Question<IgnoreFile | undefined> {
     if (above && !above.levels) return above;
     const file = join(folder, IGNORE_FILE);
     const link = yield* fileSystem.lstat(file);
@@ -87,7 +89,10 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
     if (!found.value.isFile()) return unusable("is not a regular file", version);
     const bytes = (above?.bytes ?? 0) + size;
     if (bytes > MAX_SMALL)
-      return unusable(`is too long: with the files above it, over ${MAX_SMALL} bytes`, version);
+      return unusable(
+        `is too long: it and the ignore files above have more than ${MAX_SMALL} bytes`,
+        version,
+      );
     const content = yield* fileSystem.read(file);
     if (!content.value) return unusable(`cannot be read (${content.error})`);
     const text = content.value.toString("utf8");
@@ -104,14 +109,14 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
       report({ file, reason: one.problem });
     });
     const levels = [...(above?.levels ?? []), { folder, rules }];
-    const one: Known = { file, version, above, bytes, levels, isExcluded: createJudge(levels) };
+    const one: IgnoreFile = { file, version, above, bytes, levels, isExcluded: createJudge(levels) };
     return remember(folder, one);
   }
 
   return {
     takeSnapshot() {
-      const entered = new Map<string, Known | undefined>();
-      function* rulesOf(folder: string): Question<Known | undefined> {
+      const entered = new Map<string, IgnoreFile | undefined>();
+      function* rulesOf(folder: string): Question<IgnoreFile | undefined> {
         if (entered.has(folder)) return entered.get(folder);
         const above = folder === dirname(folder) ? undefined : yield* rulesOf(dirname(folder));
         const one = yield* enter(folder, above);
@@ -131,7 +136,7 @@ export function createIgnoreFiles(report: (problem: IgnoreProblem) => void = () 
   };
 }
 
-/** Finds unusable ignore files of some folders and of the folders above them. */
+/** Finds unusable ignore files in some folders and in the folders above them. */
 export async function findIgnoreProblems(folders: readonly string[]): Promise<IgnoreProblem[]> {
   const files = createIgnoreFiles();
   const isIgnored = files.takeSnapshot();
@@ -157,7 +162,7 @@ const RULES_TIMEOUT_MS = 500;
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_WILDCARDS = 20;
 
-/** File descriptors that must be free before a script runs with a time limit: more than its timer needs. */
+/** Number of file descriptors that must be free before a script runs with a time limit. Its timer needs fewer. */
 const SPARE_DESCRIPTORS = 8;
 
 /** Maximum number of cached paths. */
@@ -256,7 +261,7 @@ export function isExcluded(levels: readonly Level[], path: string): boolean | un
   return false;
 }
 
-/** Caches the verdicts of unchanging rules. A file on which they cannot decide is excluded. */
+/** Creates a cached {@link isExcluded}. A file is also excluded if the rules cannot be applied to it. */
 export function createJudge(levels: readonly Level[]): (path: string) => boolean {
   const verdicts = new Map<string, boolean>();
   return (path) => {
@@ -271,13 +276,13 @@ export function createJudge(levels: readonly Level[]): (path: string) => boolean
 const TASK = Symbol.for("gemini-bridge.task");
 const SCRIPT = new Script(`globalThis[Symbol.for("${TASK.description}")]()`);
 
-/** Runs a task with a time limit. Only a script can be stopped within a regular expression. @throws on timeout */
+/** Runs a task as a script, because only a script can be stopped within a regular expression. @throws on timeout */
 function withinTime(task: () => void): void {
   Object.assign(globalThis, { [TASK]: task });
   SCRIPT.runInThisContext({ timeout: RULES_TIMEOUT_MS });
 }
 
-/** Whether file descriptors are left. Without them, Node would abort the process when a script needs a timer. */
+/** Whether enough file descriptors are left. Without them, the timer of a script would make Node abort the process. */
 function hasDescriptors(): boolean {
   const spare: number[] = [];
   try {
