@@ -1,9 +1,6 @@
-/**
- * Stores the current turn of each agent: its prompt, the changed files, and reasons why changes may be
- * missing.
- */
+/** Stores the current turn of each agent: the prompt, the changed files, and reasons why changes may be missing. */
 import type { Agent } from "../contract/hooks.ts";
-import type { Author } from "./file-change.ts";
+import { type Author, authorOf } from "./file-change.ts";
 
 /** Maximum length of a prompt, which is shown as one line (UTF-16 units). */
 const MAX_PROMPT_LENGTH = 200;
@@ -29,7 +26,7 @@ export interface AgentTurns {
   latest(cli: string): Author;
   changed(agent: Agent, path: string): void;
   missed(agent: Agent, gap: string): void;
-  /** Ends a turn. @returns files and gaps since the last end */
+  /** Ends a turn. @returns the files and gaps of the turn */
   end(agent: Agent): Pick<Turn, "files" | "gaps">;
   /** Continues with the turns of an earlier host, by session. */
   restore(turns: ReadonlyMap<string, Turn>): void;
@@ -38,7 +35,7 @@ export interface AgentTurns {
 /** @param save stores a turn for the next host; undefined removes it */
 export function createAgentTurns(save: (session: string, turn: Turn | undefined) => void): AgentTurns {
   const turns = new Map<string, Turn>();
-  /** Session by start of the turn. */
+  /** Sessions, by the start of the turn. */
   const sessions = new Map<number, string>();
   let lastTurn = 0;
 
@@ -64,18 +61,10 @@ export function createAgentTurns(save: (session: string, turn: Turn | undefined)
 
   return {
     begin: (agent, prompt) => save(agent.session, begin(agent, prompt)),
-    authorOf(agent) {
-      const { cli, turn, prompt } = turnOf(agent);
-      return { cli, turn, prompt };
-    },
+    authorOf: (agent) => authorOf(turnOf(agent)),
     sessionOf: (turn) => sessions.get(turn),
-    latest(cli) {
-      const { turn, prompt } = [...turns.values()].findLast((one) => one.cli === cli) ?? {
-        turn: 0,
-        prompt: "",
-      };
-      return { cli, turn, prompt };
-    },
+    latest: (cli) =>
+      authorOf([...turns.values()].findLast((one) => one.cli === cli) ?? { cli, turn: 0, prompt: "" }),
     changed(agent, path) {
       const turn = turnOf(agent);
       turn.files.add(path);

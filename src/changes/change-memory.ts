@@ -43,10 +43,7 @@ export interface ChangeMemory {
   load(): Promise<Saved>;
   /** Takes over the changes of these files from Neovims that have ended. */
   takeLeft(isWanted: (path: string) => boolean): Promise<FileChange[]>;
-  /**
-   * Whether the text of a file may be stored: false for files that are excluded from sharing, and until that
-   * is known.
-   */
+  /** Whether the text of a file may be stored: false if the file is, or may be, excluded from sharing. */
   mayKeep(path: string): boolean;
   /** Resolves when everything is stored. May run twice. */
   close(): Promise<void>;
@@ -110,15 +107,15 @@ const turnKey = (session: string) => `turn ${session}`;
 const VERDICT_CACHE_TIME_MS = 1_000;
 
 /**
- * Delay from the first change of a turn until the turn is stored, because it changes with each file. A new
+ * Delay from the first change of a turn until the turn is stored, because each changed file changes the turn. A new
  * turn is stored at once, so that its prompt is not lost in a crash.
  */
 const TURN_DELAY_MS = 200;
 
-export interface ChangeMemoryOptions {
+interface ChangeMemoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Unique id of this Neovim, which no later one gets again. */
+  /** Unique id of this Neovim, which is never used again. */
   instance: string;
   /** Patterns of files that are not shared. */
   exclude: readonly string[];
@@ -202,7 +199,7 @@ export function createChangeMemory({ directory, instance, exclude, log }: Change
     async takeLeft(isWanted) {
       const values = await left.take((path) => isWanted(path) && mayKeep(path));
       const changes = values.flatMap((value) => SavedChange.safeParse(value).data ?? []);
-      // Files that no agent had written yet when Neovim ended need no change.
+      // Drops files that no agent had written before Neovim ended.
       for (const change of changes.filter((one) => !isChanged(one))) journal.remove(change.path);
       return changes.filter(isChanged);
     },

@@ -1,7 +1,4 @@
-/**
- * Stores the files that agents change: their changes, the agents that are editing them, and the state shown
- * in Neovim.
- */
+/** Stores the files that agents change: their changes, the agents that are editing them, and what Neovim shows. */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -14,13 +11,13 @@ import { type Author, beginChange, type FileChange, isChanged, shown } from "./f
 
 /** Maximum total length of all texts (characters). The text of further files is not stored. */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
-const FULL = "there are too many other changes; keep some, and it can be from then on";
+const FULL = "too many other changes are unreviewed; after you keep some, later changes can be undone";
 
-/** Debounce of the counts, which change with each file of a turn. */
+/** Delay of the report of counts, because each file of a turn changes them. */
 const REPORT_DELAY_MS = 50;
 
 /** Reason for an update: an agent has just changed the file, or the user has decided. */
-export interface Cause {
+interface Cause {
   readonly agent?: Agent;
   readonly decision?: "kept" | "undone";
 }
@@ -33,15 +30,16 @@ export interface ChangedFiles {
   known(): FileChange[];
   /** Stores the current change of a file and shows it. */
   set(change: FileChange, cause?: Cause): void;
-  /** Records that a tool of an agent is about to change the file, or might be. */
+  /** Records that an agent's tool is about to change the file. */
   await(agent: Agent, path: string): void;
+  /** Records that this tool has ended. */
   arrived(agent: Agent, path: string): void;
   /** Files that this agent may be about to change. */
   awaitedBy(agent: Agent): string[];
   /** Ends all edits that this agent has begun. */
   abandon(agent: Agent): void;
-  /** Returns another agent that is about to change the file, if there is one. */
-  isAwaited(path: string, except?: Agent): Agent | undefined;
+  /** Returns an agent that is about to change the file, if there is one. @param except an agent that does not count */
+  awaitingAgent(path: string, except?: Agent): Agent | undefined;
   /** Sets whether agents work. If so, Neovim reports each write of the user. */
   follow(areAtWork: boolean): void;
   /** Creates the change of a new file from its state before an agent's edit. */
@@ -52,13 +50,13 @@ export interface ChangedFiles {
   close(): void;
 }
 
-export interface ChangedFilesOptions {
+interface ChangedFilesOptions {
   bridge: Bridge;
   memory: ChangeMemory;
-  /** Compares files that may have changed on disk. */
+  /** Called with files that may have changed on disk. */
   look: (paths: ReadonlySet<string>) => void;
   agentWrote(path: string, agent: Agent): void;
-  /** Called with the counts, debounced. */
+  /** Called with the counts, with a delay. */
   report(counts: NonNullable<Status["changes"]>): void;
 }
 
@@ -68,16 +66,17 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   /** Length of the texts of each file (characters). */
   const sizes = new Map<string, number>();
   let total = 0;
+  /** Changes as Neovim shows them. */
   const told = new Map<string, ShownChange>();
   /** Agents by session, with the number of pending edits of each file. */
   const awaited = new Map<string, { agent: Agent; paths: Map<string, number> }>();
   const watch = createFileWatch(options.look);
   let areAtWork = false;
   let reporting: NodeJS.Timeout | undefined;
-  /** The value that Neovim has. Undefined at first, because an earlier host may have set another one. */
+  /** Whether Neovim reports the user's writes. Undefined at first, because an earlier host may have set it. */
   let following: boolean | undefined;
 
-  const isAwaited = (path: string, except?: Agent) =>
+  const awaitingAgent = (path: string, except?: Agent) =>
     [...awaited.values()].find(({ agent, paths }) => agent.session !== except?.session && paths.has(path))
       ?.agent;
   const remember = () =>
@@ -97,7 +96,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
   /** Removes a file that is no longer needed, and updates whether Neovim reports the user's writes. */
   function tidy(path: string): void {
     const change = files.get(path);
-    if (change && !isChanged(change) && !isAwaited(path)) {
+    if (change && !isChanged(change) && !awaitingAgent(path)) {
       files.delete(path);
       count(path, 0);
       memory.forget(path);
@@ -171,7 +170,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
       remember();
       for (const path of paths?.keys() ?? []) tidy(path);
     },
-    isAwaited,
+    awaitingAgent,
     follow(atWork) {
       areAtWork = atWork;
       follow();
@@ -189,7 +188,7 @@ export function createChangedFiles(options: ChangedFilesOptions): ChangedFiles {
         show(change.path);
       }
       follow();
-      return saved.changes.filter(({ path }) => !isAwaited(path));
+      return saved.changes.filter(({ path }) => !awaitingAgent(path));
     },
     close() {
       clearTimeout(reporting);

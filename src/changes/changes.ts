@@ -1,6 +1,5 @@
 /**
- * Tracks changes that agents make without a review: finds them around each edit, shows them, and keeps or
- * undoes them.
+ * Tracks changes that agents make without a review: finds them after each tool, shows them, and keeps or undoes them.
  */
 import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -33,9 +32,7 @@ import { candidatesAt, isBelow } from "./work-tree.ts";
 /** Timeout for Lua, which cannot answer while Neovim shows a prompt. */
 const LUA_TIMEOUT_MS = 200;
 
-/**
- * Maximum time without a host. After a longer time, changes by others than the running command are likely.
- */
+/** Maximum time without a host during a command. After a longer time, others have probably changed files, too. */
 const MAX_ABSENCE_MS = 10_000;
 
 export interface Changes {
@@ -50,7 +47,9 @@ export interface Changes {
    * change.
    */
   agreed(path: string, hashes: readonly string[]): void;
-  /** Returns what the user has undone of an agent's changes, once. */
+  /**
+   * Returns the text that tells an agent what the user has undone. The next call returns only what was undone since.
+   */
   undone(agent: Agent): string | undefined;
   /** Handles that the last client of a CLI has left. */
   left(cli: string): Promise<void>;
@@ -66,7 +65,7 @@ function counted(count: number, noun: string): string[] {
   return count === 0 ? [] : [`${count} ${noun}${count === 1 ? "" : "s"}`];
 }
 
-export interface ChangesOptions {
+interface ChangesOptions {
   bridge: Bridge;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
@@ -161,14 +160,10 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     await staging.keep();
   }
 
-  /**
-   * Handles files that have changed on disk. While a command runs, the author is unknown until the command ends.
-   */
+  /** Handles files that have changed on disk. While a command runs, nothing is done: the command may be the author. */
   async function lookAgain(paths: ReadonlySet<string>): Promise<void> {
     if (areCommandsRunning()) return;
-    for (const path of paths) {
-      if (!files.isAwaited(path)) await syncPath(path);
-    }
+    for (const path of paths) if (!files.awaitingAgent(path)) await syncPath(path);
   }
 
   /** Compares a file with the disk, although no write was reported. */
@@ -178,7 +173,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
     const wereRunning = areCommandsRunning();
     const now = await readStableState(path);
     // If an agent has begun an edit or a command meanwhile, the event of that tool compares the file.
-    if (files.isAwaited(path) || areCommandsRunning() !== wereRunning) return;
+    if (files.awaitingAgent(path) || areCommandsRunning() !== wereRunning) return;
     if (now.kind === "absent" && change.exists && !wereRunning) await followRename(change);
     tracker.catchUp(change, now);
   }
@@ -190,6 +185,7 @@ export function createChanges({ bridge, terminalOf, userFiles, boot, report, log
       files.set(follow({ ...change, path: name }, await readState(name)));
   }
 
+  /** Handles that the user or an undo has written a file. */
   async function wroteHere(path: string, now: FileState): Promise<void> {
     tracker.settled(path, now);
     const change = files.get(path);

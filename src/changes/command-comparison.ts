@@ -14,7 +14,7 @@ import { versionOf, withoutRename } from "../system/file-version.ts";
 import { LATE, type Snapshot, TOO_MANY } from "./command-snapshot.ts";
 import { NOT_KNOWN } from "./file-change.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
-import { BELOW_LINK, type ReadIndex, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
+import { BELOW_LINK, GIT_TIMEOUT_MS, repositoriesIn, type TreeSnapshot } from "./tree-snapshot.ts";
 import { listFiles } from "./untracked-directories.ts";
 import {
   areReal,
@@ -23,19 +23,17 @@ import {
   type Found,
   lookAt,
   pathIn,
+  type ReadIndex,
   type Scope,
   untrackedFiles,
 } from "./work-tree.ts";
-
-/** Timeout of each Git process. */
-const GIT_TIMEOUT_MS = 5_000;
 
 /** Maximum number of listed files. A command that changes more has replaced the work tree as a whole. */
 const MAX_LISTED_CHANGES = 5_000;
 
 /** Maximum size of earlier contents requested from Git (bytes). */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
-const FULL = "the command changed too much at once";
+export const TOO_MUCH = "the command changed too much at once";
 
 /** A file that a command has changed. */
 export interface Touched {
@@ -44,13 +42,13 @@ export interface Touched {
   readonly before: FileState;
 }
 
-export interface Comparison {
+interface Comparison {
   readonly touched: readonly Touched[];
   /** Reasons why changes may be missing, each the end of a sentence. */
   readonly gaps: readonly string[];
 }
 
-export interface ComparisonOptions {
+interface ComparisonOptions {
   readonly snapshot: Snapshot;
   /** States of files that others have written since the snapshot, by absolute path. */
   readonly settled: ReadonlyMap<string, FileState>;
@@ -66,14 +64,15 @@ interface Changed {
   readonly found: Found;
   /** Permission bits before the command. */
   readonly mode: number;
+  /** Whether the file was checked before the command, and matched the index. */
   readonly isKnown: boolean;
 }
 
 /** A file that existed before the command. */
 interface Earlier extends Touched {
   /**
-   * Set if no file is at the path any more. A file with this inode at another path is the renamed file, or a new
-   * file that reuses the inode.
+   * Inode of the file, if the file is no longer at its path. A file with this inode at another path is the renamed
+   * file, or a new file that reuses the inode.
    */
   readonly goneInode?: number | undefined;
 }
@@ -128,7 +127,7 @@ interface TreeOptions extends Pick<ComparisonOptions, "scope" | "readIndex"> {
 
 interface TreeComparison {
   readonly changed: readonly Earlier[];
-  /** Absolute paths of files that were not in the index before the command, and now are tracked or untracked. */
+  /** Absolute paths of files that were not in the index before the command, and are tracked or untracked now. */
   readonly names: readonly string[];
   readonly gaps: readonly string[];
 }
@@ -173,7 +172,7 @@ async function changedEntries(
       const stats = typeof found === "object" ? found : undefined;
       if ((stats && entry.isSame(stats)) || !isNew(pathIn(tree, entry.name))) return;
       const isKnown = at < tree.looked;
-      // A file that was not checked before may have differed from the index for a long time.
+      // A file that was not checked before the command may have differed from the index for a long time.
       if (isKnown || (stats && stats.ctimeMs >= since))
         changed.push({ entry, found, isKnown, mode: tree.modes[at] ?? entry.mode });
     },
@@ -181,7 +180,7 @@ async function changedEntries(
   return changed;
 }
 
-/** Finds files that were not in the index before the command, and now are tracked or untracked. */
+/** Finds files that were not in the index before the command, and are tracked or untracked now. */
 function newNames(tree: TreeSnapshot, index: GitIndex | undefined, untracked: readonly string[]): string[] {
   const isSame = index === undefined || index === tree.index;
   if (isSame && untracked.length === 0) return [];
@@ -227,8 +226,8 @@ async function newFiles(paths: readonly string[], since: number, renamed: Rename
 }
 
 /**
- * Returns the state before the command of a path that was not in the snapshot. If the file may be the only copy of its
- * bytes, such as a moved file that Git ignored, the state is "unknown": undo must not delete the file.
+ * Returns the state before the command for a path that was not in the snapshot. The state is "unknown" if the file may
+ * be the only copy of its bytes, such as a moved file that Git ignored, so that undo does not delete the file.
  * @returns undefined if the file has not changed
  */
 function beforeNew(found: Stats, since: number, { known, unknown: others }: Renamed): FileState | undefined {
@@ -242,7 +241,10 @@ function isAttributes(name: string): boolean {
   return basename(name) === ".gitattributes";
 }
 
-/** @param isConverted whether Git's conversion of the bytes may have changed */
+/**
+ * Adds the bytes from before the command, as far as Git has them.
+ * @param isConverted whether Git's conversion of the bytes may have changed
+ */
 async function withBytes(
   tree: TreeSnapshot,
   changed: readonly Changed[],
@@ -252,7 +254,7 @@ async function withBytes(
   const wanted = new Set<IndexEntry>();
   const reasons = new Map<IndexEntry, string>();
   for (const { entry, isKnown } of changed) {
-    const reason = reasonAgainst(entry, isKnown, isConverted) ?? (entry.size > room ? FULL : undefined);
+    const reason = reasonAgainst(entry, isKnown, isConverted) ?? (entry.size > room ? TOO_MUCH : undefined);
     if (reason) reasons.set(entry, reason);
     else {
       wanted.add(entry);

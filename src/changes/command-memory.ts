@@ -1,6 +1,4 @@
-/**
- * Stores running shell commands with their snapshots, so that the next host can compare the files after them.
- */
+/** Stores running shell commands with their snapshots, so that the next host can compare the files when they end. */
 import * as z from "zod";
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
@@ -13,7 +11,7 @@ import { storedTree } from "./tree-snapshot.ts";
 const MAX_TEXT_LENGTH = 4 * 1024 * 1024;
 const NOT_STORED = "the bridge was restarted during the command, and the earlier bytes were not stored";
 
-/** Maximum length (characters) and number of files of one write. */
+/** Maximum length (characters) and number of files of one stored value. */
 const MAX_PART_LENGTH = 512 * 1024;
 const MAX_PART_FILES = 2_000;
 
@@ -71,12 +69,12 @@ const SavedCommand = z.object({
 });
 const SavedPart = z.object({
   commandId: z.string(),
-  /** Absent for a file that another author has written since the snapshot. */
+  /** Absent if `files` is one file that somebody other than the command has written since the snapshot. */
   part: z.number().optional(),
   files: z.array(SavedFileState),
 });
 
-export interface StartedCommand {
+interface StartedCommand {
   readonly agent: Agent;
   readonly command: string;
   readonly directories: readonly string[];

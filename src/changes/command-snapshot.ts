@@ -1,7 +1,4 @@
-/**
- * Reads the files that a shell command may change, before the command runs, because no hook reports its
- * changes.
- */
+/** Reads files before a shell command runs, because no hook reports which files the command changes. */
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
 import {
@@ -16,30 +13,23 @@ import {
   TOO_LONG,
   unknown,
 } from "../system/file-state.ts";
-import {
-  type ReadIndex,
-  restoreTree,
-  SLOW,
-  type StoredTree,
-  type TreeSnapshot,
-  takeTrees,
-} from "./tree-snapshot.ts";
+import { restoreTree, SLOW, type StoredTree, type TreeSnapshot, takeTrees } from "./tree-snapshot.ts";
 import { findOutside, listFiles, MAX_LISTED_FILES, type Outside } from "./untracked-directories.ts";
-import { type Candidate, candidatesAt, type Scope } from "./work-tree.ts";
+import { type Candidate, candidatesAt, type ReadIndex, type Scope } from "./work-tree.ts";
 
 /** Maximum size of all files that are read before a command (bytes). */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 
-export const LATE = "the command began before its bytes were read";
+export const LATE = "the agent began before the file was read";
 const FULL = "too many other files differ from Git, or are not in Git";
 const INDEX_CHANGED = "the bridge was restarted while a command changed Git's index";
-const NOT_STORED = "the bridge was restarted before the files from before a command were stored";
+const NOT_STORED = "the bridge was restarted during a command";
 export const TOO_MANY = `more than ${MAX_LISTED_FILES} files are not in a Git work tree`;
 
 export interface Snapshot {
   /** Start of the snapshot (Unix milliseconds). */
   readonly since: number;
-  /** By absolute path: open and listed files, and files that differ from the index. */
+  /** By absolute path: open and changed files, files that differ from Git's index, and files outside work trees. */
   readonly files: Map<string, FileState>;
   readonly trees: readonly TreeSnapshot[];
   readonly outside: Outside;
@@ -47,16 +37,16 @@ export interface Snapshot {
   readonly gaps: readonly string[];
 }
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   readonly agent: Pick<Agent, "cwd">;
   readonly scope: Scope;
-  /** Absolute paths of files that are always read. */
+  /** Absolute paths of files that are read in any case. */
   readonly known: readonly string[];
   /** Aborted when the command begins. */
   readonly begun: AbortSignal;
 }
 
-export interface Snapshots {
+interface Snapshots {
   take(options: SnapshotOptions): Promise<Snapshot>;
   /** Drops the files that were cached for the next snapshot. */
   forget(): void;
@@ -70,17 +60,17 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
     if (!found) return ABSENT;
     if (typeof found === "string") return unknown(NOT_REGULAR, found);
     const facts = factsOf(found);
-    const without = (reason: string): FileState => ({ ...unknown(reason), ...facts });
-    if (!found.isFile()) return without(NOT_REGULAR);
-    if (found.size > MAX_FILE_BYTES) return without(TOO_LONG);
-    if (found.size > room) return without(FULL);
+    const unread = (reason: string): FileState => ({ ...unknown(reason), ...facts });
+    if (!found.isFile()) return unread(NOT_REGULAR);
+    if (found.size > MAX_FILE_BYTES) return unread(TOO_LONG);
+    if (found.size > room) return unread(FULL);
     const known = remembered.get(path);
     if (known?.version === facts.version) return known;
     const seen = begun.aborted ? undefined : await readState(path);
-    return seen && !begun.aborted ? seen : without(LATE);
+    return seen && !begun.aborted ? seen : unread(LATE);
   }
 
-  /** Adds the states of files that are not in `files` yet, in this order. */
+  /** Reads the files that are not in `files` yet, in this order, and adds their states. */
   async function readInto(
     files: Map<string, FileState>,
     candidates: readonly Candidate[],
@@ -98,7 +88,9 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
     }
   }
 
-  /** Keeps the files for the next snapshot, without those that may be written again within the same clock tick. */
+  /**
+   * Keeps states for the next snapshot. A file written a moment ago is left out: another write may not change its time.
+   */
   function remember(files: ReadonlyMap<string, FileState>, readAt: number): void {
     const isSettled = ({ kind, since = readAt }: FileState) =>
       kind === "known" && since < readAt - CLOCK_TICK_MS;
@@ -110,7 +102,7 @@ export function createSnapshots(readIndex: ReadIndex): Snapshots {
       const start = Date.now();
       const since = start - CLOCK_TICK_MS;
       const files = new Map<string, FileState>();
-      // First, because they are the most important ones, and Git may be slow.
+      // The open and changed files come first, because they matter most, and Git may be slow.
       await readInto(files, await candidatesAt(await Promise.all(known.map(realPath))), begun);
       const { trees, differing, gaps } = await takeTrees(agent.cwd, { scope, begun, readIndex });
       const tops = trees.map(({ top }) => top);
@@ -164,6 +156,7 @@ function sizeOf({ found }: Candidate): number {
   return typeof found === "object" ? found.size : 0;
 }
 
-function lengthOf(seen: FileState): number {
+/** Returns the length of a known text (characters), otherwise 0. */
+export function lengthOf(seen: FileState): number {
   return seen.kind === "known" ? seen.text.length : 0;
 }

@@ -1,13 +1,13 @@
 /**
- * Finds the changes by shell commands of agents: takes a snapshot before each command, and compares after it.
+ * Finds the changes that shell commands of agents make: takes a snapshot before each command, and compares after it.
  */
 import { randomUUID } from "node:crypto";
 import { createYielder } from "../base/work-slices.ts";
 import type { Agent } from "../contract/hooks.ts";
 import { type FileState, inodeOf, readState, unknown } from "../system/file-state.ts";
-import { compare, type Touched } from "./command-comparison.ts";
+import { compare, TOO_MUCH, type Touched } from "./command-comparison.ts";
 import type { CommandMemory, RestoredCommand } from "./command-memory.ts";
-import { createSnapshots, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
+import { createSnapshots, lengthOf, restoreSnapshot, type Snapshot } from "./command-snapshot.ts";
 import { createIndexReader, type Scope } from "./work-tree.ts";
 
 /**
@@ -15,7 +15,6 @@ import { createIndexReader, type Scope } from "./work-tree.ts";
  * without their text.
  */
 const MAX_TEXT_LENGTH = 64 * 1024 * 1024;
-const FULL = "the command changed too much at once";
 
 /** Open files and directories of Neovim, as absolute paths. */
 export interface OpenPlaces {
@@ -45,9 +44,7 @@ export interface Commands {
   end(agent: Agent, command: string): Promise<CommandResult | undefined>;
   /** The commands of an agent that have not ended. */
   ofAgent(agent: Agent): string[];
-  /**
-   * The agent of a running command, to which changes without a known author are attributed.
-   */
+  /** The agent of the last started command that still runs. Changes without a known author are attributed to it. */
   readonly runner: Agent | undefined;
   /** Records that a known author other than the running commands has written a file. */
   settled(path: string, now: FileState): void;
@@ -70,16 +67,16 @@ interface Command {
   readonly command: string;
   readonly scope: Scope;
   readonly snapshot: Promise<Snapshot>;
-  /** Last states of files that others have written since the start of the command, by path. */
+  /** States of files that others have written since the start of the command, by path. */
   readonly settled: Map<string, FileState>;
   /** Inodes of files whose bytes before the command are known. Such a file may have been renamed. */
   readonly noticed: Set<number>;
-  /** States after the command, by path. */
+  /** States of files that agents edited after the command had ended, read before these edits, by path. */
   readonly seen: Map<string, FileState>;
   hasEnded: boolean;
 }
 
-/** @param except the plugin's own directory, whose files are not tracked */
+/** @param except directory of the plugin, whose files are not tracked */
 export function createCommands(except: string, memory: CommandMemory): Commands {
   const readIndex = createIndexReader();
   const snapshots = createSnapshots(readIndex);
@@ -100,8 +97,9 @@ export function createCommands(except: string, memory: CommandMemory): Commands 
     for (const { path, before } of touched) {
       await yieldIfDue();
       const after = seen.get(path) ?? (await readState(path));
-      size += after.kind === "known" ? after.text.length : 0;
-      const fits = size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(FULL), version: after.version };
+      size += lengthOf(after);
+      const fits =
+        size <= MAX_TEXT_LENGTH ? after : { ...after, ...unknown(TOO_MUCH), version: after.version };
       // Includes files that others have written during this comparison.
       written.push({ path, before: settled.get(path) ?? before, after: fits });
     }

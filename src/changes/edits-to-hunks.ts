@@ -1,7 +1,7 @@
 /**
- * A text whose hunks contain the lines from before an agent's change. All other lines belong to the user: edits outside
- * hunks become part of the reference text, so that they are neither marked nor undone.
- * Pure: each operation returns a new text.
+ * Tracks which lines of a text agents have changed. Each hunk has the current lines and the old lines that they
+ * replaced. All other lines belong to the user: edits outside hunks become part of the reference text, so that they are
+ * neither marked nor undone. Each operation returns a new text.
  */
 import { diffLines, type Edit } from "./line-diff.ts";
 
@@ -69,7 +69,7 @@ export function editedByUser(text: TrackedText, lines: readonly string[]): Track
   );
 }
 
-function newestTurn(hunks: readonly Hunk[]): number {
+export function newestTurn(hunks: readonly Hunk[]): number {
   return hunks.reduce((latest, { turn }) => Math.max(latest, turn), 0);
 }
 
@@ -119,8 +119,9 @@ function asItIs({ lines }: Piece, hunk: Hunk): Piece {
 }
 
 /**
- * Moves an insertion above a hunk out of the hunk. If both begin with the same line (such as a comment), the position
- * is ambiguous; then the insertion counts as outside the hunk.
+ * Moves an insertion inside a hunk above the hunk, if both positions give the same text. The position is ambiguous if
+ * the inserted lines and the hunk begin with the same line, such as a comment. Then the insertion counts as outside the
+ * hunk.
  */
 function slideOut(edit: Edit, { lines, hunks }: TrackedText): Edit {
   const hunk = hunks.find((one) => overlaps(edit, one));
@@ -146,8 +147,10 @@ function asOneEdit(old: readonly string[], now: readonly string[]): Edit[] {
 }
 
 /**
+ * Applies edits to the hunks of a text. Hunks that meet no edit stay.
+ * @param lines the text after the edits
  * @param meet whether an edit and a hunk belong together
- * @param renew creates the hunks of an edited part from the part before the edit, its old lines, and the part now
+ * @param renew creates the hunks of an edited part from the part before the edit, its old lines, and its lines now
  */
 function rebuilt(
   text: TrackedText,
@@ -193,24 +196,19 @@ function hunksOf(
   });
 }
 
-interface Span {
-  readonly line: number;
-  readonly count: number;
-}
-
-function touches(edit: Edit, { line, count }: Span): boolean {
+function touches(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at <= line + count && line <= edit.at + edit.removed;
 }
 
-/** Whether an edit changes lines of a hunk. An edit exactly at its edge does not. */
-function overlaps(edit: Edit, { line, count }: Span): boolean {
+/** Whether an edit changes lines of a hunk. An insertion at the edge of the hunk does not. */
+function overlaps(edit: Edit, { line, count }: Hunk): boolean {
   return edit.at < line + count && line < edit.at + edit.removed;
 }
 
 /** Edits and hunks that cannot be separated. */
-interface Group<H> {
+interface Group {
   edits: Edit[];
-  hunks: H[];
+  hunks: Hunk[];
 }
 
 /**
@@ -218,12 +216,8 @@ interface Group<H> {
  * @param hunks in order
  * @param meet whether an edit and a hunk belong together
  */
-function grouped<H extends Span>(
-  edits: readonly Edit[],
-  hunks: readonly H[],
-  meet: (edit: Edit, hunk: Span) => boolean,
-): Group<H>[] {
-  const groups: Group<H>[] = [];
+function grouped(edits: readonly Edit[], hunks: readonly Hunk[], meet: typeof touches): Group[] {
+  const groups: Group[] = [];
   let [e, h] = [0, 0];
   for (;;) {
     const [edit, hunk] = [edits[e], hunks[h]];
@@ -246,7 +240,7 @@ function grouped<H extends Span>(
   }
 }
 
-/** Whether an edit comes before a hunk. If both begin at the same line, the one with no lines comes first. */
-function isFirst(edit: Edit, hunk: Span): boolean {
+/** Whether an edit comes before a hunk. If both begin at the same line, only an insertion comes first. */
+function isFirst(edit: Edit, hunk: Hunk): boolean {
   return edit.at < hunk.line || (edit.at === hunk.line && edit.removed === 0);
 }

@@ -1,6 +1,5 @@
 /**
- * The change of one file by agents since the user's last decision: its hunks, and whether it was created or
- * deleted.
+ * The change of one file by agents since the user's last decision: hunks, and whether the file was created or deleted.
  */
 import { isDeepStrictEqual } from "node:util";
 import type { ShownChange } from "../contract/changes.ts";
@@ -10,6 +9,7 @@ import {
   editedByUser,
   keep,
   linesBefore,
+  newestTurn,
   reference,
   type TrackedText,
   trackText,
@@ -18,14 +18,14 @@ import {
 import { splitLines } from "./line-diff.ts";
 
 /** A file on disk whose text is unknown. */
-export interface Opaque {
+interface Opaque {
   /** The reason, as the end of a sentence. */
   readonly reason: string;
   /** Author of the unknown text: `user` if the user has written a part of it. */
   readonly by: "agent" | "user";
 }
 
-/** As an {@link Author}, has the author of the last change. */
+/** The change of one file. The fields of {@link Author} name the author of the last write. */
 export interface FileChange extends Author {
   /** Absolute path without links. */
   readonly path: string;
@@ -47,7 +47,7 @@ export interface FileChange extends Author {
   readonly version: string;
   /** Whether an agent has written the file. The only known fact if `before` is unknown. */
   readonly touched: boolean;
-  /** Object name in Git's index after an agent had changed the file, see staging.ts. */
+  /** Name of the file's object in Git's index when an agent had changed the file, see staging.ts. */
   readonly staged?: string | undefined;
   /** Number of hunks that the user has decided on. */
   readonly decided: number;
@@ -81,8 +81,8 @@ export function beginChange(path: string, found: FileState, author: Author): Fil
 }
 
 /**
- * Updates a change with the state on disk. @param author the agent that wrote the file; undefined for the
- * user
+ * Updates a change with the state on disk.
+ * @param author of the write; undefined for the user
  */
 export function follow(change: FileChange, found: FileState, author?: Author): FileChange {
   return author ? wroteByAgent(change, found, author) : wroteByUser(change, found);
@@ -102,7 +102,7 @@ function wroteByAgent(change: FileChange, found: FileState, author: Author): Fil
   return { ...next, opaque: undefined, text: editedByAgent(change.text, linesOf(found), author.turn) };
 }
 
-/** Drops turns without undecided hunks, because the list would grow with each turn that changes the file. */
+/** Returns the authors of earlier turns that still have undecided hunks. */
 function earlierAuthors(change: FileChange, { turn }: Author): Author[] {
   return [...change.earlier, authorOf(change)].filter(
     (one) => one.turn !== turn && change.text.hunks.some((hunk) => hunk.turn === one.turn),
@@ -132,13 +132,13 @@ function forgotten(change: FileChange, reason: string): FileChange {
   return { ...change, before: "unknown", reason, opaque: undefined, text: trackText([]) };
 }
 
-export const NOT_KNOWN = "its bytes from before are not known";
+export const NOT_KNOWN = "its earlier bytes are unknown";
 
 function linesOf(found: FileState): string[] {
   return splitLines(found.kind === "known" ? found.text : "");
 }
 
-function authorOf({ cli, turn, prompt }: Author): Author {
+export function authorOf({ cli, turn, prompt }: Author): Author {
   return { cli, turn, prompt };
 }
 
@@ -171,7 +171,7 @@ export function kept(change: FileChange, ids?: ReadonlySet<number>): FileChange 
 }
 
 /**
- * Returns the wanted state of a file after undoing hunks.
+ * Returns the change after an undo, whose text must still be written to the file.
  * @param ids of the hunks; undefined for the whole file
  */
 export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChange {
@@ -188,16 +188,14 @@ export function undone(change: FileChange, ids?: ReadonlySet<number>): FileChang
   return { ...change, text, exists, before: isBack ? (exists ? "known" : "absent") : change.before };
 }
 
-/** Drops the unknown text that the agent has written: undo restores the earlier state completely. */
+/** Drops the unknown text that the agent has written, so that undo restores the earlier state completely. */
 function withoutText({ opaque: _, ...change }: FileChange): FileChange {
   return change.before === "absent"
     ? { ...change, text: trackText([]) }
     : { ...change, exists: false, text: editedByAgent(change.text, [], change.turn) };
 }
 
-/**
- * Adds a missing line break to a line that was the last one, until the user added lines below it.
- */
+/** Adds the line break that is missing if the user has added lines below a last line without a line break. */
 function withMissingBreak(lines: readonly string[]): string[] {
   const lineBreak = lines.some((line) => line.endsWith("\r\n")) ? "\r\n" : "\n";
   return lines.map((line, i) => (i === lines.length - 1 || line.endsWith("\n") ? line : line + lineBreak));
@@ -212,7 +210,7 @@ export function textOf({ exists, text }: FileChange): string | undefined {
   return exists ? text.lines.join("") : undefined;
 }
 
-/** Returns the known state on disk. */
+/** Returns the state of the file when it was read last. */
 export function fileStateOf(change: FileChange): FileState {
   const { version, exists, opaque, before, reason = NOT_KNOWN } = change;
   if (before === "unknown" || opaque) return { kind: "unknown", reason: opaque?.reason ?? reason, version };
@@ -222,7 +220,7 @@ export function fileStateOf(change: FileChange): FileState {
 /** Returns the author of the newest turn with undecided hunks. */
 export function newestAuthor(change: FileChange): Author {
   if (change.opaque) return authorOf(change);
-  const newest = change.text.hunks.reduce((latest, { turn }) => Math.max(latest, turn), 0);
+  const newest = newestTurn(change.text.hunks);
   return authorOf(change.earlier.find(({ turn }) => turn === newest) ?? change);
 }
 

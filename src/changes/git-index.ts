@@ -1,6 +1,6 @@
 /**
- * Parses Git's index without Git (gitformat-index(5), versions 2 to 4): for each file, the name of its
- * object, and the file's size and times. A file with the same size and times is unchanged, and need not be read.
+ * Parses Git's index without Git (gitformat-index(5), versions 2 to 4). The index contains the size and times of each
+ * file. A file that still has them is unchanged, and need not be read.
  */
 import type { Stats } from "node:fs";
 import { createYielder } from "../base/work-slices.ts";
@@ -32,9 +32,9 @@ export interface IndexEntry {
   isSame(found: Stats): boolean;
 }
 
-const HEADER = 12;
+const HEADER_BYTES = 12;
 /** Size of the fields before the object's name: ten numbers of 32 bits. */
-const FIELDS_SIZE = 40;
+const FIELDS_BYTES = 40;
 const UINT32 = 2 ** 32;
 
 /** Bits of the mode for the kind of a file. */
@@ -47,8 +47,8 @@ const FOLDER = 0o040000;
 /**
  * Parses an index in short slices.
  * @param bytes the whole file
- * @param writtenAt modification time of the index (Unix milliseconds): a later change within the same clock
- * tick cannot be detected
+ * @param writtenAt modification time of the index (Unix milliseconds). A file from about the same time never counts as
+ * unchanged, because a later write may have left its times as they were.
  * @param idLength length of an object's name in bytes
  * @returns undefined for an index that is incomplete or needs another file
  */
@@ -62,15 +62,15 @@ export async function parseIndex(
     const version = bytes.readUInt32BE(4);
     if (version < 2 || version > 4) return undefined;
     const entries: IndexEntry[] = [];
-    let at = HEADER;
+    let at = HEADER_BYTES;
     let name: Buffer = Buffer.alloc(0);
     const yieldIfDue = createYielder();
     for (let count = bytes.readUInt32BE(8); count > 0; count -= 1) {
       const pausing = yieldIfDue();
       if (pausing) await pausing;
       const start = at;
-      const flags = bytes.readUInt16BE(start + FIELDS_SIZE + idLength);
-      at += FIELDS_SIZE + idLength + (flags & 0x4000 ? 4 : 2);
+      const flags = bytes.readUInt16BE(start + FIELDS_BYTES + idLength);
+      at += FIELDS_BYTES + idLength + (flags & 0x4000 ? 4 : 2);
       if (version === 4) {
         const prefix = varint(bytes, at);
         at = bytes.indexOf(0, prefix.next);
@@ -95,14 +95,14 @@ export async function parseIndex(
   }
 }
 
-/** Whether the index is complete: an extension may say that the rest of it is in another file. */
+/** Whether the index is complete. The extension "link" means that the other entries are in another file. */
 function isWhole(bytes: Buffer, extensions: number, idLength: number): boolean {
   for (let at = extensions; at < bytes.length - idLength; at += 8 + bytes.readUInt32BE(at + 4))
     if (bytes.toString("latin1", at, at + 4) === "link") return false;
   return true;
 }
 
-/** Reads a variable-length number as in Git's packs: each byte but the last adds one. */
+/** Reads a number of variable length, encoded as in Git's packs: every byte except the last adds one. */
 function varint(bytes: Buffer, at: number): { value: number; next: number } {
   let next = at;
   let byte = bytes.readUInt8(next++);
@@ -133,7 +133,7 @@ function entryAt(
   return {
     name,
     get object() {
-      return bytes.toString("hex", start + FIELDS_SIZE, start + FIELDS_SIZE + idLength);
+      return bytes.toString("hex", start + FIELDS_BYTES, start + FIELDS_BYTES + idLength);
     },
     isRegular: kind === REGULAR,
     isRepository: kind === REPOSITORY,

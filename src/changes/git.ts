@@ -1,6 +1,6 @@
 /**
- * Runs Git in a repository that may be hostile. Uses only commands that run no filter, and write, fetch and execute
- * nothing. Of the work tree, these commands read only ignore files and attributes.
+ * Runs Git in a repository that may be hostile. The commands run no filters, and write, fetch and execute nothing. They
+ * read no files of the work tree except ignore files and attributes.
  */
 import { spawn } from "node:child_process";
 
@@ -8,8 +8,8 @@ import { spawn } from "node:child_process";
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
 
 /**
- * Runs Git with arguments and standard input. @returns the complete output, or undefined after a failure or
- * timeout
+ * Runs Git with arguments and standard input.
+ * @returns the complete output; undefined after a failure or timeout
  */
 export type Git = (args: readonly string[], input?: string | Buffer) => Promise<Buffer | undefined>;
 
@@ -29,7 +29,7 @@ export function openGit(directory: string, timeout: number): Git {
 }
 
 function environment(): NodeJS.ProcessEnv {
-  // Git may itself have started Neovim, for another repository.
+  // Neovim may run inside a command of Git, such as a commit, whose variables name another repository.
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith("GIT_"));
   return {
     ...Object.fromEntries(own),

@@ -1,27 +1,24 @@
 /** Answers `:GeminiHistory`: sends entries to Neovim, and undoes the changes of entries. */
-
 import { basename } from "node:path";
 import { Refusal } from "../base/refusal.ts";
 import type { ShownEntry } from "../contract/changes.ts";
 import type { Bridge, EventHandlers } from "../neovim/bridge.ts";
 import { ABSENT, type FileState, readState } from "../system/file-state.ts";
 import type { UserFiles } from "../system/user-files.ts";
-import { beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
+import { authorOf, beginChange, follow, isChanged, obstacle, textOf, undone } from "./file-change.ts";
 import type { Entry, History, KnownEntry } from "./history.ts";
 import { tellResult } from "./keep-and-undo.ts";
 import { shownLines } from "./shown-lines.ts";
+import { isBelow } from "./work-tree.ts";
 
 type Handlers = Pick<EventHandlers, "history_asked" | "history_opened" | "history_undo">;
 
 const UNKNOWN = "the history has no text of this entry: the file is not shared, or the entry is too old";
 
-export interface HistoryRequestsOptions {
+interface HistoryRequestsOptions {
   bridge: Bridge;
   history: History;
-  /**
-   * Runs functions that read and write the disk one after the other. The message of a {@link Refusal} goes to
-   * the user.
-   */
+  /** Runs functions one after the other. The message of a {@link Refusal} goes to the user. */
   enqueue(run: () => Promise<void>): Promise<void>;
   userFiles: UserFiles;
   /** Called when an undo has written a file. */
@@ -38,10 +35,8 @@ export function answerHistoryRequests({
   return {
     history_asked: ({ id, directories }) =>
       enqueue(async () => {
-        const isBelow = (path: string) =>
-          directories.some((directory) => `${path}/`.startsWith(`${directory.replace(/\/$/, "")}/`));
-        const entries = (await history.list()).filter(({ path }) => isBelow(path)).map(shown);
-        bridge.tell("history_show", { id, entries });
+        const isOpen = ({ path }: Entry) => directories.some((directory) => isBelow(path, directory));
+        bridge.tell("history_show", { id, entries: (await history.list()).filter(isOpen).map(shown) });
       }),
     history_opened: ({ id }) =>
       enqueue(async () => {
@@ -75,10 +70,10 @@ export function answerHistoryRequests({
 
   /** Undoes the change of an entry. @returns what could not be undone. @throws {Refusal} if nothing could be undone */
   async function undoEntry(entry: KnownEntry): Promise<string | undefined> {
-    const { path, texts, cli, turn, prompt } = entry;
-    const author = { cli, turn, prompt };
+    const { path, texts } = entry;
+    const author = authorOf(entry);
     const found = await readState(path);
-    // All later text counts as the user's, even if an agent wrote it.
+    // Everything written after this change counts as the user's, even if an agent wrote it.
     const begun = beginChange(path, fileOf(texts.before), author);
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);

@@ -17,8 +17,8 @@ const MAX_AGE_MS = 24 * 60 * 60 * 1_000;
 const MAX_SIZE_BYTES = 32 * 1024 * 1024;
 
 /**
- * Maximum total length of the entries that later edits of the same turn may extend (characters). Beyond it, the oldest
- * ones can no longer be extended.
+ * Maximum total length of the entries that later edits of the same turn may extend (characters). Beyond this, the
+ * oldest entries can no longer be extended.
  */
 const MAX_OPEN_LENGTH = 16 * 1024 * 1024;
 
@@ -57,7 +57,7 @@ type Outline = Omit<Entry, "texts">;
 /** The file on disk when a review opened. */
 type Original = Pick<DiskText, "bytes" | "version">;
 
-/** A proposal, with the user's edits after the decision. */
+/** A proposal. After the decision, `content` includes the user's edits. */
 interface Proposal {
   readonly entry: Outline;
   readonly content: string;
@@ -70,7 +70,7 @@ export interface History {
   turnEnded(agent: Agent): void;
   /** The user has kept the changes of a file: later changes start a new entry. */
   kept(path: string): void;
-  /** The review with this id shows a proposal. @param original the file on disk at that moment */
+  /** A review shows a proposal. @param original the file on disk at that moment */
   proposed(
     review: number,
     cli: string,
@@ -90,10 +90,10 @@ export interface History {
   read(ids: readonly string[]): Promise<Map<string, KnownEntry>>;
 }
 
-export interface HistoryOptions {
+interface HistoryOptions {
   /** A directory for files that only the user may change. */
   directory: string;
-  /** Identifies this Neovim among all that ever ran. */
+  /** Unique id of this Neovim, which is never used again. */
   instance: string;
   mayKeep: (path: string) => boolean;
   /** Returns the current turn of a CLI. */
@@ -110,7 +110,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   /** Total length of the texts in `ofTurns` (characters). */
   let openLength = 0;
   const ofReviews = new Map<number, Proposal>();
-  /** The last review of each file, without its texts, which may be long: they are read from the journal when needed. */
+  /** The last review of each file, without its texts, which may be long. */
   const lastReview = new Map<string, Outline>();
   /** Entries that must still be stored, by id. */
   const unsaved = new Map<string, { keep: () => void; timer: NodeJS.Timeout }>();
@@ -139,7 +139,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     ofTurns.delete(key);
   }
 
-  /** Lets later edits of the same turn extend an entry. The oldest such entries are completed if there are too many. */
+  /** Lets later edits of the same turn extend an entry. */
   function allowExtension(key: string, entry: Entry): void {
     release(key);
     ofTurns.set(key, entry);
@@ -162,7 +162,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
     return { id: randomUUID(), at: Date.now(), cli, turn, prompt, path, kind };
   }
 
-  /** @param isWanted whether to read an entry: texts may be long */
+  /** @param isWanted whether to parse the entry with this id, because texts may be long */
   async function list(isWanted = (_id: string): boolean => true): Promise<Entry[]> {
     for (const { keep } of unsaved.values()) keep();
     await journal.flush();
@@ -223,7 +223,7 @@ export function createHistory({ directory, instance, mayKeep, authorOf, log }: H
   };
 }
 
-/** @returns undefined if the earlier content is unknown: undo must not delete the file */
+/** @returns undefined if the earlier content is unknown. If it were null, undo would delete the file. */
 function textsOf({ original: { bytes, version }, content }: Proposal): Texts | undefined {
   if (bytes ? bytes.length > MAX_FILE_BYTES : !isAbsent(version)) return undefined;
   const before = bytes ? bytes.toString("latin1") : null;

@@ -17,14 +17,12 @@ import { type Agents, createAgents } from "./working-agents.ts";
 
 const NOT_SEEN = "the bridge was not running when a command began";
 
-export interface Tracker {
+interface Tracker {
   /** Handles a hook event. @returns when the tool may begin */
   handle(event: AgentEvent, begun: AbortSignal): Promise<void>;
   /** The user has accepted texts of a file, given by their hashes. */
   agreed(path: string, hashes: readonly string[]): void;
-  /**
-   * Records that the user or an undo has written a file, so that it is not attributed to a running command.
-   */
+  /** Records that the user or an undo has written a file, so that a running command is not taken for the author. */
   settled(path: string, now: FileState): void;
   areCommandsRunning(): boolean;
   /** Updates a change with the state on disk, although no write was reported. */
@@ -37,7 +35,7 @@ export interface Tracker {
   close(): Promise<void>;
 }
 
-export interface TrackerOptions {
+interface TrackerOptions {
   bridge: Pick<Bridge, "tell">;
   /** Name of the terminal in which an agent runs, if known. */
   terminalOf(agent: Agent): string | undefined;
@@ -74,13 +72,13 @@ export function createTracker(options: TrackerOptions): Tracker {
   });
   /** Hashes of texts that the user has accepted, by file. */
   const agreements = new Map<string, Set<string>>();
-  /** Real paths of files that agents edit, by agent and path. They are kept, because a link may change afterwards. */
-  const places = new Map<string, string>();
   /**
-   * Edits, by agent and path, for which the CLI has asked the user before the start of the tool, as Qwen Code does.
+   * Real paths of files during edits, by agent and path. They are stored, because a link may change during the edit.
    */
+  const places = new Map<string, string>();
+  /** Edits about which the CLI has asked the user before the tool started, as Qwen Code does. By agent and path. */
   const asked = new Set<string>();
-  /** Commands whose end was not reported when their turn ended. It may be reported later. */
+  /** Commands whose end was not reported before their turn ended. The report may follow. */
   const unended = new Set<string>();
   let lastPlaces: OpenPlaces = { files: [], directories: options.directories };
 
@@ -92,9 +90,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const key of known.keys()) if (key.startsWith(`${session} `)) known.delete(key);
   }
 
-  /**
-   * Handles a question of the CLI. Gemini CLI asks while the tool runs, so that the edit has already started.
-   */
+  /** Records that the CLI asks before an edit. Gemini CLI asks during the edit, which is ignored here. */
   function asks(agent: Agent, filePath: string): void {
     const key = keyOf(agent, filePath);
     if (!places.has(key)) asked.add(key);
@@ -123,8 +119,8 @@ export function createTracker(options: TrackerOptions): Tracker {
   function editStarts(agent: Agent, { path, now }: Seen, isAsked: boolean): void {
     if (!isAsked) agreements.delete(path);
     const known = files.get(path);
-    const isShared = files.isAwaited(path, agent);
-    if (known && !isShared) catchUp(known, now, commands.runner);
+    const other = files.awaitingAgent(path, agent);
+    if (known && !other) catchUp(known, now, commands.runner);
     else if (!known) files.set(files.begin(path, now, turns.authorOf(agent)));
   }
 
@@ -189,7 +185,7 @@ export function createTracker(options: TrackerOptions): Tracker {
   function takeBefore(snapshot: ReadonlyMap<string, FileState>, runner: Agent | undefined): void {
     for (const change of files.known()) {
       const now = snapshot.get(change.path);
-      if (now && !files.isAwaited(change.path)) catchUp(change, now, runner);
+      if (now && !files.awaitingAgent(change.path)) catchUp(change, now, runner);
     }
   }
 
@@ -208,7 +204,7 @@ export function createTracker(options: TrackerOptions): Tracker {
     for (const gap of result.gaps) turns.missed(agent, gap);
     for (const { path, before, after } of result.written) {
       await yieldIfDue();
-      if (files.isAwaited(path)) continue;
+      if (files.awaitingAgent(path)) continue;
       const change = files.get(path) ?? files.begin(path, before, turns.authorOf(agent));
       if (isAgreed(path, after)) files.set(follow(change, after));
       else wrote(agent, change, after);
@@ -336,7 +332,7 @@ function sentenceOf(cli: string, [first, ...others]: ReadonlySet<string>): strin
   return `Not all changes of ${cli} may be listed: ${first}${more}.`;
 }
 
-/** Returns both texts for the history. @returns undefined unless both are known */
+/** Returns both texts for the history; undefined unless both are known. */
 function textsOf(before: FileChange, after: FileChange) {
   if ([before, after].some((change) => fileStateOf(change).kind === "unknown")) return undefined;
   return { before: textOf(before) ?? null, after: textOf(after) ?? null };

@@ -7,7 +7,7 @@ export interface Lines {
   readonly to: number;
 }
 
-export interface SplitText {
+interface SplitText {
   readonly text: TrackedText;
   /** Ids of the hunks in the chosen lines. */
   readonly chosen: ReadonlySet<number>;
@@ -16,8 +16,8 @@ export interface SplitText {
 }
 
 /**
- * Splits hunks at the edges of the chosen lines. The old lines are assigned by position: the first old line belongs to
- * the first current line, and the last part gets all remaining ones.
+ * Splits hunks at the edges of the chosen lines. The old lines are divided by position: the first old line belongs to
+ * the first current line, and the last part gets all remaining old lines.
  * @param isMeant whether a hunk may be chosen at all
  */
 export function splitHunks(
@@ -47,7 +47,10 @@ export function splitHunks(
   return { text: { ...text, hunks, lastId }, chosen: ids, isRefused };
 }
 
-/** Returns lines relative to the hunk, 0-based. A removal is shown at the line above it, or at the first line. */
+/**
+ * Divides a hunk into chosen and other lines, relative to the hunk (0-based). A removal has no lines: it is chosen by the
+ * line above it, or by the first line.
+ */
 function partsOf({ line, count }: Hunk, isIn: (line: number) => boolean): (Lines & { isChosen: boolean })[] {
   if (count === 0) return [{ from: 0, to: 0, isChosen: isIn(Math.max(line - 1, 0)) }];
   const parts: { from: number; to: number; isChosen: boolean }[] = [];

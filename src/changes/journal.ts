@@ -19,18 +19,15 @@ const FILE = { mode: 0o600 };
 export const JOURNAL = ".jsonl";
 
 /**
- * Length of removed and replaced values beyond which a journal is rewritten at once, if they fill most of it
- * (characters).
+ * Maximum length of removed and replaced values (characters). Beyond this, a journal is rewritten at once, if they fill
+ * more than half of it.
  */
 const MAX_OBSOLETE_LENGTH = 1024 * 1024;
 
 /** Time without writes after which removed texts are erased. */
 const ERASE_DELAY_MS = 500;
 
-/**
- * Separates the time, the key and the value (JSON, which has no tabs) in a line, and ends the line. A removed value is
- * empty.
- */
+/** A line has the time, the key and the value as JSON (empty if removed), each followed by a tab. JSON has no tabs. */
 const SEPARATOR = "\t";
 
 export interface Journal {
@@ -116,7 +113,7 @@ export function createJournal(file: string, log: Log): Journal {
     let text = "";
     for (const key of due.keys()) {
       await yieldIfDue();
-      const value = due.get(key); // a newer value may have come during the pause
+      const value = due.get(key); // a newer value may have replaced it during the pause
       due.delete(key); // a value that is saved from now on is due again, and this loop finds it
       text += entryOf(key, value);
       if (text.length < MAX_SMALL / 2) continue;
@@ -127,12 +124,12 @@ export function createJournal(file: string, log: Log): Journal {
     await append(text);
   }
 
-  /** Erases removed and replaced values. @param isIdle otherwise erases only if they take much space */
+  /** Erases removed and replaced values. @param isIdle if false, erases only if they take much space */
   async function tidy(isIdle: boolean): Promise<void> {
     const waste = (size ?? 0) - storedSize;
     const isDue = isIdle || stored.size === 0 || waste > Math.max(MAX_OBSOLETE_LENGTH, storedSize);
     if (waste === 0 || !isDue) return;
-    const lines = await readLines(file); // also those of an earlier host
+    const lines = await readLines(file); // includes lines of an earlier host
     if (lines.length > 0) await writeJournal(file, lines);
     else truncateSync(file);
     recount(lines);
@@ -140,7 +137,7 @@ export function createJournal(file: string, log: Log): Journal {
   }
 
   async function write(afterReading: Promise<unknown>, isIdle: boolean): Promise<void> {
-    await setImmediate(); // lets an event of an agent be handled before this work
+    await setImmediate(); // handles a waiting event of an agent first
     await afterReading;
     try {
       do {
@@ -180,7 +177,7 @@ export function createJournal(file: string, log: Log): Journal {
     },
     load() {
       const loaded = (writing ?? Promise.resolve()).then(readStored);
-      reading = loaded.then(() => {}); // without the values, which may be large
+      reading = loaded.then(() => {}); // keeps no reference to the values, which may be large
       return loaded;
     },
     trim(maxAge, maxSize) {
@@ -217,7 +214,7 @@ export async function readLines(file: string): Promise<JournalLine[]> {
   return [...lines.values()];
 }
 
-/** Returns the value of a line in a list, or an empty list if it is damaged. */
+/** Returns the value of a line in a list; an empty list if the line is damaged. */
 export function valuesOf({ json }: JournalLine): unknown[] {
   const value = parse(json);
   return value === undefined ? [] : [value];
@@ -252,7 +249,7 @@ export async function journalsIn(directory: string, ending = JOURNAL): Promise<s
 
 /**
  * Removes journals older than `maxAge` (ms), and the oldest ones beyond a total of `maxSize` (bytes).
- * @param files of Neovims that have ended
+ * @param files journals of Neovims that have ended
  */
 export async function pruneJournals(
   files: readonly string[],

@@ -54,13 +54,13 @@ interface Choice {
 
 type Chosen = ChosenChanges["files"][number];
 
-export interface Decisions {
+interface Decisions {
   readonly handlers: Pick<EventHandlers, "changes_keep" | "changes_undo" | "changes_revert">;
   /** An agent has written a file: a decision on it can no longer be reverted. */
   agentWrote(path: string, agent: Agent): void;
 }
 
-export interface DecisionsOptions {
+interface DecisionsOptions {
   bridge: Pick<Bridge, "tell">;
   files: ChangedFiles;
   history: Pick<History, "kept">;
@@ -70,11 +70,11 @@ export interface DecisionsOptions {
   enqueue(run: () => Promise<void>): Promise<void>;
   /** Completes the unfinished work of ended agents. */
   resolveGone(): Promise<void>;
-  /** Compares the file with the disk. */
+  /** Updates the change of a file from the disk. */
   syncPath(path: string): Promise<void>;
   /** Called when an undo has written a file. */
   settled(path: string, now: FileState): void;
-  /** Whether a command of an agent runs, which may write any file. */
+  /** Whether an agent's command is running. It may write any file. */
   areCommandsRunning(): boolean;
 }
 
@@ -125,7 +125,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     decisions.splice(0, Math.max(last + 1, decisions.length - MAX_DECISIONS));
   }
 
-  /** Puts files that an agent created first: they may be in the place of a directory, or of a file. */
+  /** Moves files that an agent created to the front: they may block the path of a file that undo restores. */
   function createdFirst(chosen: readonly Chosen[]): Chosen[] {
     const isCreated = ({ path }: Chosen) => files.get(path)?.before === "absent";
     return [...chosen].sort((a, b) => Number(isCreated(b)) - Number(isCreated(a)));
@@ -179,7 +179,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
   /** Updates a file before an undo. @throws {Refusal} while an agent is editing the file */
   async function prepare(path: string): Promise<void> {
     await options.resolveGone();
-    const agent = files.isAwaited(path);
+    const agent = files.awaitingAgent(path);
     if (agent)
       throw new Refusal(`${path} is being changed by ${agent.cli}: answer its question, or try again later`);
     await syncPath(path);
@@ -194,7 +194,8 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       const { path } = step.before;
       try {
         await prepare(path);
-        if (step.changedBy) throw new Refusal(`${basename(path)} was changed by ${step.changedBy} since`);
+        if (step.changedBy)
+          throw new Refusal(`${basename(path)} was changed by ${step.changedBy} after your decision`);
         await back(step);
       } catch (error) {
         if (!(error instanceof Refusal)) throw error;
@@ -274,11 +275,11 @@ function inRanges(
   const lines = ranges.map(({ from, to }) => ({ from: from - 1, to }));
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
-    throw new Refusal(`${basename(change.path)}: choose the whole hunk, which also holds your own edits`);
+    throw new Refusal(`${basename(change.path)}: this hunk also contains your edits; choose the whole hunk`);
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }
 
-/** @returns the chosen hunks that are decided */
+/** @returns the chosen hunks that a decision has removed. @param next the change after the decision */
 function decidedHunks({ change, ids }: Choice, next: FileChange): Hunk[] {
   const left = new Set(next.text.hunks.map(({ id }) => id));
   return change.text.hunks.filter(({ id }) => (ids?.has(id) ?? true) && !left.has(id));

@@ -1,6 +1,6 @@
 /**
  * Takes over the changes of Neovims that have ended. Each Neovim has a journal. A new Neovim first renames the journal,
- * so that only one of several gets it. Then it takes the changes of its directories, and puts the other changes back.
+ * so that no other Neovim gets it, too. Then it takes the changes of its directories, and puts the other changes back.
  */
 import { randomUUID } from "node:crypto";
 import { rename, rm } from "node:fs/promises";
@@ -24,10 +24,10 @@ const MAX_AGE_MS = 7 * 24 * 60 * 60 * 1_000;
 /** Maximum total size of the journals of ended Neovims (bytes). The oldest is removed first. */
 const MAX_SIZE_BYTES = 64 * 1024 * 1024;
 
-/** Tolerance between the start time in a journal's name and that in the process table. */
+/** Tolerance between the start time in a journal's name and the start time in the process table. */
 const CLOCK_TOLERANCE_MS = 5_000;
 
-export interface LeftChanges {
+interface LeftChanges {
   /**
    * Moves the stored changes of these files into the journal of this Neovim.
    * @returns the stored values, oldest first
@@ -79,8 +79,7 @@ export function createLeftChanges(own: string, journal: Journal): LeftChanges {
       const taken: Taken[] = [];
       for (const file of await left()) taken.push(...(await takeFrom(file, isWanted)));
       const newest = new Map<string, JournalLine>();
-      // In this order, the newest value of a key is stored last. An older one would restore changes that were decided
-      // since.
+      // Sorted, so that the newest value of each key is used. An older value may contain changes that are decided.
       for (const one of taken.flatMap(({ wanted }) => wanted).sort((a, b) => a.at - b.at))
         newest.set(one.key, one);
       const values: unknown[] = [];
@@ -111,7 +110,7 @@ function instanceOf(file: string): string {
   return basename(file, JOURNAL).replace(/\+.*/, "");
 }
 
-/** Whether the Neovim of a journal runs. Its process id may have been reused. */
+/** Whether the Neovim of a journal runs. Another, younger process may have its process id. */
 async function isRunning(file: string): Promise<boolean> {
   const [, pid, seconds] = /^(\d+)-(\d+)$/.exec(instanceOf(file)) ?? [];
   if (!isAlive(Number(pid ?? 0))) return false;

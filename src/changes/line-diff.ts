@@ -1,7 +1,6 @@
 /**
- * Splits texts into lines, and compares them. A text has one character for each byte of its file (latin1), so
- * that all bytes are preserved. A line includes its line break, so that different or missing line breaks
- * count as differences.
+ * Splits texts into lines, and compares them. A text has one character for each byte of its file (latin1), so that all
+ * bytes are preserved. A line includes its line break, so that different or missing line breaks count as differences.
  */
 import { diffArrays } from "diff";
 
@@ -36,10 +35,9 @@ interface Part {
 }
 
 /**
- * Compares two texts line by line. Where they differ in many lines, matches the lines that occur in both
- * exactly once, and compares the parts between them in the same way ("patience diff").
- * @returns disjoint edits in order, with line numbers of `before`; between two edits there is at least one
- * line
+ * Compares two texts line by line. Where they differ in many lines, matches the lines that occur exactly once in each
+ * text, and compares the parts between these lines in the same way ("patience diff").
+ * @returns edits in order, with line numbers of `before`; between two edits there is at least one line
  */
 export function diffLines(before: readonly string[], after: readonly string[]): Edit[] {
   const whole = trimmed(before, after, { a: [0, before.length], b: [0, after.length] });
@@ -118,21 +116,22 @@ function uniques(lines: Lines, [from, to]: Part["a"]): Map<number, number | unde
 
 /** Returns the longest subsequence of the pairs with increasing second numbers. */
 function longestRise(pairs: readonly Pair[]): Pair[] {
-  /** For each length: the last pair of the best subsequence of that length, and the index of the pair before it. */
+  /** Each pair, with the index of the pair before it in the best subsequence that it ends. */
   const ends: { pair: Pair; before: number }[] = [];
-  const piles: number[] = [];
+  /** For each length, minus one: the index of the pair that ends the best subsequence of this length. */
+  const bestEnds: number[] = [];
   for (const pair of pairs) {
-    let [low, high] = [0, piles.length];
+    let [low, high] = [0, bestEnds.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((ends[piles[middle] ?? 0]?.pair[1] ?? 0) < pair[1]) low = middle + 1;
+      if ((ends[bestEnds[middle] ?? 0]?.pair[1] ?? 0) < pair[1]) low = middle + 1;
       else high = middle;
     }
-    ends.push({ pair, before: piles[low - 1] ?? -1 });
-    piles[low] = ends.length - 1;
+    ends.push({ pair, before: bestEnds[low - 1] ?? -1 });
+    bestEnds[low] = ends.length - 1;
   }
   const rise: Pair[] = [];
-  for (let at = piles.at(-1) ?? -1; at >= 0; ) {
+  for (let at = bestEnds.at(-1) ?? -1; at >= 0; ) {
     const { pair, before } = ends[at] ?? { pair: [0, 0] as const, before: -1 };
     rise.push(pair);
     at = before;

@@ -1,20 +1,19 @@
 /** Converts lines of files to text for Neovim. */
-
 import { linesBefore, type TrackedText } from "./edits-to-hunks.ts";
 import { splitLines } from "./line-diff.ts";
 
 /** Maximum number of removed lines that are shown, because virtual lines cannot be scrolled. */
-const MAX_LINES = 200;
+const MAX_REMOVED_LINES = 200;
 
 /** Maximum length of a shown line (characters). */
-const MAX_LENGTH = 2_000;
+const MAX_LINE_LENGTH = 2_000;
 
-/** @returns the first earlier lines of each hunk, without line breaks */
+/** @returns the first old lines of each hunk, without line breaks */
 export function oldLines({ hunks }: TrackedText): { id: number; lines: string[] }[] {
   return hunks.map((hunk) => ({
     id: hunk.id,
     lines: linesBefore(hunk)
-      .slice(0, MAX_LINES)
+      .slice(0, MAX_REMOVED_LINES)
       .map((line) => plain(line)),
   }));
 }
@@ -31,7 +30,7 @@ export function wholeLines(text: string): string[] {
 }
 
 /** Decodes a line. Bytes that are not UTF-8 become characters of Latin-1. */
-function plain(line: string, maxLength = MAX_LENGTH): string {
+function plain(line: string, maxLength = MAX_LINE_LENGTH): string {
   const bytes = Buffer.from(line.replace(/\r?\n$/, "").slice(0, maxLength), "latin1");
   const text = bytes.toString("utf8");
   return text.includes("\uFFFD") ? bytes.toString("latin1") : text;

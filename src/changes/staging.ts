@@ -1,6 +1,6 @@
 /**
- * Finds changes that the user has staged or committed, by the object names in Git's index (a commit also updates the
- * index). The index is parsed and the bytes are hashed here, because Git would run the filters of the repository.
+ * Finds changes that the user has staged or committed, by the object names in Git's index, which a commit updates, too.
+ * Parses the index and hashes the bytes without Git, because Git would run the filters of the repository.
  */
 import { dirname } from "node:path";
 import { createYielder } from "../base/work-slices.ts";
@@ -10,7 +10,7 @@ import type { ChangedFiles } from "./changed-files.ts";
 import { type FileChange, fileStateOf, kept } from "./file-change.ts";
 import type { GitIndex } from "./git-index.ts";
 import type { History } from "./history.ts";
-import { createIndexReader, findWorkTree, hasGit, objectName, type WorkTree } from "./work-tree.ts";
+import { createIndexReader, findWorkTree, hasGit, nameIn, objectName, type WorkTree } from "./work-tree.ts";
 
 const GIT_TIMEOUT_MS = 2_000;
 
@@ -22,7 +22,7 @@ const NONE = "";
 /** Object name of a file with a merge conflict, which has several objects. */
 const SEVERAL = "several";
 
-export interface Staging {
+interface Staging {
   /** Handles that an agent has written the file. */
   wrote(path: string): void;
   /**
@@ -30,13 +30,13 @@ export interface Staging {
    * decision.
    */
   commandEnded(): void;
-  /** Keeps changes that the user has staged. Must run in turn. */
+  /** Keeps changes that the user has staged. Must be called by a function that `enqueue` runs. */
   keep(): Promise<void>;
   /** May run twice. */
   close(): void;
 }
 
-export interface StagingOptions {
+interface StagingOptions {
   files: ChangedFiles;
   history: Pick<History, "kept">;
   /** Runs functions one after the other. */
@@ -46,6 +46,7 @@ export interface StagingOptions {
 
 export function createStaging({ files, history, enqueue, areCommandsRunning }: StagingOptions): Staging {
   const readIndex = createIndexReader();
+  /** Object names by file, for each index. */
   const names = new WeakMap<GitIndex, Map<string, string>>();
   /** Files whose state in the index must still be recorded. */
   const due = new Set<string>();
@@ -61,8 +62,8 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
   }
 
   /**
-   * @returns a function that returns the name of a file's object; undefined outside work trees, and if the index cannot
-   * be read
+   * Creates a function that returns the name of a file's object. It returns undefined outside work trees, and if the
+   * index cannot be read.
    */
   function createLookup(): (path: string) => Promise<string | undefined> {
     const tops = new Map<string, string | undefined>();
@@ -88,9 +89,7 @@ export function createStaging({ files, history, enqueue, areCommandsRunning }: S
       trees.set(top, opened);
       const found = await opened;
       if (!found) return undefined;
-      const { tree, index } = found;
-      const name = path.slice(tree.top === "/" ? 1 : tree.top.length + 1);
-      return namesOf(index).get(name) ?? NONE;
+      return namesOf(found.index).get(nameIn(found.tree.top, path)) ?? NONE;
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Takes snapshots of Git work trees before a command: those of the CLI's directory and of the open directories, and
- * those of repositories inside them, such as submodules.
+ * Takes snapshots of Git work trees before a command: of the CLI's directory, of the open directories, and of
+ * repositories inside them, such as submodules.
  */
 import { realPath } from "../system/file-state.ts";
 import type { GitIndex, IndexEntry } from "./git-index.ts";
@@ -14,6 +14,7 @@ import {
   isBelow,
   lookAt,
   pathIn,
+  type ReadIndex,
   type Scope,
   type Untracked,
   untrackedFiles,
@@ -21,7 +22,7 @@ import {
 } from "./work-tree.ts";
 
 /** Timeout of each Git process. */
-const GIT_TIMEOUT_MS = 5_000;
+export const GIT_TIMEOUT_MS = 5_000;
 
 /** Maximum number of work trees, because Git is asked about each. */
 const MAX_TREES = 16;
@@ -35,25 +36,22 @@ export interface TreeSnapshot extends WorkTree {
   readonly index: GitIndex;
   /** Entries of the index in the open directories. */
   readonly entries: readonly IndexEntry[];
-  /** Number of checked entries. A checked entry that is not in the snapshot's files matched the index. */
+  /** Number of checked entries. The file of a checked entry matched the index, unless the snapshot has its state. */
   readonly looked: number;
   /** Permission bits of each entry. The index stores only the executable bit. */
   readonly modes: Uint16Array;
-  /** Directories of the repositories inside, which have work trees of their own. Absolute. */
+  /** Absolute paths of the repositories inside, which have their own work trees. */
   readonly repositories: readonly string[];
 }
 
-/** Returns undefined for an index that cannot be read. */
-export type ReadIndex = (tree: WorkTree) => Promise<GitIndex | undefined>;
-
-export interface TreesOptions {
+interface TreesOptions {
   readonly scope: Scope;
   /** Aborted when the command begins. */
   readonly begun: AbortSignal;
   readonly readIndex: ReadIndex;
 }
 
-export interface Trees {
+interface Trees {
   readonly trees: readonly TreeSnapshot[];
   /** Files that differ from the index, or are not in it. */
   readonly differing: readonly Candidate[];
@@ -125,10 +123,7 @@ async function lookAtTree(
   return {
     tree: { ...tree, index, entries, looked, modes, repositories: repositoriesIn(tree, index, untracked) },
     differing: await unlinked([...differing, ...found]),
-    gaps: [
-      ...(untracked ? [] : ["Git did not say which files it does not track"]),
-      ...(isWhole ? [] : [SLOW]),
-    ],
+    gaps: [...(untracked ? [] : ["Git did not list the untracked files"]), ...(isWhole ? [] : [SLOW])],
   };
 }
 
@@ -153,8 +148,10 @@ function openEntries(index: GitIndex, isOpen: (name: string) => boolean): IndexE
   return index.entries.filter(({ name, isRepository }) => !isRepository && isOpen(name));
 }
 
-/** A snapshot without its entries, as stored for the next host. That host reads the entries from the index again, if the
- * index still has this version. */
+/**
+ * A snapshot as it is stored for the next host, without the entries. The next host reads the entries from the index
+ * again, if the index still has the same version.
+ */
 export type StoredTree = WorkTree &
   Pick<TreeSnapshot, "looked" | "repositories"> & { indexVersion: string; modes: string };
 

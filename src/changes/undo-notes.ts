@@ -4,7 +4,7 @@ import type { Agent } from "../contract/hooks.ts";
 import type { Hunk } from "./edits-to-hunks.ts";
 import { type FileChange, newestAuthor } from "./file-change.ts";
 
-/** Maximum numbers of agents, and of files for each agent. The oldest are dropped. */
+/** Maximum number of agents (the oldest are dropped), and of files for each agent (further files are ignored). */
 const MAX_AGENTS = 16;
 const MAX_FILES = 1_000;
 
@@ -21,7 +21,7 @@ export interface UndoNotes {
   take(agent: Agent): string | undefined;
 }
 
-export interface UndoNotesOptions {
+interface UndoNotesOptions {
   /** The session of a turn, if known. */
   sessionOf(turn: number): string | undefined;
   /** Whether agents may know the name of a file. */
@@ -29,7 +29,7 @@ export interface UndoNotesOptions {
 }
 
 export function createUndoNotes({ sessionOf, isShared }: UndoNotesOptions): UndoNotes {
-  /** Numbers of hunks, by agent and path. */
+  /** Number of undone hunks, by agent and path. */
   const notes = new Map<string, Map<string, number>>();
 
   function add(key: string, path: string, hunks: number): void {
@@ -80,7 +80,7 @@ const keyOfSession = (session: string) => `session ${session}`;
 const keyOfCli = (cli: string) => `cli ${cli}`;
 
 /**
- * Quotes a name that an agent may have chosen. Removes characters that could end the quotation or start another line.
+ * Quotes a name that an agent may have chosen. Replaces characters that could end the quotation or start another line.
  */
 function nameOf(path: string, cwd: string): string {
   const below = relative(cwd, path);

@@ -42,6 +42,11 @@ export function pathIn({ top }: WorkTree, name: string): string {
   return top === "/" ? `/${name}` : `${top}/${name}`;
 }
 
+/** Returns a path relative to a directory that contains it. */
+export function nameIn(directory: string, path: string): string {
+  return path.slice(directory === "/" ? 1 : directory.length + 1);
+}
+
 /** Absolute paths. */
 export interface Scope {
   /** Only files in these directories are tracked. */
@@ -55,11 +60,10 @@ export async function createFilter(
   { directories, except }: Scope,
   top: string,
 ): Promise<(name: string) => boolean> {
-  const below = (path: string) => (path === top ? "" : path.slice(top === "/" ? 1 : top.length + 1));
   const [own, ...open] = await Promise.all([except, ...directories].map(realPath));
   const isAll = open.some((directory) => isBelow(top, directory));
-  const inside = open.filter((directory) => isBelow(directory, top)).map(below);
-  const without = own !== undefined && isBelow(own, top) ? below(own) : undefined;
+  const inside = open.filter((directory) => isBelow(directory, top)).map((path) => nameIn(top, path));
+  const without = own !== undefined && isBelow(own, top) ? nameIn(top, own) : undefined;
   return (name) =>
     (isAll || inside.some((directory) => isBelow(name, directory))) &&
     (without === undefined || !isBelow(name, without));
@@ -71,11 +75,11 @@ const MAX_INDEX_BYTES = 512 * 1024 * 1024;
 /** Maximum number of cached indexes. */
 const MAX_INDEXES = 16;
 
-/**
- * Creates a cached reader, which reads each version of an index once, and returns undefined for an index that cannot be
- * read.
- */
-export function createIndexReader(): (tree: WorkTree) => Promise<GitIndex | undefined> {
+/** Reads the index of a work tree. Returns undefined if the index cannot be read. */
+export type ReadIndex = (tree: WorkTree) => Promise<GitIndex | undefined>;
+
+/** Creates a reader that caches indexes until they change. */
+export function createIndexReader(): ReadIndex {
   const cached = new Map<string, { version: string; index: GitIndex | undefined }>();
   return async ({ indexFile: path, idLength }) => {
     const version = await versionAt(path);
@@ -172,7 +176,6 @@ function failure(error: unknown): string | undefined {
   return isAbsent(code) ? undefined : code;
 }
 
-/** A path, and what was found there. */
 export interface Candidate {
   readonly path: string;
   readonly found: Found;
@@ -186,9 +189,7 @@ export async function candidatesAt(paths: readonly string[], isOver?: () => bool
   return candidates;
 }
 
-/**
- * Returns for each path whether it is free of symbolic links. A link may have replaced a folder of the index.
- */
+/** Returns for each path whether none of its folders is a symbolic link. A link may have replaced a folder. */
 export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   const folders = new Map<string, Promise<boolean>>();
   const isReal = (folder: string) => {
@@ -199,11 +200,11 @@ export async function areReal(paths: readonly string[]): Promise<boolean[]> {
   return Promise.all(paths.map((path) => isReal(dirname(path))));
 }
 
-/** Attributes that make Git convert the bytes between object and disk, even if their number stays the same. */
+/** Attributes that make Git convert the bytes between object and disk, perhaps without a change of the size. */
 const CONVERSIONS = ["filter", "ident", "working-tree-encoding"];
 
 /**
- * Returns the bytes on disk of files that match the index.
+ * Returns the bytes that files had on disk when they matched the index.
  * @returns by name; without files whose bytes are not known exactly
  */
 export async function cleanBytes(

@@ -6,23 +6,21 @@ import { isAlive, isOwnAndAlive } from "../system/processes.ts";
 const INTERVAL_MS = 1_000;
 
 export interface Agents {
-  /**
-   * Handles an event. @returns the agent, with its process id only if that process is visible on this machine
-   */
+  /** Handles an event. @returns the agent, with its process id only if the process is visible on this machine */
   handle(event: AgentEvent): Agent;
   /** Continues with an agent of an earlier host. */
   resume(agent: Agent): void;
   readonly areAtWork: boolean;
   /**
    * Returns the agents that have ended since the last call. No event will end their pending edits.
-   * @param cli without connected clients: its agents count as ended if their processes are not visible
+   * @param cli a CLI without connected clients. Its agents without a visible process count as ended, too
    */
   takeGone(cli?: string): Agent[];
   /** May run twice. */
   close(): void;
 }
 
-export interface AgentsOptions {
+interface AgentsOptions {
   /** Called when the process of an agent has ended, see {@link Agents.takeGone}. */
   gone(): void;
   /** Called when the first agent starts to work, or the last one stops. */

@@ -120,7 +120,7 @@ t.test("a decision is reverted around the user's own edits, and not over an agen
   await host.keep("agent.txt");
   await host.edit("agent.txt", "1\n2\nA\nB\n5\n");
   await host.revert();
-  t.equal(host.message(), "agent.txt was changed by gemini since");
+  t.equal(host.message(), "agent.txt was changed by gemini after your decision");
   t.match(host.change("agent.txt"), { hunks: [{ line: 4, count: 1 }] });
 });
 

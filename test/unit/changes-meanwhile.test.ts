@@ -131,7 +131,7 @@ t.test("a file that was not read before the agent continued is unknown, and is n
   await host.tell({ kind: "tool_starting", tool }, undefined, AbortSignal.abort());
   host.write("clean.txt", "theirs\n");
   await host.tell({ kind: "tool_ended", tool, failed: false });
-  t.match(host.change("clean.txt"), { status: "modified", hunks: [], fixed: /before its bytes were read/ });
+  t.match(host.change("clean.txt"), { status: "modified", hunks: [], fixed: /before the file was read/ });
   await host.undo("clean.txt");
   t.equal(String(host.read("clean.txt")), "theirs\n");
 
@@ -139,7 +139,7 @@ t.test("a file that was not read before the agent continued is unknown, and is n
   host.write("dirty.txt", "theirs\n");
   host.write("new.txt", "theirs\n");
   await host.tell({ kind: "tool_ended", tool: SLEEP, failed: false });
-  t.match(host.change("dirty.txt"), { fixed: /before its bytes were read/ });
+  t.match(host.change("dirty.txt"), { fixed: /before the file was read/ });
   await host.undo("dirty.txt");
   t.equal(String(host.read("dirty.txt")), "theirs\n");
 });

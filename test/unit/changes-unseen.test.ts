@@ -46,7 +46,7 @@ t.test("if the CLI's text does not match, the file is only listed", async (t) =>
     t.match(host.change(name), { status: "modified", hunks: [] }, name);
     await host.undo(name);
     t.ok(host.read(name).equals(bytes));
-    t.match(host.messages().at(-1), /its bytes from before are not known/);
+    t.match(host.messages().at(-1), /its earlier bytes are unknown/);
     await host.keep(name);
     t.equal(host.change(name), undefined);
   }

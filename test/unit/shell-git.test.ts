@@ -92,7 +92,7 @@ t.test("files that only became visible to Git are not deleted by undo", async (t
   t.match(listed(host), [".env modified, fixed", ".gitignore modified +0 -1", /^a\.txt/]);
   await undoAll(host);
   t.equal(String(host.read(".env")), "mine\ntheirs\n");
-  t.match(host.messages(), [/\.env cannot be undone: its bytes from before are not known/]);
+  t.match(host.messages(), [/\.env cannot be undone: its earlier bytes are unknown/]);
   t.equal(String(host.read("a.txt")), "a.txt\none\r\n", "from the commit, though it is not tracked any more");
 });
 

@@ -99,7 +99,7 @@ t.test("an object that the repository has replaced does not count as the earlier
   sh(host, replace("same.txt", "evil.txt\\n") + replace("other.txt", "of another size\\n"));
   await run(host, "for name in same other plain; do echo theirs >> $name.txt; done");
   for (const name of ["same.txt", "other.txt"]) {
-    t.match(host.change(name), { status: "modified", fixed: /bytes from before are not known/ }, name);
+    t.match(host.change(name), { status: "modified", fixed: /earlier bytes are unknown/ }, name);
     await host.undo(name);
     t.equal(String(host.read(name)), `${name}\ntheirs\n`);
   }
