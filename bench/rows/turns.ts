@@ -60,10 +60,18 @@ async function turn(subject: Subject, files: number) {
     const hook = hookTo(nvim);
     const listed = () =>
       waitFor(async () => z.number().parse(await nvim.lua(COUNT)) === files || undefined, "the changes");
-    const start = sumBelow(nvim.pid, processorTime);
-    await edit(nvim, hook, files);
-    await listed();
-    const cost = sumBelow(nvim.pid, processorTime) - start;
+    const costOf = async (run: () => Promise<void>): Promise<number> => {
+      const start = sumBelow(nvim.pid, processorTime);
+      await run();
+      return sumBelow(nvim.pid, processorTime) - start;
+    };
+    const least = await costOf(async () => {
+      for (let i = 0; i < 2 * files; i += 1) await hook("Notification", `f${i}.txt`);
+    });
+    const cost = await costOf(async () => {
+      await edit(nvim, hook, files);
+      await listed();
+    });
 
     let isEditing = true;
     const opened = [];
@@ -75,7 +83,7 @@ async function turn(subject: Subject, files: number) {
       await nextTurn();
     }
     await again;
-    return { cost, idle, opened };
+    return { cost, least, idle, opened };
   });
 }
 
@@ -90,6 +98,7 @@ async function editRows(subject: Subject): Promise<Row[]> {
         name: `a turn of ${files} files: processor time of the host`,
         unit: "ms",
         figure: summarize(turns.map(({ cost }) => cost)),
+        floor: summarize(turns.map(({ least }) => least)),
         goal: { most },
       },
       {
