@@ -116,15 +116,15 @@ return {
   stable(
     "log.level",
     "info",
-    "Lowest level of the messages in the log file.",
+    "Minimum level of the entries in the log file.",
     one_of("debug", "info", "warn", "error")
   ),
   experimental(
     "clis",
     {},
-    "Further CLIs that can connect, and changes to Gemini CLI, Qwen Code and LLxprt Code. See |gemini-bridge-clis|.",
+    "Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See |gemini-bridge-clis|.",
     cli_option.check,
-    "a table that maps names of CLIs to false or a table, as in |gemini-bridge-clis|",
+    "a table with a table or false for each CLI, as in |gemini-bridge-clis|",
     cli_option.sort_out
   ),
   stable(
@@ -160,14 +160,15 @@ return {
   stable(
     "workspace",
     {},
-    "Directories of the workspace, in addition to Neovim's current directories.",
+    "Further directories of the workspace, which always contains Neovim's current directories. "
+      .. "See |gemini-bridge-workspace|.",
     any(checks.strings, (a("function"))),
     "a list of directories, or a function that returns one"
   ),
   stable(
     "trust",
     nil,
-    "Whether the CLI may trust the workspace. Unset: the folder trust of the CLI decides.",
+    "Whether the CLI may trust the workspace. Unset: the CLI's own folder trust decides. See |gemini-bridge-trust|.",
     any(a("boolean"), (a("function"))),
     "true, false, or a function that gets the list of directories"
   ),
@@ -181,14 +182,14 @@ return {
   stable(
     "diff.write_accepts",
     true,
-    "Accept a proposal with `:w`, `:wq` and similar commands. Otherwise only with |:GeminiAccept|.",
+    "Whether `:w`, `:wq` and similar commands accept a proposal. If false, only |:GeminiAccept| does.",
     a("boolean")
   ),
   experimental(
     "gate",
     false,
-    "Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode, like "
-      .. "|:GeminiGate|. A table sets this for single CLIs by name.",
+    "Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode. A table sets this "
+      .. "for single CLIs: { claude = true }. See |gemini-bridge-gate|.",
     checks.is_gate,
     "true, false, or a table with true or false for each CLI"
   ),
@@ -267,13 +268,14 @@ return {
   stable(
     "terminal.cli",
     "gemini",
-    "Name of the CLI that |:Gemini| runs, as in the option `clis`.",
+    "Name of the CLI that |:Gemini| runs: one of |gemini-bridge-clis|.",
     a("string")
   ),
   stable(
     "terminal.cmd",
     nil,
-    "Program and arguments that |:Gemini| runs for this CLI. Unset: those of the CLI.",
+    "Program and arguments that |:Gemini| runs for the CLI of `terminal.cli`. Unset: the usual program, such as "
+      .. '{ "gemini" }.',
     checks.is_command,
     "a list of strings that starts with a program"
   ),
@@ -287,8 +289,8 @@ return {
   experimental(
     "terminal.reconnect",
     true,
-    "Reconnect the CLIs in terminals of Neovim after the bridge crashed or was stopped for more than a second: type "
-      .. '`/ide enable` into a CLI that shows "Disconnected" and has an empty prompt.',
+    "Reconnect the CLIs in terminals of Neovim after the bridge has crashed or was stopped for more than a second: "
+      .. 'type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt.',
     a("boolean")
   ),
   stable(
@@ -300,8 +302,8 @@ return {
   stable(
     "terminal.size",
     nil,
-    "Width of the window, or its height at the top and bottom. Below 1: share of the editor; otherwise columns or "
-      .. "lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.",
+    "Width of the window, or its height at the top or bottom. A number below 1 is a share of the editor's size, other "
+      .. "numbers are columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.",
     function(value)
       return type(value) == "number" and value > 0
     end,
@@ -353,8 +355,8 @@ return {
   experimental(
     "tools.trust",
     false,
-    "Let Gemini CLI call read-only tools without asking, in Neovim's terminals. Takes effect only for root; other "
-      .. "users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`.",
+    "Let Gemini CLI call read-only tools without asking, in Neovim's terminals. This works only if root runs the CLI. "
+      .. "Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`.",
     a("boolean")
   ),
   experimental(

@@ -8,13 +8,13 @@
 ---@field node? string The Node program for the private host, version 20 or later.
 ---@field server? gemini_bridge.Config.server
 ---@field log? gemini_bridge.Config.log
----@field clis? any|any Further CLIs that can connect, and changes to Gemini CLI, Qwen Code and LLxprt Code. See gemini-bridge-clis. Experimental.
+---@field clis? any Changes the settings of a CLI, adds a CLI, or disables a CLI (false). See gemini-bridge-clis. Experimental.
 ---@field extension? "ask"|"auto"|false Whether :Gemini installs the extension in a CLI whose edits cannot be tracked without it: after asking you ("ask"), without asking ("auto"), or never (false). See gemini-bridge-extension.
 ---@field context? gemini_bridge.Config.context
----@field workspace? string[]|function Directories of the workspace, in addition to Neovim's current directories.
----@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the folder trust of the CLI decides.
+---@field workspace? string[]|function Further directories of the workspace, which always contains Neovim's current directories. See gemini-bridge-workspace.
+---@field trust? boolean|function Whether the CLI may trust the workspace. Unset: the CLI's own folder trust decides. See gemini-bridge-trust.
 ---@field diff? gemini_bridge.Config.diff
----@field gate? boolean|any Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode, like :GeminiGate. A table sets this for single CLIs by name. Experimental.
+---@field gate? boolean|any Make every connected Gemini CLI and Claude Code ask before each edit, in every approval mode. A table sets this for single CLIs: { claude = true }. See gemini-bridge-gate. Experimental.
 ---@field notify? gemini_bridge.Config.notify
 ---@field changes? gemini_bridge.Config.changes
 ---@field terminal? gemini_bridge.Config.terminal
@@ -28,14 +28,14 @@
 ---@field body_limit? integer Maximum size of a request, and therefore of a proposal (bytes).
 
 ---@class gemini_bridge.Config.log
----@field level? "debug"|"info"|"warn"|"error" Lowest level of the messages in the log file.
+---@field level? "debug"|"info"|"warn"|"error" Minimum level of the entries in the log file.
 
 ---@class gemini_bridge.Config.context
 ---@field exclude? string[] Patterns, as in a `.gitignore`, of files whose names and contents are never shared. Your list replaces the default.
 
 ---@class gemini_bridge.Config.diff
 ---@field layout? "auto"|"vertical"|"horizontal"|"tab"|"inline" Layout of a review: side by side ("vertical"), one above the other ("horizontal"), in its own tab page ("tab"), or in one window with deleted lines as virtual lines ("inline"). "auto" chooses by the available space.
----@field write_accepts? boolean Accept a proposal with `:w`, `:wq` and similar commands. Otherwise only with :GeminiAccept.
+---@field write_accepts? boolean Whether `:w`, `:wq` and similar commands accept a proposal. If false, only :GeminiAccept does.
 ---@field winbar? boolean Show file, hunks and keys above the windows of a review, and of the pages of :GeminiChanges and :GeminiHistory.
 ---@field keys? gemini_bridge.Config.diff.keys
 
@@ -74,12 +74,12 @@
 ---@field help? string|false Show these keys.
 
 ---@class gemini_bridge.Config.terminal
----@field cli? string Name of the CLI that :Gemini runs, as in the option `clis`.
----@field cmd? string[] Program and arguments that :Gemini runs for this CLI. Unset: those of the CLI.
+---@field cli? string Name of the CLI that :Gemini runs: one of gemini-bridge-clis.
+---@field cmd? string[] Program and arguments that :Gemini runs for the CLI of `terminal.cli`. Unset: the usual program, such as { "gemini" }.
 ---@field connect? boolean Connect Gemini CLI without asking when it starts in a terminal of Neovim, unless its own settings say otherwise. See gemini-bridge-connect. Experimental.
----@field reconnect? boolean Reconnect the CLIs in terminals of Neovim after the bridge crashed or was stopped for more than a second: type `/ide enable` into a CLI that shows "Disconnected" and has an empty prompt. Experimental.
+---@field reconnect? boolean Reconnect the CLIs in terminals of Neovim after the bridge has crashed or was stopped for more than a second: type `/ide enable` into each CLI that shows "Disconnected" and has an empty prompt. Experimental.
 ---@field position? "right"|"left"|"top"|"bottom"|"float"|"tab" Where :Gemini opens its window.
----@field size? number Width of the window, or its height at the top and bottom. Below 1: share of the editor; otherwise columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
+---@field size? number Width of the window, or its height at the top or bottom. A number below 1 is a share of the editor's size, other numbers are columns or lines. Unset: 0.4 at a side, 0.3 at the top or bottom, 0.8 for a float.
 ---@field cwd? string|function Directory in which the program starts, or a function that returns it. Unset: the current directory.
 ---@field env? table<string, string> Environment variables for the program, in addition to those of the bridge.
 ---@field provider? "native"|"snacks"|"tmux"|function What opens the terminal: Neovim itself ("native"), snacks.nvim, the tmux in which Neovim runs, or a function. See gemini-bridge-provider.
@@ -87,7 +87,7 @@
 
 ---@class gemini_bridge.Config.tools
 ---@field offered? string[] Names of the tools that are offered to the model. Unset: all. See gemini-bridge-tools. Experimental.
----@field trust? boolean Let Gemini CLI call read-only tools without asking, in Neovim's terminals. Takes effect only for root; other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
+---@field trust? boolean Let Gemini CLI call read-only tools without asking, in Neovim's terminals. This works only if root runs the CLI. Other users can add the plugin's extension/read-only.toml to the CLI's setting `policyPaths`. Experimental.
 ---@field max_items? integer Maximum number of diagnostics, places or symbols in one answer to the model. Experimental.
 ---@field max_text? integer Maximum length of the text in one answer to the model (UTF-16 units). Experimental.
 ---@field timeout? integer Timeout for language servers when the model asks (milliseconds). Experimental.
