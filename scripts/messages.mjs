@@ -1,4 +1,4 @@
-// Writes doc/messages.md: all messages for users and CLIs, with the function that sends each.
+// Writes doc/messages.md: all messages for users and CLIs, with the situation in which each is shown.
 // usage: node scripts/messages.mjs [--check]    --check writes nothing, and fails if the list differs
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -11,9 +11,15 @@ const CALLS = {
   ts: /new Refusal\(|tell\("message", /g,
 };
 
-/** The first line of a function, by language. */
+/** Joins the parts of long strings, by language. */
+const JOIN = {
+  lua: (text) => text.replace(/(["'])\s*\.\.\s*\1/g, ""),
+  ts: (text) => text.replace(/"\s*\+\s*"/g, "").replace(/`\s*\+\s*"((?:[^"\\]|\\.)*)"/g, "$1`"),
+};
+
+/** The first line of a function or of a table of messages, by language. */
 const FUNCTIONS = {
-  lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)/,
+  lua: /^\s*(?:local )?(?:function\b|[\w.]+ = function)|^local [A-Z_]+ = \{$/,
   ts: /^\s*(?:export )?(?:async )?(?:function (\w+)|const (\w+) = (?:async )?\(|(?!(?:if|for|while|switch|catch)\b)(\w+)(?:\([^()]*\).* \{|: (?:async )?\(.*=>)$)/,
 };
 
@@ -33,8 +39,20 @@ const STRINGS = {
   ts: /"((?:[^"\\]|\\.)*)"|`((?:[^`\\]|\\.)*)`/g,
 };
 
-/** Strings in these calls that are not messages: levels, module names, separators. */
-const NO_MESSAGE = /^(warn|error|info|message|gemini-bridge\..*|(\\n|\W)*|\w+)$/;
+/** Strings in these calls that are not messages: levels, module names, separators, values. */
+const NO_MESSAGE = /^(gemini-bridge\..*|\w+|(<\w+>|\W)*)$/;
+
+/** Strings elsewhere that are messages: sentences of at least three words. */
+const SENTENCE = /^[A-Z:<…](?=\S*\s\S+\s)(?:.*[.!?]$|.*: )/;
+
+/** Lines with sentences that are no messages, also on the next line: log entries, descriptions. */
+const NO_SENTENCE = /\blog\.|escri(?:be\(|ption)/;
+
+const COMMENT = /^\s*(?:--|\/\/|\/?\*)/;
+
+/** Files without messages: the help of options, screens, protocol errors, and texts for the model. */
+const NO_MESSAGES =
+  /config\/options|host\/rpc|report\/|src\/(?:contract|doctor|programs|http\/errors|claude\/endpoint|model\/(?:tools|prompts|format))/;
 
 /** The text from a position to the closing parenthesis of the call that is open there. */
 function argumentsAt(text, from) {
@@ -61,8 +79,8 @@ function sentence(comment) {
 }
 
 /**
- * The first sentence of the doc comment of the innermost function around a line; empty without one. The comment of a
- * method may be in its interface.
+ * The first sentence of the doc comment of the innermost documented function around a line, or of the file. The comment
+ * of a method may be in its interface.
  */
 function situationAt(lines, at, language) {
   let indent = Number.POSITIVE_INFINITY;
@@ -78,45 +96,81 @@ function situationAt(lines, at, language) {
     const declared = lines.findIndex(
       (other) => name && other.trim().startsWith(`${name}(`) && other.endsWith(";"),
     );
-    return commentAbove(lines, number, language) || commentAbove(lines, declared, language);
+    const comment = commentAbove(lines, number, language) || commentAbove(lines, declared, language);
+    if (comment) return comment;
   }
-  return "";
+  return commentAbove(
+    lines,
+    lines.findIndex((line) => !COMMENTS[language].test(line)),
+    language,
+  );
+}
+
+/** The name of a value in a message: the last name in its expression, or the plural of two words. */
+function nameOf(expression) {
+  const plural = /(?:\band|\?) "\w+" (?:or|:) "(\w+)"/.exec(expression);
+  if (plural) return plural[1];
+  const names = expression.replace(/"[^"]*"/g, "").match(/[A-Za-z_]\w*(?!\w*\()/g) ?? [];
+  const name = names.filter((one) => !/^(and|or|not|nil|length|table|undefined|[A-Z_]+)$/.test(one)).at(-1);
+  return name === undefined ? "…" : `<${name === "label" ? "cli" : name}>`;
+}
+
+/** Splits arguments at the commas outside of strings and parentheses. */
+function splitArguments(text) {
+  return text.match(/(?:"(?:[^"\\]|\\.)*"|\((?:[^()]|\([^()]*\))*\)|[^",()])+/g) ?? [];
+}
+
+/** A message with the names of its values. @param at the position after the string */
+function named(string, text, from, at, language) {
+  if (language === "ts") return string.replace(/\$\{((?:[^{}]|\{[^{}]*\})*)\}/g, (_, value) => nameOf(value));
+  const format = /^\)?:format\(/.exec(text.slice(at, at + 20));
+  const values = format ? splitArguments(argumentsAt(text, at + format[0].length)).map(nameOf) : [];
+  const before = /([\w.]+(?:\([^()]*\))?)\s*\.\.\s*$/.exec(text.slice(Math.max(0, from - 80), from));
+  const after = /^\s*\.\.\s*([\w.]+(?:\([^()]*\))?)/.exec(text.slice(at, at + 80));
+  const whole = string.replace(/%[sdq]|%\.\df/g, () => values.shift() ?? "…");
+  return `${before ? nameOf(before[1]) : ""}${whole}${after ? nameOf(after[1]) : ""}`;
 }
 
 /** The messages of a file: text and situation. */
 function messagesOf(path) {
   const language = path.endsWith(".lua") ? "lua" : "ts";
-  const text = readFileSync(path, "utf8");
+  const text = JOIN[language](readFileSync(path, "utf8"));
   const lines = text.split("\n");
-  return [...text.matchAll(CALLS[language])].flatMap((call) => {
-    const situation = situationAt(lines, text.slice(0, call.index).split("\n").length - 1, language);
-    const joined = argumentsAt(text, call.index + call[0].length)
-      .replace(/(["'])\s*\.\.\s*\1/g, "")
-      .replace(/"\s*\+\s*"/g, "");
-    return [...joined.matchAll(STRINGS[language])]
-      .map(([, ...groups]) => groups.find((group) => group !== undefined) ?? "")
-      .filter((string) => !NO_MESSAGE.test(string))
-      .map((string) =>
-        string
-          .replace(/%[sdq]|\$\{(?:[^{}]|\{[^{}]*\})*\}/g, "…")
-          .replace(/\s+/g, " ")
-          .replace(/\\"/g, '"'),
-      )
-      .map((message) => ({ message, situation }));
+  const calls = [...text.matchAll(CALLS[language])].map(({ index, 0: call }) => {
+    const from = index + call.length;
+    return { from, to: from + argumentsAt(text, from).length };
   });
+  const messages = new Map();
+  let start = 0;
+  for (const [number, line] of lines.entries()) {
+    for (const found of line.matchAll(STRINGS[language])) {
+      const [whole, ...groups] = found;
+      const at = start + found.index;
+      const string = groups.find((group) => group !== undefined) ?? "";
+      const isInCall = calls.some(({ from, to }) => from <= at && at < to);
+      const message = named(string, text, at, at + whole.length, language).replace(/\s+/g, " ");
+      const isMessage = isInCall
+        ? !NO_MESSAGE.test(message)
+        : SENTENCE.test(message) && !COMMENT.test(line) && !NO_SENTENCE.test(lines[number - 1] + line);
+      if (isMessage && !messages.has(message)) messages.set(message, situationAt(lines, number, language));
+    }
+    start += line.length + 1;
+  }
+  return [...messages].map(([message, situation]) => ({ message, situation }));
 }
 
 const files = execFileSync("git", ["ls-files", "lua/*.lua", "src/*.ts", "build.lua"], { encoding: "utf8" });
 const sections = files
   .trim()
   .split("\n")
+  .filter((path) => !NO_MESSAGES.test(path))
   .map((path) => ({ path, messages: messagesOf(path) }))
   .filter(({ messages }) => messages.length > 0);
 const list = [
   "# Messages",
   "",
-  "All messages for users (Lua) and for CLIs (TypeScript), with the function that sends each. `…` stands for a value.",
-  "Generated by `make doc` from the sources.",
+  "All messages for users and CLIs, by source file. `<name>` and `…` stand for values. The sentence in parentheses says",
+  "what the code around the message does. Generated by `make doc` from the sources.",
   ...sections.flatMap(({ path, messages }) => [
     "",
     `## ${path}`,

@@ -82,11 +82,13 @@ export function createServices(options: ServicesOptions): Services {
       answered: () => activity.answered(client.id),
       unchanged(filePath) {
         activity.decided(client.id, false);
-        const text = `${clients.labelOf(client.info.credential)} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
+        const cli = clients.labelOf(client.info.credential);
+        const text = `${cli} treats the accepted text of ${basename(filePath)} as a rejection, because it equals the file.`;
         bridge.tell("message", { level: "info", text });
       },
       refused(filePath, reason) {
-        const text = `${clients.labelOf(client.info.credential)} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
+        const cli = clients.labelOf(client.info.credential);
+        const text = `${cli} asks in its terminal, because its change to ${basename(filePath)} cannot be shown: ${reason}`;
         bridge.tell("message", { level: "warn", text });
       },
     }),

@@ -111,7 +111,7 @@ end
 function M.log()
   local path = require("gemini-bridge.host.boot").log_file()
   if not vim.uv.fs_stat(path) then
-    return notify("There is no log yet. The bridge creates it at its start: " .. path)
+    return notify("There is no log yet: the bridge creates it when it starts.")
   end
   -- Opens the log by its buffer: an Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)

@@ -78,10 +78,10 @@ export function answerHistoryRequests({
     const change = follow(follow(begun, fileOf(texts.after), author), found);
     const reason = obstacle(change);
     if (reason !== undefined) throw new Refusal(`${path} cannot be restored: ${reason}`);
-    if (!isChanged(change)) throw new Refusal(`this change is no longer in ${path}`);
+    if (!isChanged(change)) throw new Refusal(`${path} no longer contains this change`);
     const next = undone(change);
     if (textOf(next) === textOf(change))
-      throw new Refusal(`these lines of ${path} were edited since (conflict)`);
+      throw new Refusal(`the changed lines of ${path} were edited since (conflict)`);
     const metadata = found.kind === "absent" ? entry.metadata : undefined;
     await restored(path, await userFiles.replace(path, found, { text: textOf(next), metadata }));
     const isPartial = next.text.hunks.length > 0;

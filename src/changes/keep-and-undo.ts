@@ -169,9 +169,10 @@ export function createDecisions(options: DecisionsOptions): Decisions {
       notes.undid(change, decidedHunks(choice, after));
     }
     const left = after.text.hunks.filter(({ id, conflict }) => conflict && (ids?.has(id) ?? true)).length;
-    const hunks =
-      left === 1 ? "1 hunk stays: you have edited it" : `${left} hunks stay: you have edited them`;
-    const problem = `${basename(path)}: ${hunks} since the agent wrote it (conflict)`;
+    const problem =
+      left === 1
+        ? `${basename(path)}: 1 hunk stays: you have edited it since the agent wrote it (conflict)`
+        : `${basename(path)}: ${left} hunks stay: you have edited them since the agent wrote them (conflict)`;
     if (left > 0 && !isNew) throw new Refusal(problem);
     return { step: { before, after }, problem: left > 0 ? problem : undefined };
   }
@@ -213,7 +214,7 @@ export function createDecisions(options: DecisionsOptions): Decisions {
     const now = await readState(path);
     if (now.version === before.version) return files.set(before);
     if (options.areCommandsRunning() && !files.get(path))
-      throw new Refusal(`${basename(path)} may be changed by a running command: try again later`);
+      throw new Refusal(`A running command may change ${basename(path)}: try again later`);
     const next = before.opaque ? undefined : follow(before, now);
     if (!next || !isChanged(next)) throw new Refusal(`${basename(path)} was changed after your decision`);
     files.set(next);
@@ -275,7 +276,9 @@ function inRanges(
   const lines = ranges.map(({ from, to }) => ({ from: from - 1, to }));
   const { text, chosen, isRefused } = splitHunks(change.text, lines, isMeant);
   if (isRefused)
-    throw new Refusal(`${basename(change.path)}: this hunk also contains your edits; choose the whole hunk`);
+    throw new Refusal(
+      `A hunk in ${basename(change.path)} replaces edits of yours and cannot be split: choose the whole hunk`,
+    );
   return chosen.size > 0 ? { change: { ...change, text }, ids: chosen } : undefined;
 }
 

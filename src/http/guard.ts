@@ -41,7 +41,7 @@ export interface Address {
 /** Returns why a request is not served: a foreign `Host` (DNS rebinding), or an `Origin` (web pages). */
 export function problemOf({ host, origin }: IncomingHttpHeaders, port: number): string | undefined {
   if (!HOSTS.some((name) => host?.toLowerCase() === `${name}:${port}`)) return "Forbidden: unknown host";
-  return origin === undefined ? undefined : "Forbidden: requests with an origin are not served";
+  return origin === undefined ? undefined : "Forbidden: requests with an Origin header are not served";
 }
 
 /** Finds the name of a token. Compares all tokens in constant time. */

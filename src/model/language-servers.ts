@@ -88,7 +88,9 @@ export async function askAboutSymbol(
   const { servers, attached, text, name } = await openAtLine(method, path, line, context);
   const character = findSymbol(text, symbol);
   if (character === undefined)
-    throw new Refusal(`${oneLine(symbol)} is not on line ${line} of ${name}, which is: ${oneLine(text)}`);
+    throw new Refusal(
+      `Line ${line} of ${name} does not contain ${oneLine(symbol)}. The line is: ${oneLine(text)}`,
+    );
   if (servers.length === 0) return none(attached, path, context);
   const params = ({ encoding }: Server) => ({
     textDocument: {},

@@ -19,7 +19,7 @@ const WorkspaceEdit = z.object({
 /** Parses the edits of a formatter. @throws {Refusal} if they are not valid */
 export function formatEdits(result: unknown): FileEdits["edits"] {
   const parsed = z.array(TextEdit).nullable().safeParse(result);
-  if (!parsed.success) throw new Refusal("The answer of the language server contains no valid edits");
+  if (!parsed.success) throw new Refusal("The language server returned no valid edits");
   return parsed.data ?? [];
 }
 
@@ -42,7 +42,7 @@ export async function workspaceEdits(
   const parsed = WorkspaceEdit.safeParse(result ?? {});
   if (!parsed.success)
     throw new Refusal(
-      "The language server wants to create, move or delete files, or its answer contains no edits",
+      "The language server returned something other than text edits, for example a file to create, move or delete",
     );
   const { changes, documentChanges } = parsed.data;
   const found = documentChanges
@@ -52,7 +52,7 @@ export async function workspaceEdits(
   for (const { uri, edits, version } of found) {
     const path = pathOf(uri);
     if (path === undefined)
-      throw new Refusal("The language server wants to change something that is not a file");
+      throw new Refusal("The language server returned edits of something that is not a file");
     const file = files.get(path) ?? editsAt(moment, { path: await workspace.file(path), edits: [] });
     files.set(path, { ...file, version: version ?? file.version, edits: [...file.edits, ...edits] });
   }
@@ -90,7 +90,7 @@ export async function applyEdits(
   await ask("tell_written", { paths: changed.map(({ path }) => path) });
   const lines = changed.map(({ path, edits }) => `${workspace.label(path)}: ${count(edits.length, "edit")}`);
   const heading = `${count(changed.length, "file")} changed and written.`;
-  const rest = problem === undefined ? [] : [`The others were not: ${problem}`];
+  const rest = problem === undefined ? [] : [`The other files were not changed: ${problem}`];
   return {
     text: [heading, ...lines, ...rest].join("\n"),
     structured: {

@@ -18,7 +18,7 @@ export async function tmux(args: readonly string[], input = ""): Promise<string>
   const { execFile } = await import("node:child_process"); // not before CLIs can find the editor
   return new Promise((resolve, reject) => {
     const child = execFile("tmux", args, (error, stdout, stderr) =>
-      error ? reject(new Refusal(`tmux: ${stderr.trim() || error.message}`)) : resolve(stdout),
+      error ? reject(new Refusal(`tmux failed: ${stderr.trim() || error.message}`)) : resolve(stdout),
     );
     child.stdin?.on("error", () => {}); // tmux has ended, and reports why
     child.stdin?.end(input);

@@ -211,7 +211,7 @@ export function createReviews(options: ReviewsOptions): Reviews {
     if (!baseline || !(await areDropped({ filePath, content, proposed: baseline.proposed }, closing.signal)))
       return;
     log.warn(`${label} wrote a proposal without the edits:`, filePath);
-    const text = `${label} wrote ${basename(filePath)} without your edits: they are open as a review.`;
+    const text = `${label} wrote ${basename(filePath)} without your edits. Your edits are open as a new review.`;
     bridge.tell("message", { level: "warn", text });
     await show(OWN_SESSION, { filePath, newContent: content }, { client: label, label }).catch(
       (error: unknown) => log.error(`the edits of ${filePath} could not be shown:`, error),

@@ -58,7 +58,7 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
             });
         } catch (error) {
           if (error instanceof Refusal) throw error;
-          throw new Refusal(`${path} cannot be written (${codeOf(error)}): it is unchanged`);
+          throw new Refusal(`${path} cannot be written (${codeOf(error)}) and is unchanged`);
         }
         return readState(path);
       }),
@@ -67,7 +67,8 @@ export function createUserFiles(temporaryFiles: TemporaryFiles): UserFiles {
 
 /** @returns the current state. @throws {Refusal} if it is not as expected */
 async function check(path: string, expected: FileState): Promise<FileState> {
-  if (await isBelowLink(path)) throw new Refusal(`${path} now resolves to another file: nothing was written`);
+  if (await isBelowLink(path))
+    throw new Refusal(`A folder of ${path} is now a symbolic link: nothing was written`);
   const maxBytes =
     expected.kind === "known" ? Math.max(MAX_FILE_BYTES, expected.text.length) : MAX_FILE_BYTES;
   const found = await readState(path, maxBytes);
@@ -131,7 +132,7 @@ async function create(
 
 async function removeDirectory(path: string): Promise<void> {
   await rmdir(path).catch(() => {
-    throw new Refusal(`${path} is a directory with files now: nothing was written`);
+    throw new Refusal(`${path} is now a directory that contains files: nothing was written`);
   });
 }
 
@@ -221,9 +222,7 @@ async function setMetadata(file: FileHandle, path: string, { uid, gid, mode }: M
   const own = metadataOf(await file.stat());
   if (uid !== own.uid || gid !== own.gid)
     await file.chown(uid, gid).catch(() => {
-      throw new Refusal(
-        `${path} belonged to another user or group, which cannot be restored: nothing was written`,
-      );
+      throw new Refusal(`The owner or group of ${path} cannot be restored: nothing was written`);
     });
   if (mode !== own.mode || uid !== own.uid || gid !== own.gid) await file.chmod(mode);
 }

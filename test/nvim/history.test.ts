@@ -54,7 +54,7 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
         t.equal(await nvim.lua(RIGHT), wanted);
       });
   await nvim.command("GeminiHistory");
-  await page.says(/No CLI has proposed/);
+  await page.says(/No proposals or changes in the open directories since yesterday/);
 
   await agent.prompt("two, please");
   await agent.write("src/b.txt", "1\n2\n");
@@ -120,13 +120,13 @@ t.test("the history page lists proposals and changes by turn, and undoes them", 
   t.equal(read("a.txt"), "one\r\ncaf\u00e9\r\n");
   await nvim.waitFor(async () => (await tree(nvim))[6] === " ↺ a.txt HH:MM undone", "its state");
   await nvim.input("\\d");
-  await page.says(/this change is no longer in .*a\.txt/);
+  await page.says(/a\.txt no longer contains this change/);
 
   await nvim.input("[f");
   await page.is(t, "page:6", "*b.txt HH:MM:SS:2");
   await nvim.input("\\t");
   await nvim.input("ggVGx");
-  await page.says(/Undid 2 changes\. this change is no longer in .*a\.txt/);
+  await page.says(/Undid 2 changes\. .*a\.txt no longer contains this change/);
   await nvim.waitFor("#require('gemini-bridge').changes() == 0", "no change to be left");
   t.equal(read("src/b.txt"), "1\n", "what was written without a review, too");
   t.equal(read("c.txt"), "c\n");
@@ -162,7 +162,7 @@ t.test(
       "The history has no text of this entry: the file is not shared, or the entry is too old",
     );
     await nvim.input("jx");
-    await page.says(/these lines of .*a\.txt were edited since \(conflict\)/);
+    await page.says(/the changed lines of .*a\.txt were edited since \(conflict\)/);
     t.equal(read("a.txt"), "1\nTWO\n", "never forced");
     await nvim.command("let g:answer = 2");
     await nvim.input("jx");

@@ -225,7 +225,7 @@ t.test("texts that an earlier Neovim has saved can be restored for a week", asyn
   );
   await nvim.waitFor(
     async () =>
-      /Your edits of proposals in an earlier Neovim are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
+      /Your edited proposals of an earlier session are kept: :edit gemini:\/\/kept\/4\/a\.txt$/m.test(
         await nvim.messages(),
       ),
     "the message",

@@ -230,11 +230,8 @@ t.test("invalid edits of a language server are refused", async (t) => {
   const bridge = await startBridge(t, { files: FILES, args: ["main.js"], init: languageServer("lying") });
   const client = await connectEditorClient(t, bridge);
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
-  t.match(
-    await client.refusal("rename", rename),
-    "The language server wants to create, move or delete files",
-  );
-  t.match(await client.refusal("format", { path: "main.js" }), "contains no valid edits");
+  t.match(await client.refusal("rename", rename), "returned something other than text edits");
+  t.match(await client.refusal("format", { path: "main.js" }), "returned no valid edits");
   t.match(await client.text("code_actions", { path: "main.js", line: 1 }), "0 code actions");
   t.equal(readFileSync(bridge.nvim.path("main.js"), "utf8"), FILES["main.js"]);
 });
@@ -245,7 +242,7 @@ t.test("edits that move files are refused", async (t) => {
   const rename = { path: "main.js", line: 1, symbol: "greet", new_name: "x" };
   t.match(
     await client.refusal("rename", rename),
-    "The language server wants to create, move or delete files",
+    "returned something other than text edits, for example a file to create, move or delete",
   );
   t.ok(existsSync(bridge.nvim.path("main.js")));
 });

@@ -122,7 +122,7 @@ t.test("read-only tools answer about the editor", async (t) => {
     t.match(await text("implementations", place), "No language server for main.js supports this.");
     t.match(
       await refusal("hover", { ...place, symbol: "nothing" }),
-      /nothing is not on line 1 of main\.js, which is: greet/,
+      /Line 1 of main\.js does not contain nothing\. The line is: greet/,
     );
     t.match(await refusal("hover", { ...place, line: 99 }), "main.js has no line 99");
   });

@@ -91,7 +91,7 @@ t.test("prompts wait while the CLI asks", async (t) => {
     await nvim.input(":GeminiSend --cancel<CR>");
     await nvim.waitFor(() => isEmpty(nvim), "the prompts to be taken back");
     t.equal(await nvim.lua("return vim.fn.getreg('\"')"), "first\n@greet.js (line 1) second");
-    t.match(await nvim.messages(), /2 prompts cancelled. Register " has the text/);
+    t.match(await nvim.messages(), /2 prompts cancelled. The unnamed register has the text/);
     const requests = model.requests.length;
     await cli.press("\x1b");
     await waitForPrompt(nvim, cli, ">Typeyourmessage");

@@ -33,9 +33,9 @@ t.test("arguments are split like in a shell", async (t) => {
   }
   for (const line of [`-i "say hello`, "a 'b", `a"b\\"`]) {
     t.throws(() => execFileSync("sh", ["-c", `set -- ${line}`], { stdio: "pipe" }), line);
-    t.match(await split(line), [null, /has no end/], line);
+    t.match(await split(line), [null, /has no closing quote/], line);
   }
-  t.match(await split("a\\"), [null, /a backslash at the end escapes nothing/]);
+  t.match(await split("a\\"), [null, /no character follows the last backslash/]);
   for (const name of [`a b`, `it's`, `"q" \\`, "é\t漢"]) {
     t.same(
       await nvim.lua(
@@ -53,7 +53,7 @@ t.test(":Gemini passes the words, and reports a missing quote", async (t) => {
   await shows(nvim, /args <-i say hello {2}world > in/, `my "tests"`);
   await nvim.input("<C-\\><C-n><C-w>p");
   await nvim.input(`:Gemini -i "say<CR>`);
-  t.match(await nvim.messages(), /:Gemini: "say has no end/);
+  t.match(await nvim.messages(), /:Gemini: "say has no closing quote/);
   t.match(await layout(nvim), { windows: { length: 2 } }, "nothing was opened");
 
   const completed = z

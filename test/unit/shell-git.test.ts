@@ -247,5 +247,5 @@ t.test("links, folders and repositories are not listed as files", async (t) => {
   t.notOk(existsSync(host.path("another")));
   t.ok(lstatSync(host.path("c.txt")).isDirectory(), "a folder with files stays");
   t.equal(readlinkSync(host.path("link")), "b.txt");
-  t.match(host.messages().sort(), [/c\.txt is a directory with files now/, /link cannot be undone/]);
+  t.match(host.messages().sort(), [/c\.txt is now a directory that contains files/, /link cannot be undone/]);
 });

@@ -29,8 +29,8 @@ local function create(change)
       if vim.w.gemini_page then
         return -- the page has keys for this, and shows that the file is deleted
       end
-      local remedy = change.fixed and "It cannot be undone: " .. change.fixed
-        or ":GeminiUndo restores it, :GeminiKeep agrees."
+      local remedy = change.fixed and "This cannot be undone: " .. change.fixed
+        or ":GeminiUndo restores it, :GeminiKeep accepts the deletion."
       notify(("%s deleted %s. %s"):format(change.cli, path.display(change.path, 20), remedy))
     end,
   })

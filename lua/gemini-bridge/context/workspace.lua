@@ -17,7 +17,10 @@ local function from_option()
   if type(option) ~= "table" then
     local ok, answer = pcall(option)
     if not ok or type(answer) ~= "table" then
-      require("gemini-bridge.notify")("The option workspace failed: " .. tostring(answer), "error")
+      require("gemini-bridge.notify")(
+        "The function in the option workspace failed: " .. tostring(answer),
+        "error"
+      )
       return {}
     end
     option = answer
@@ -33,8 +36,8 @@ end
 local function refuse(directory)
   if not refused[directory] then
     refused[directory] = true
-    local text =
-      "CLIs cannot find this Neovim from %s: its path is not UTF-8; rename it, or start the CLI elsewhere"
+    local text = "CLIs cannot find this Neovim from %s, because the path is not UTF-8. "
+      .. "Rename the directory, or start the CLI elsewhere."
     require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
   end
 end

@@ -39,7 +39,7 @@ local function write_never(names)
     assert(vim.fn.writefile(names, never_file()) == 0)
   end)
   if not ok then
-    notify(("The answer was not saved: %s cannot be written."):format(never_file()), "warn")
+    notify(("Your answer was not saved: %s cannot be written."):format(never_file()), "warn")
   end
 end
 

@@ -112,10 +112,10 @@ local function read(path)
   if not stat or stat.type ~= "file" then
     error("there is no such file", 0)
   elseif stat.size > MAX_FILE_SIZE then
-    error("the file is too large to be opened for this", 0)
+    error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
     -- That plugin may run a program, such as one that lists an archive.
-    error("a plugin reads the file in Neovim's place: ask the user to open it", 0)
+    error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()
   local others = vim.api.nvim_list_bufs()

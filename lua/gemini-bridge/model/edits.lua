@@ -66,7 +66,7 @@ local function check(file)
   if vim.bo[buf].modified then
     error(("%s has unsaved changes: ask the user to save or discard them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
-    error(("%s cannot be changed in Neovim"):format(name), 0)
+    error(("%s is read-only in Neovim"):format(name), 0)
   elseif is_other(file, buf) or (file.version and told and told ~= file.version) then
     error(("%s has changed meanwhile: ask again"):format(name), 0)
   end

@@ -185,7 +185,7 @@ function M.edit(lines)
   end)
   -- CTRL-C in the built-in input raises an error.
   pcall(vim.ui.input, {
-    prompt = existing and "Note (empty: delete): " or "Note: ",
+    prompt = existing and "Note (leave empty to delete): " or "Note: ",
     default = existing and existing.text,
   }, function(text)
     if not text or not existing and vim.trim(text) == "" then

@@ -9,8 +9,12 @@ local M = {}
 local NAME = "gemini-bridge://prompt"
 local HEIGHT_LINES = 10
 
----@type gemini_bridge.WriteWords
-local WORDS = { text = "prompt", verb = "send", done = "sent" }
+---@type gemini_bridge.WriteMessages
+local MESSAGES = {
+  renamed = "This buffer keeps its name: :w sends the prompt, :w {file} writes a copy.",
+  mapped = "This key does not send the prompt: use :w.",
+  range = "A prompt is sent as a whole: use :w without a range.",
+}
 
 ---@param buf integer
 ---@return string? # nil if the buffer is empty.
@@ -51,7 +55,7 @@ local function create()
   local stop = require("gemini-bridge.review.typed_write").watch(buf, group, function()
     send(buf)
     return true
-  end, WORDS)
+  end, MESSAGES)
   vim.api.nvim_create_autocmd("BufWipeout", {
     group = group,
     buffer = buf,

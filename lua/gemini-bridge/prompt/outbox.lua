@@ -135,7 +135,12 @@ function M.cancel()
   vim.iter(texts):each(history.add)
   vim.fn.setreg('"', table.concat(texts, "\n"))
   channel.notify("prompts_cancelled", vim.empty_dict())
-  notify(('%d %s cancelled. Register " has the text.'):format(#texts, #texts == 1 and "prompt" or "prompts"))
+  notify(
+    ("%d %s cancelled. The unnamed register has the text."):format(
+      #texts,
+      #texts == 1 and "prompt" or "prompts"
+    )
+  )
 end
 
 --- Saves the texts of all prompts, because there is no host.

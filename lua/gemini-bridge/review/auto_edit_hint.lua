@@ -42,9 +42,7 @@ function M.count(review)
     return
   end
   is_told = true
-  notify(
-    "Many proposals? Shift+Tab in the CLI turns on auto-edit: review all changes later with :GeminiChanges."
-  )
+  notify("Many proposals? Press Shift+Tab in the CLI to let it write, and review later with :GeminiChanges.")
 end
 
 return M

@@ -192,14 +192,14 @@ end
 ---@param review gemini_bridge.Review
 ---@param problem? string Reason why the accepted text was not written, without a full stop.
 local function report_lost(review, problem)
-  local shown, content = path.display(review.filePath, 20), review.decision[2].content
+  local name, content = path.display(review.filePath, 20), review.decision[2].content
   if not content then
-    return notify(("%s is gone and did not receive your rejection of %s"):format(review.label, shown), "warn")
+    return notify(("%s is gone and did not receive your rejection of %s"):format(review.label, name), "warn")
   end
   scheduler.now(function()
     local command = saved_texts.keep(review.filePath, content)
     local reason = problem or ("%s is gone"):format(review.label)
-    notify(("%s. The %s that you accepted is kept: %s"):format(reason, shown, command), "warn")
+    notify(("%s. The %s that you accepted is kept: %s"):format(reason, name, command), "warn")
   end)
 end
 

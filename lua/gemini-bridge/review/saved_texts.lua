@@ -187,7 +187,7 @@ function M.restore()
   scheduler.now(function()
     local commands = vim.tbl_map(open, earlier)
     notify(
-      ("Your edits of proposals in an earlier Neovim are kept: %s"):format(table.concat(commands, " | ")),
+      ("Your edited proposals of an earlier session are kept: %s"):format(table.concat(commands, " | ")),
       "warn"
     )
   end)

@@ -88,8 +88,8 @@ local function show(review)
     ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
-    local name = path.display(review.filePath, 24)
-    notify(("The review of %s cannot be shown: %s"):format(name, scheduler.reason(opened)), "warn")
+    local name, reason = path.display(review.filePath, 24), scheduler.reason(opened)
+    notify(("The review of %s cannot be shown: %s"):format(name, reason), "warn")
     return
   end
   review.view = opened

@@ -59,29 +59,25 @@ local function write_copy(buf, name)
   )
 end
 
---- Words for the messages about refused writes.
----@class gemini_bridge.WriteWords
----@field text string Name of the text.
----@field verb string Effect of `:w`.
----@field done string The verb's past participle.
+--- Messages for commands that do not accept or send the text.
+---@class gemini_bridge.WriteMessages
+---@field renamed string After `:file` and `:saveas`.
+---@field mapped string After a mapping that is not recognized as a write command.
+---@field range string After `:w` with a range.
 
----@type gemini_bridge.WriteWords
-local PROPOSAL = { text = "proposal", verb = "accept", done = "accepted" }
-
---- Fills the words into a message.
----@param message string
----@param words gemini_bridge.WriteWords
----@return string
-local function with(message, words)
-  return (message:gsub("<(%l+)>", words))
-end
+---@type gemini_bridge.WriteMessages
+local PROPOSAL = {
+  renamed = "This buffer keeps its name: :w accepts the proposal, :w {file} writes a copy.",
+  mapped = "This key does not accept the proposal: use :w.",
+  range = "A proposal is accepted as a whole: use :w without a range.",
+}
 
 --- Restores the name of the proposal's buffer, because with another name `:w` would write a file that the user has not
 --- accepted.
 ---@param buf integer
 ---@param name string
----@param words gemini_bridge.WriteWords
-local function keep_name(buf, name, words)
+---@param message string
+local function keep_name(buf, name, message)
   if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_name(buf) == name then
     return
   end
@@ -92,17 +88,17 @@ local function keep_name(buf, name, words)
     end
   end
   window.set_name(buf, name)
-  notify(with("This buffer keeps its name: :w <verb>s the <text>, :w {file} writes a copy.", words))
+  notify(message)
 end
 
 --- Watches a buffer for writes. Deleting the group ends the autocommands; `stop` ends the watching of keys.
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
----@param words? gemini_bridge.WriteWords Default: those of a proposal.
+---@param messages? gemini_bridge.WriteMessages Default: those of a proposal.
 ---@return fun() stop
-function M.watch(buf, group, accept, words)
-  words = words or PROPOSAL
+function M.watch(buf, group, accept, messages)
+  messages = messages or PROPOSAL
   local name = vim.api.nvim_buf_get_name(buf)
   --- Write command of the user that has not caused a write yet.
   local typed_write ---@type gemini_bridge.TypedWrite?
@@ -165,7 +161,7 @@ function M.watch(buf, group, accept, words)
 
   on("BufFilePost", function()
     scheduler.next(function()
-      keep_name(buf, name, words)
+      keep_name(buf, name, messages.renamed)
     end)
   end)
 
@@ -184,7 +180,7 @@ function M.watch(buf, group, accept, words)
         vim.bo[buf].modified = false
       end
     elseif by_mapping then
-      notify(with("This key does not <verb> the <text>: use :w.", words))
+      notify(messages.mapped)
     end
   end)
 
@@ -192,7 +188,7 @@ function M.watch(buf, group, accept, words)
   on("FileWriteCmd", function(args)
     if typed_write or args.file == name then
       typed_write = nil
-      notify(with("A <text> is <done> as a whole: use :w without a range.", words), "warn")
+      notify(messages.range, "warn")
     else
       write_copy(buf, args.file)
     end

@@ -104,7 +104,7 @@ function M.open(opts)
     scheduler.now(function()
       view:close()
     end)
-    notify(("%s has no window: %s"):format(spec.cmd[1], failure), "error")
+    notify(("No window can be opened for %s: %s"):format(spec.cmd[1], failure), "error")
     return
   end
   terminals.add(terminal)

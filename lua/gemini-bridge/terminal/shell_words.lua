@@ -47,7 +47,9 @@ function M.split(line)
       if not piece then
         local open = rest:sub(1, 1)
         return nil,
-          open == "\\" and "a backslash at the end escapes nothing" or ("%s has no end"):format(rest)
+          open == "\\" and "no character follows the last backslash" or ("%s has no closing quote"):format(
+            rest
+          )
       end
       word, rest = word .. piece, after
     end

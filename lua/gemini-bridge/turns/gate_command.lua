@@ -59,7 +59,8 @@ function M.run(args)
     return open(cli)
   end
   gate.set(false, cli)
-  notify(("The gate is off: the approval mode of %s decides."):format(cli or "each CLI"))
+  local name = cli or "each CLI"
+  notify(("The gate is off: the approval mode of %s decides."):format(name))
 end
 
 ---@param lead string

@@ -102,7 +102,7 @@ export const applyCodeAction = defineTool({
   annotations: EDITS,
   async run({ id }, context) {
     const one = offered.get(id);
-    if (!one) throw new Refusal(`There is no code action ${id}: call code_actions`);
+    if (!one) throw new Refusal(`There is no code action ${id}: call code_actions for the current ones`);
     const { server, action, tick } = one;
     const path = await context.workspace.file(one.path);
     const method = "codeAction/resolve";

@@ -58,7 +58,7 @@ async function readDisk(
     const { size } = await stat(path);
     if (size > MAX_FILE_SIZE)
       throw new Refusal(
-        `the file is not open in Neovim, and with ${size} bytes it is too large to be read from the disk`,
+        `The file has ${size} bytes, which is too large to be read: ask the user to open it in Neovim`,
       );
     return readFile(path, "utf8");
   });

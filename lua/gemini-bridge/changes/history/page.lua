@@ -225,7 +225,7 @@ local ACTIONS = {
     function(shown)
       undo(shown, tree_view.selected())
     end,
-    "Take back the change, or all of the folder or turn",
+    "Undo the change, or all changes of the folder or turn",
     tree = "x",
     visual = true,
   },
@@ -285,7 +285,7 @@ end
 ---@param id? string Entry to go to. Default: the first one in the tree.
 local function show(found, id)
   if #found == 0 then
-    return notify("No CLI has proposed or written anything here since yesterday")
+    return notify("No proposals or changes in the open directories since yesterday.")
   end
   local opened = get()
   local is_new = opened == nil

@@ -18,7 +18,8 @@ local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChanges
 ---@type [string, string][]
 M.legend = {
   { "● ✓ ↺", "undecided, kept, undone" },
-  { "! ?", "edited by you since or cannot be undone; pending proposal" },
+  { "!", "edited by you since, or cannot be undone" },
+  { "?", "pending proposal" },
 }
 
 --- Returns the undecided lines, and the numbers of decided and all hunks.

@@ -128,7 +128,7 @@ function M.answered(params)
     return
   elseif params.problem then
     open = nil
-    return notify(("The earlier text is not known: %s"):format(params.problem), "warn")
+    return notify(("The earlier text cannot be shown: %s"):format(params.problem), "warn")
   end
   M.show(shown.right, params.path, params.lines)
 end

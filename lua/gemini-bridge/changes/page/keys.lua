@@ -82,7 +82,7 @@ local function choose_hunk(shown, lines)
   local first, last = unpack(lines or { line, line })
   local ids = signs.ids(buf, first, last)
   if #ids == 0 then
-    return notify("No change here: go to the next one.", "warn")
+    return notify("There is no change on this line.", "warn")
   end
   local ranges = lines and { { from = first, to = last } } or nil
   return { files = { { path = file.path, hunks = ids, ranges = ranges } } }
@@ -159,7 +159,10 @@ local function on_hunk(shown, verb)
     if lines then
       return decide_nodes(shown, verb, tree_view.nodes_at(shown, lines))
     elseif here and not (here.item and here.item.path == shown.current) then
-      return notify("Press Enter to show the file first, or decide on the whole file with S or X.", "warn")
+      return notify(
+        "No hunk here: press Enter to show a file, or S (keep) or X (undo) for all its changes.",
+        "warn"
+      )
     end
   end
   local chosen = choose_hunk(shown, lines)
@@ -202,7 +205,7 @@ end
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
-    notify("Undecided changes are left in a closed group: decide with S or X in the tree, or press Enter.")
+    notify("Only a closed group is undecided. In the tree: Enter opens it, S keeps it, X undoes it.")
   else
     notify("No undecided changes are left.")
   end
@@ -257,7 +260,7 @@ end
 local function toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
   if not layout.shows_own(shown) then
-    return notify("There is no earlier text to compare with here.", "warn")
+    return notify("There is no earlier text to compare with.", "warn")
   elseif compare.is_open(shown.right) then
     compare.close(shown.right)
   elseif
@@ -268,7 +271,7 @@ local function toggle_compare(shown)
   then
     compare.ask(shown.right, file.path)
   else
-    return notify("There is no earlier text to compare with here.", "warn")
+    return notify("There is no earlier text to compare with.", "warn")
   end
   file_view.mark(vim.api.nvim_win_get_buf(shown.right), shown.current or "", not compare.is_open(shown.right))
 end
@@ -330,8 +333,8 @@ local ACTIONS = {
   { "undo-file", on_nodes, "Undo the file, folder or turn", with = "undo", tree = "X", visual = true },
   { "keep-turn", on_turn, "Keep the turn", with = "keep", tree = "gs" },
   { "undo-turn", on_turn, "Undo the turn", with = "undo", tree = "gx" },
-  { "keep-all", on_all, "Keep all", with = "keep", tree = "gS" },
-  { "undo-all", on_all, "Undo all", with = "undo", tree = "gX" },
+  { "keep-all", on_all, "Keep all changes", with = "keep", tree = "gS" },
+  { "undo-all", on_all, "Undo all changes", with = "undo", tree = "gX" },
   { "revert", revert, "Revert the last decision" },
   { "compare", toggle_compare, "Show or hide the earlier text side by side", tree = "d" },
   { "note", note, "Write a note on the line or the selected lines", visual = true },
