@@ -21,7 +21,7 @@ export interface Companion {
   readonly log: Log;
 }
 
-export interface CompanionOptions {
+interface CompanionOptions {
   version: string;
   nvim: Editor;
   /** Number of this start. Only set in the shared host, whose process serves several starts. */

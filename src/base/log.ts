@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { inspect } from "node:util";
 
 const LEVELS = ["debug", "info", "warn", "error"] as const;
-export type LogLevel = (typeof LEVELS)[number];
+type LogLevel = (typeof LEVELS)[number];
 
 /** Maximum size of the log. A larger file is renamed to `<name>.old`. */
 const MAX_SIZE_BYTES = 1_000_000;

@@ -13,9 +13,9 @@ import { type Address, nameOfToken, problemOf } from "../http/guard.ts";
 import type { SocketRoute } from "../http/listen-on-port.ts";
 import type { SocketServer, SocketServerOptions } from "./server.ts";
 
-export type SocketEndpoint = ClientList & SocketRoute;
+type SocketEndpoint = ClientList & SocketRoute;
 
-export interface SocketEndpointOptions extends SocketServerOptions {
+interface SocketEndpointOptions extends SocketServerOptions {
   /** Port and tokens. The name of a token is that of a profile. */
   address: Address;
   /** Maximum number of connections. More clients are refused. */

@@ -29,7 +29,7 @@ export interface Identity {
   readonly mentions: boolean;
 }
 
-export interface SocketSessionOptions {
+interface SocketSessionOptions {
   id: string;
   socket: WebSocket;
   ports: Client["ports"];

@@ -9,7 +9,7 @@ import type { Decision } from "../http/client.ts";
 import { hashOfPlain, readDiskText } from "../system/disk-text.ts";
 
 /** The reviews of one client. The name of a review is the `tab_name` of the protocol. */
-export interface Reviews {
+interface Reviews {
   /** Shows the proposal. @throws {Refusal} if it cannot be shown */
   openDiff(request: { filePath: string; newContent: string }, name: string): Promise<void>;
   /** Closes a review if it is open, because the user has answered in the CLI's terminal, or the CLI has cancelled it. */

@@ -19,7 +19,6 @@ const Buffer = z.object({
   visible: z.boolean(),
   servers: list(z.string()),
 });
-export type Buffer = z.infer<typeof Buffer>;
 
 const Diagnostic = z.object({
   path: z.string(),

@@ -14,7 +14,7 @@ export interface Announcements extends Omit<Discovery, "path"> {
   variables(open: readonly string[]): { set: Record<string, string>; unset: string[] };
 }
 
-export interface AnnouncementsOptions {
+interface AnnouncementsOptions {
   profiles: readonly Profile[];
   /** The announcement for the CLIs of a profile. */
   announcement: (profile: Profile) => Announcement;

@@ -16,7 +16,7 @@ export interface Announcement {
 }
 
 /** The content of a discovery file. The hooks read it without a JSON parser, and rely on the order of the keys. */
-export interface DiscoveryContent {
+interface DiscoveryContent {
   port: number;
   /** Absolute workspace roots, joined by the platform's path separator. */
   workspacePath: string;
@@ -31,7 +31,7 @@ export interface DiscoveryContent {
  * The lock file of CLIs that connect by WebSocket. They delete a file whose process is dead. They ignore `ppid` and
  * `ideInfo`, by which src/discovery/remove-leftovers-at-start.ts recognizes files of Neovim.
  */
-export interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
+interface SocketDiscovery extends Pick<DiscoveryContent, "ppid" | "ideInfo"> {
   pid: number;
   workspaceFolders: readonly string[];
   ideName: string;

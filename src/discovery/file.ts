@@ -22,7 +22,7 @@ import { readJson } from "../system/small-file.ts";
 import { type Announcement, discoveryContent } from "./content.ts";
 import { DiscoveryError, prepareDirectory } from "./private-directory.ts";
 
-export interface DiscoveryFile {
+interface DiscoveryFile {
   readonly path: string;
   /** Whether the file at the path is the file that was written here ("ours"), missing, or from another program. */
   state(): "ours" | "gone" | "foreign";

@@ -31,7 +31,7 @@ export interface Discovery {
   remove(): void;
 }
 
-export interface DiscoveryOptions {
+interface DiscoveryOptions {
   profile: Profile;
   announcement: Announcement;
   /** Called when the file was restored, or could not be restored. */

@@ -3,7 +3,7 @@ import { delimiter, dirname, join } from "node:path";
 import { disk, fileSystem, type Question } from "../system/disk.ts";
 import { NoAnswer } from "../system/network-queue.ts";
 
-export interface WorkspacePaths {
+interface WorkspacePaths {
   /** Open directories, for the environment. The CLI may read and write in all of them. */
   open: string[];
   /** Open directories and their repository roots, for the discovery file. A CLI uses these only to find the editor. */

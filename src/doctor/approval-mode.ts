@@ -12,7 +12,7 @@ import type { Findings } from "./findings.ts";
 /** The rule above the prompt of Gemini CLI 0.61.0 (`ApprovalModeIndicator`). */
 const RULE = /^─{20,}$/;
 
-/** Start of the line below the rule, with the mode that it shows. */
+/** Patterns of the line below the rule, each with the mode that the line shows. */
 const INDICATORS: [RegExp, string][] = [
   [/^auto-accept edits\b/, "auto_edit"],
   [/^YOLO\b/, "yolo"],
@@ -25,7 +25,7 @@ const KEYS: Record<string, string> = { yolo: "Ctrl-Y", auto_edit: "Shift-Tab" };
 
 const text = { type: "string" } as const;
 
-/** Options with the approval mode, and options whose value could look like one of them. */
+/** Options that set the approval mode, and options whose value could look like such an option. */
 const OPTIONS = {
   "approval-mode": text,
   "permission-mode": text,

@@ -11,14 +11,14 @@ interface StoredEvent {
   pinned: boolean;
 }
 
-export interface Bounds {
+interface Bounds {
   /** Number of events. */
   count: number;
   /** Total `size` of all events (UTF-16 units). The newest event is always kept. */
   size: number;
 }
 
-export interface SentEvent {
+interface SentEvent {
   readonly id: string;
   readonly message: JSONRPCMessage;
 }

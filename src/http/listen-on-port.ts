@@ -23,7 +23,7 @@ export interface Timeouts {
 const TIMEOUTS: Timeouts = { headers: 5_000, request: 60_000, idle: 9_000, check: 4_000 };
 
 /** Handles a request to change the protocol, and takes over its connection. */
-export type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
+type UpgradeListener = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /** Serves connections that are no longer HTTP. */
 export interface SocketRoute {
@@ -32,7 +32,7 @@ export interface SocketRoute {
   close(): void;
 }
 
-export interface ListenOptions {
+interface ListenOptions {
   /** Names of the tokens to create. */
   names: readonly string[];
   /** Names of the tokens to create for WebSockets. Without names, requests for WebSockets are not accepted. */

@@ -53,7 +53,7 @@ export async function createConnection(options: ConnectionOptions): Promise<Conn
   /** Number of requests whose responses are open. */
   let requests = 0;
   let ended = false;
-  /** The requests with open responses, each with all requests of the same POST (more than one only in a batch). */
+  /** By request with an open response: all requests of the same POST (more than one only in a batch). */
   const posted = new Map<RequestId, readonly RequestId[]>();
 
   // Has no event store. After an answer with event ids, the client's SDK would request the stream again.

@@ -43,7 +43,7 @@ export interface Offer {
 
 const COMPANION: Offer = { name: "gemini-bridge.nvim", options: { capabilities: { tools: {} } } };
 
-export interface SessionOptions {
+interface SessionOptions {
   /** The server's own version. */
   version: string;
   /** Called for each new client. Default: the companion server of the CLIs. */

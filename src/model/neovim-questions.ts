@@ -13,7 +13,7 @@ const WRITING: readonly QuestionName[] = ["apply_edit", "finish_edit", "tell_wri
 
 export type Ask = <N extends QuestionName>(question: N, params: Questions[N]) => Promise<AnswerTo<N>>;
 
-export interface Asking {
+interface Asking {
   /**
    * @param signal cancels the question, unless the question writes a file
    * @throws {Refusal} with the reason why there is no answer

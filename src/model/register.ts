@@ -52,7 +52,7 @@ export const EDITOR_OFFER: Offer = {
   },
 };
 
-export interface Choice {
+interface Choice {
   /** Names of tools. Default: all. */
   offered?: readonly string[] | undefined;
   /** The user's own prompts. */
@@ -60,7 +60,7 @@ export interface Choice {
 }
 
 /** Functions that answer a client. They fail only with a {@link Refusal}. */
-export interface Answering {
+interface Answering {
   /** Answers requests for prompts and resources. They come from the user, or from a CLI that lists them. */
   read: Read;
   /** Answers tool calls, which come only from the model. */

@@ -31,7 +31,7 @@ export interface Answer {
   embedded?: { path: string; text: string };
 }
 
-export interface Definition<S extends z.ZodRawShape> {
+interface Definition<S extends z.ZodRawShape> {
   name: string;
   title: string;
   description: string;
@@ -41,10 +41,7 @@ export interface Definition<S extends z.ZodRawShape> {
 }
 
 /** Runs a tool in the context of a call. @returns the result for the client, even if the tool fails */
-export type Perform = (
-  caller: Caller,
-  run: (context: CallContext) => Promise<Answer>,
-) => Promise<CallToolResult>;
+type Perform = (caller: Caller, run: (context: CallContext) => Promise<Answer>) => Promise<CallToolResult>;
 
 export interface Tool {
   readonly name: string;
@@ -70,7 +67,7 @@ export function defineTool<S extends z.ZodRawShape>(definition: Definition<S>): 
   };
 }
 
-/** Converts an answer to the result of MCP. */
+/** Converts an answer to the result of an MCP tool. */
 export function resultOf(
   { text, structured, links = [], embedded }: Answer,
   workspace: Workspace,

@@ -13,7 +13,7 @@ import type { Variables } from "../system/system.ts";
 import { type Profile, systemPaths } from "./profiles.ts";
 import { type RawSettings, readSettingsFile } from "./settings.ts";
 
-export interface WrittenDefaults {
+interface WrittenDefaults {
   /** Path for the CLIs' environment; undefined if no file was written. */
   readonly path?: string;
   /** Reason why no file was written, as a sentence. */

@@ -55,7 +55,7 @@ export interface Unconnected {
   readonly hint: string;
 }
 
-export interface IdeEnablerOptions {
+interface IdeEnablerOptions {
   bridge: Bridge;
   destinations: Pick<Destinations, "running" | "started">;
   /** Returns how the CLI of a terminal draws its screen. */

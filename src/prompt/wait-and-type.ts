@@ -26,7 +26,7 @@ export interface Prompt {
 }
 
 /** The text for the CLI's prompt. */
-export interface Input {
+interface Input {
   readonly text: string;
   /** Whether to press Enter. */
   readonly enter: boolean;

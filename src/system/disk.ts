@@ -12,7 +12,7 @@ import { createQueue } from "./network-queue.ts";
 import { readSmall, readSmallSync } from "./small-file.ts";
 
 /** A result, or the system's error code, such as `ENOENT`. */
-export type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
+type Answer<T> = { value: T; error?: undefined } | { value?: undefined; error: string };
 
 /** One access to a file. {@link Moment.ask} makes it synchronously (`atOnce`) or in a thread (`later`). */
 interface Access {
@@ -67,7 +67,7 @@ export const fileSystem = {
 };
 
 /** Answers questions with the mounts and links of one moment. */
-export interface Moment {
+interface Moment {
   /**
    * @returns the answer, not a promise, if all paths are local
    * @throws {NoAnswer} as a rejection, if a network drive does not answer

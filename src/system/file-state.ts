@@ -34,7 +34,7 @@ export interface Metadata {
 }
 
 /** `text` has one character for each byte of the file (latin1). */
-export type Content =
+type Content =
   | { readonly kind: "absent" }
   | { readonly kind: "known"; readonly text: string }
   /** The bytes are unknown for this reason, the end of a sentence. */

@@ -3,7 +3,7 @@
  * does not. The collection after the first client has connected frees 10 MB that the start used.
  */
 
-export interface IdleMemory {
+interface IdleMemory {
   /** @param isUsed whether a client is connected */
   changed(isUsed: boolean): void;
   /** May run twice. */

@@ -13,7 +13,7 @@ const CACHE_TIME_MS = 5_000;
 /** Maximum number of symbolic links on a path, as in Linux. */
 const MAX_LINKS = 40;
 
-export interface Mounts {
+interface Mounts {
   /**
    * Follows the symbolic links of a path without reading a network drive.
    * @param path absolute

@@ -20,7 +20,7 @@ export class NoAnswer extends Refusal {
   }
 }
 
-export interface Queue {
+interface Queue {
   /**
    * Runs a read after the drive's earlier reads have ended.
    * @param drive path of its mount point

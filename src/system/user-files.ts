@@ -24,7 +24,7 @@ import { type TemporaryFiles, temporaryPathFor } from "./temporary-files.ts";
 const NEW_FILE_MODE = 0o644;
 
 /** The wanted state of a file. */
-export interface Wanted {
+interface Wanted {
   /** One character for each byte (latin1). Undefined removes the file. */
   readonly text: string | undefined;
   /** Metadata to set. By default, a file keeps its own. */
