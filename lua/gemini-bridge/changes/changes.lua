@@ -10,19 +10,20 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- By path, and in the order of arrival.
 local by_path = {} ---@type table<string, gemini_bridge.Change>
+--- Paths of changed files in the order of arrival.
 local order = {} ---@type string[]
 local hunk_count = 0
-local incomplete = {} ---@type table<string, string> By CLI.
+--- Reason why changes of the last turn may be missing, by CLI.
+local incomplete = {} ---@type table<string, string>
 local group ---@type integer?
 
 ---@alias gemini_bridge.ChangeListener fun(name?: string, change?: gemini_bridge.Change, decision?: "kept"|"undone")
 local listeners = {} ---@type gemini_bridge.ChangeListener[]
 
---- Calls a function after each update, when windows may be changed.
----@param act gemini_bridge.ChangeListener Gets the path, the change (nil if decided) and the decision, or nothing if
----all changes are hidden.
+--- Calls a function after each update, as soon as windows may be changed.
+---@param act gemini_bridge.ChangeListener Called with path, change (nil after a decision) and decision; without
+---arguments after all changes were hidden.
 ---@return fun() stop May run twice.
 function M.listen(act)
   listeners[#listeners + 1] = act
@@ -67,7 +68,7 @@ function M.all()
   end, order)
 end
 
---- Returns the change of the file that a buffer shows, also of a deleted file.
+--- Returns the change of the file that a buffer shows, even if the file is deleted.
 ---@param buf integer
 ---@return gemini_bridge.Change?
 function M.of_buffer(buf)
@@ -98,21 +99,21 @@ function M.follow(params)
   vim.api.nvim_create_autocmd({ "BufWritePost", "FileWritePost", "FileAppendPost" }, {
     group = group,
     callback = function(args)
-      -- The written file, which `:write {file}` takes from the user, not from the buffer.
+      -- The written file. After `:write {file}`, this is not the file of the buffer.
       local name = args.match
       if name:sub(1, 1) == "/" and not channel.notify("file_written", { path = name }) then
         memory.add_written(name)
       end
     end,
   })
-  -- Files may have been staged or committed in another program.
+  -- Staging or committing a file keeps its changes. The user may have done so in another program.
   vim.api.nvim_create_autocmd({ "FocusGained", "ShellCmdPost", "TermLeave" }, {
     group = group,
     callback = function()
       channel.notify("changes_refresh", vim.empty_dict())
     end,
   })
-  -- Reading a file again removes its marks. A new name makes the buffer another file.
+  -- Reading a file again removes its marks. After `:file`, the buffer belongs to another file.
   vim.api.nvim_create_autocmd({ "BufReadPost", "FileChangedShellPost", "BufFilePost" }, {
     group = group,
     callback = function(args)
@@ -124,7 +125,7 @@ function M.follow(params)
   })
 end
 
---- Handles a new or updated change of a file.
+--- Handles the host's report about the change of a file.
 ---@param params gemini_bridge.calls.change_show
 function M.show(params)
   local name, change = params.path, params.change
@@ -193,8 +194,8 @@ function M.open_files()
   return { paths = paths, directories = require("gemini-bridge.context.workspace").get().directories }
 end
 
---- Hides all changes, because the bridge has stopped, or a new host sends them again. Continues to record the user's
---- writes, because the next host needs them to compare the files after a running command.
+--- Hides all changes, because the bridge has stopped, or a new host sends them again. The user's writes are still
+--- recorded: if an agent's command is running, the next host must not attribute them to the agent.
 function M.clear()
   by_path, order, incomplete, hunk_count = {}, {}, {}, 0
   signs.clear()

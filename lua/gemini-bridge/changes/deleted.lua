@@ -1,5 +1,5 @@
---- Shows the earlier text of a deleted file in a read-only buffer, which has another name than the file: editing the
---- file itself would show an empty buffer.
+--- Shows the earlier text of a deleted file in a read-only buffer. The buffer has a name of its own, because `:edit`
+--- with the name of the file would show an empty buffer.
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -10,7 +10,7 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.deleted")
 
---- Buffers by path of the deleted file. Each is filled when a window shows it.
+--- Buffers by path of the deleted file. A buffer is filled when a window shows it.
 local buffers = {} ---@type table<string, integer>
 
 ---@param change gemini_bridge.Change
@@ -27,7 +27,7 @@ local function create(change)
       options.syntax = vim.filetype.match({ filename = change.path }) or ""
       channel.notify("deleted_text_asked", { path = change.path })
       if vim.w.gemini_page then
-        return -- the page has keys for this, and shows that the file is deleted
+        return -- the page shows that the file is deleted, and lists its keys
       end
       local remedy = change.fixed and "This cannot be undone: " .. change.fixed
         or ":GeminiUndo restores it, :GeminiKeep accepts the deletion."
@@ -55,7 +55,7 @@ function M.show(params)
   local buf = buffers[params.path]
   if buf and vim.api.nvim_buf_is_loaded(buf) then
     local options = vim.bo[buf]
-    -- A change of a read-only buffer would show a warning for a second.
+    -- Changing a read-only buffer would show a warning for a second (W10).
     options.modifiable, options.readonly = true, false
     vim.api.nvim_buf_set_lines(buf, 0, -1, true, params.lines)
     options.modifiable, options.readonly, options.modified = false, true, false
@@ -68,7 +68,8 @@ function M.show(params)
   end
 end
 
---- Shows the file again in its windows if it exists. Otherwise the buffer stays until no window shows it.
+--- If the file exists again, shows the file in the windows of the buffer. Otherwise, the buffer stays until no window
+--- shows it.
 ---@param file string
 function M.forget(file)
   local buf = buffers[file]

@@ -21,20 +21,19 @@ local MAX_UNASKED_FILES = 10
 
 ---@alias gemini_bridge.ChosenFile { path: string, hunks?: integer[], ranges?: { from: integer, to: integer }[] }
 
---- Files. With `turn`, only their hunks of that turn.
+--- Chosen files or hunks. With `turn`, only the hunks of that turn.
 ---@class gemini_bridge.Chosen
 ---@field files gemini_bridge.ChosenFile[]
 ---@field turn? number
 
---- What `:GeminiKeep` and `:GeminiUndo` decide on in the windows of a page.
+--- Tells `:GeminiKeep` and `:GeminiUndo` what the user has chosen on a page.
 ---@class gemini_bridge.PageChoice
----@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? In the tree; nil elsewhere.
+---@field chosen? fun(lines?: [integer, integer]): gemini_bridge.Chosen? Chosen files, if the tree has the focus.
 ---@field turn? fun(): number? The turn under the cursor.
----@field undo? fun(lines?: [integer, integer]) Handles an undo without a file.
+---@field undo? fun(lines?: [integer, integer]) Replaces an undo without a path, `all` or `turn`.
 
 local pages = {} ---@type table<integer, gemini_bridge.PageChoice> By tab page.
 
---- Sets the choice of a page.
 ---@param tab integer
 ---@param choice? gemini_bridge.PageChoice
 function M.set_page(tab, choice)
@@ -71,7 +70,6 @@ function M.of_turn(turn)
   return #meant > 0 and { files = whole(meant), turn = turn } or nil
 end
 
---- Returns all files.
 ---@return gemini_bridge.Chosen?
 function M.of_all()
   local all = changes.all()
@@ -107,7 +105,7 @@ local function choose(opts)
   return chosen_hunks, "No change here: go to the next one, or see :GeminiChanges."
 end
 
---- Makes the host keep or undo changes. The host tells the user the result in one message.
+--- Sends a decision to the host, which tells the user the result in one message.
 ---@param event "changes_keep"|"changes_undo"|"changes_revert"
 ---@param params table
 ---@return boolean sent
@@ -119,7 +117,7 @@ local function send(event, params)
   return is_sent
 end
 
---- Keeps changes: their lines become the user's.
+--- Keeps changes. Their marks disappear, and the current text becomes the new baseline.
 ---@param chosen gemini_bridge.Chosen
 ---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
 function M.keep_chosen(chosen, done)
@@ -160,8 +158,8 @@ function M.confirm(count, act)
   end)
 end
 
---- Undoes changes: restores the earlier bytes of files, and reloads their buffers in one undo step. Asks
---- before it undoes many files.
+--- Undoes changes: restores the earlier bytes of files, and reloads their buffers in one undo step. Asks first if there
+--- are many files.
 ---@param chosen gemini_bridge.Chosen
 ---@param done? fun(chosen: gemini_bridge.ChosenFile[]) Called after the event was sent.
 ---@param is_forced? boolean

@@ -14,7 +14,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- Id of the quickfix list that was opened last.
+--- Id of the quickfix list of changes that was opened last.
 local list_id ---@type integer?
 
 ---@param hunk gemini_bridge.ChangeHunk
@@ -147,7 +147,7 @@ function M.open_quickfix()
   vim.cmd("botright copen")
 end
 
---- New changes of files since the list was updated. False for decided files.
+--- Updates since the quickfix list was written, by path: the new change, or false for a decided file.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
 --- Replaces the entries of changed files by those of their undecided hunks. The current entry stays the current one. If

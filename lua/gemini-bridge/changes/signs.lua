@@ -1,4 +1,4 @@
---- Marks changes in buffers. Each hunk has one extmark over its lines, which moves with them while the user
+--- Marks changes in buffers. Each hunk has one extmark over its lines. The extmark moves with the lines while the user
 --- types.
 local inline = require("gemini-bridge.review.inline")
 local line_diff = require("gemini-bridge.editor.line_diff")
@@ -12,7 +12,7 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes")
 local old_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.old")
 local line_namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.lines")
 
---- Hunks by buffer and id of the mark.
+--- Hunks by buffer and id of the extmark.
 local placed = {} ---@type table<integer, table<integer, gemini_bridge.ChangeHunk>>
 --- Ids of extmarks are never reused, because undoing an edit would move a new extmark to the place of the old one.
 local last_mark = 0
@@ -37,7 +37,7 @@ local function appearance(hunk)
   return "┃", "GeminiChangesChange"
 end
 
---- Returns a function that maps lines of a text to lines of another one. Both are 1-based.
+--- Returns a function that maps lines of a text to lines of another text. Both are 1-based.
 ---@param from string[]
 ---@param to string[]
 ---@return fun(line: integer): integer
@@ -48,7 +48,7 @@ function M.line_map(from, to)
     local shift = 0
     for _, edit in ipairs(edits) do
       local first, count, target, now = unpack(edit)
-      -- The line of an insertion is the one above it.
+      -- For inserted lines, `first` is the line above them.
       if line < (count == 0 and first + 1 or first) then
         break
       elseif line < first + count then
@@ -73,7 +73,7 @@ local function lines_of_disk(buf)
   return M.line_map(text.decode(on_disk).lines, vim.api.nvim_buf_get_lines(buf, 0, -1, true))
 end
 
---- Removes the old lines of a buffer. Neovim would keep empty lines above the first line.
+--- Removes the old lines from a buffer, and the empty rows that Neovim would leave above the first line.
 ---@param buf integer
 local function clear_old(buf)
   vim.api.nvim_buf_clear_namespace(buf, old_namespace, 0, -1)
@@ -109,7 +109,7 @@ function M.place(buf, change)
       id = last_mark,
       end_row = end_row,
       end_col = #vim.api.nvim_buf_get_lines(buf, end_row, end_row + 1, true)[1],
-      end_right_gravity = true, -- the end also moves with lines inserted above an empty line
+      end_right_gravity = true, -- keeps an empty last line in the mark when lines are inserted above it
       sign_text = sign,
       sign_hl_group = highlight,
     })
@@ -129,7 +129,7 @@ function M.list(buf)
   if not placed[buf] then
     return {}
   end
-  -- After the last lines were deleted, a mark may be below them.
+  -- If the user has deleted the last lines of the buffer, their mark is below the new last line.
   local count = vim.api.nvim_buf_line_count(buf)
   return vim
     .iter(vim.api.nvim_buf_get_extmarks(buf, namespace, 0, -1, { details = true }))
@@ -174,7 +174,7 @@ function M.next(buf, line, direction, is_wanted)
   return marks:rfind(is_next)
 end
 
---- Scrolls to virtual lines above the first line, which Neovim hides by default.
+--- Scrolls to virtual lines above the first line. By default, Neovim hides them.
 ---@param buf integer
 ---@param count integer Number of virtual lines.
 local function reveal_top(buf, count)
@@ -195,13 +195,13 @@ function M.show_old(buf, lines)
   for _, placed_hunk in ipairs(M.list(buf)) do
     local hunk = placed_hunk.hunk
     local old = lines[hunk.id] or {}
-    local shown = #old > 0 and inline.virtual_lines(old, hunk.removed) or {}
-    if #shown > 0 then
+    if #old > 0 then
+      local shown, is_above = inline.virtual_lines(old, hunk.removed), hunk.count > 0 or hunk.line == 0
       vim.api.nvim_buf_set_extmark(buf, old_namespace, placed_hunk.first - 1, 0, {
         virt_lines = shown,
-        virt_lines_above = hunk.count > 0 or hunk.line == 0,
+        virt_lines_above = is_above,
       })
-      if placed_hunk.first == 1 and (hunk.count > 0 or hunk.line == 0) then
+      if placed_hunk.first == 1 and is_above then
         reveal_top(buf, #shown)
       end
     end

@@ -9,7 +9,6 @@ local M = {}
 ---@field at integer Time of the last entry (Unix seconds).
 ---@field entries { path: string, kind: string, at: integer }[] Newest first.
 
---- Timeout for the host's answer.
 local ANSWER_TIMEOUT_MS = 1000
 
 --- Callbacks that wait for an answer, by number of the question.

@@ -1,7 +1,8 @@
---- Shows the text of an entry of the history, with its changed lines highlighted and its old lines above them.
+--- Shows the text of a history entry. Changed lines are highlighted, with their old lines above them.
 local bar = require("gemini-bridge.changes.page.bar")
 local compare = require("gemini-bridge.changes.page.compare")
 local groups = require("gemini-bridge.changes.history.groups")
+local inline = require("gemini-bridge.review.inline")
 local layout = require("gemini-bridge.changes.page.layout")
 local line_diff = require("gemini-bridge.editor.line_diff")
 local path = require("gemini-bridge.disk.path")
@@ -9,9 +10,6 @@ local signs = require("gemini-bridge.changes.signs")
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
-
---- Maximum number of old lines above a hunk, because virtual lines cannot be scrolled.
-local MAX_OLD_LINES = 200
 
 --- Compares the texts.
 ---@param texts gemini_bridge.calls.history_diff
@@ -21,7 +19,7 @@ local function compare_texts(texts)
   for id, edit in ipairs(line_diff.compare(texts.before, texts.after)) do
     local from, removed, line, count = unpack(edit)
     hunks[id] = { id = id, line = line, count = count, removed = removed, conflict = false }
-    old[id] = vim.list_slice(texts.before, from, from + math.min(removed, MAX_OLD_LINES) - 1)
+    old[id] = vim.list_slice(texts.before, from, from + math.min(removed, inline.MAX_REMOVED_LINES) - 1)
   end
   return hunks, old
 end
@@ -43,7 +41,7 @@ local function create_buffer(entry, texts)
     lines = { (texts.problem:gsub("^%l", string.upper)) }
   end
   vim.api.nvim_buf_set_lines(buf, 0, -1, true, lines)
-  -- The number makes the name unique, because other entries may have the same file and second.
+  -- The buffer number makes the name unique, because several entries may have the same file and second.
   local time = os.date("%H:%M:%S", entry.at)
   window.set_name(buf, ("gemini-history://%s %s (%d)"):format(path.display(entry.path), time, buf))
   local options = vim.bo[buf]
@@ -52,7 +50,7 @@ local function create_buffer(entry, texts)
   return buf
 end
 
---- Marks the changed lines. Shows the old lines, unless the earlier text is beside them.
+--- Marks the changed lines. Shows the old lines, unless another window shows the earlier text.
 ---@param win integer
 ---@param texts gemini_bridge.calls.history_diff
 function M.mark(win, texts)

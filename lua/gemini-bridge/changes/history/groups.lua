@@ -1,4 +1,4 @@
---- Sorts the entries of the history into groups for the tree, one for each turn, and defines their appearance.
+--- Groups the entries of the history by turn for the tree, and defines their appearance.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local path = require("gemini-bridge.disk.path")
 
@@ -19,7 +19,7 @@ local KINDS = {
 }
 local UNDONE = { "↺", "undone", "Comment" }
 
---- Explains the icons in the list of keys.
+--- Meaning of the icons, shown below the list of keys.
 ---@type [string, string][]
 M.legend = {
   { "●", "changed without a review" },
@@ -35,7 +35,7 @@ function M.kind(entry)
   return KINDS[entry.kind][2]
 end
 
---- Whether an entry was written to its file. Other proposals cannot be undone.
+--- Whether the text of an entry was written to the file. Only such entries can be undone.
 ---@param entry gemini_bridge.HistoryEntry
 ---@return boolean
 function M.was_written(entry)

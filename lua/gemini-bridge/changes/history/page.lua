@@ -1,5 +1,5 @@
---- `:GeminiHistory`: a page that lists what CLIs have proposed and written, by turn, and shows the entry under the
---- cursor at its right. The user can undo changes there.
+--- Implements `:GeminiHistory`: lists what CLIs have proposed and written, by turn, and shows the entry under the
+--- cursor at the right. The user can undo changes there.
 local bar = require("gemini-bridge.changes.page.bar")
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
@@ -27,7 +27,7 @@ local NAME = "gemini-history://page"
 ---@field undone table<string, true> Ids of entries that were undone on this page.
 ---@field current? gemini_bridge.HistoryEntry
 ---@field texts? gemini_bridge.calls.history_diff Texts of the current entry, after the host has answered.
----@field asked? string Id of the entry whose texts the host was asked for.
+---@field asked? string Id of the entry for which the host has not sent the texts yet.
 
 local page ---@type gemini_bridge.HistoryPage?
 
@@ -45,7 +45,7 @@ local function draw(shown)
   end
 end
 
---- Asks the host for the texts of the current entry, one entry at a time.
+--- Asks the host for the texts of the current entry, unless the answer for another entry is still missing.
 ---@param shown gemini_bridge.HistoryPage
 local function request(shown)
   local id = shown.current.id
@@ -54,7 +54,7 @@ local function request(shown)
   end
 end
 
---- Makes an entry the current one.
+--- Selects an entry in the tree, and shows the entry at the right.
 ---@param shown gemini_bridge.HistoryPage
 ---@param node gemini_bridge.Node
 local function select(shown, node)
@@ -89,9 +89,7 @@ function M.show(params)
   shown.asked = nil
   -- Scheduled, because the host's call must end first.
   scheduler.next(function()
-    if get() ~= shown then
-      return
-    elseif not shown.current then
+    if get() ~= shown or not shown.current then
       return
     elseif shown.current.id ~= params.id then
       return request(shown)
@@ -134,7 +132,7 @@ local function step_entry(shown, direction)
   if shown.rows[row] then
     select(shown, shown.rows[row])
   else
-    notify("There are no more entries.")
+    notify("No more entries.")
   end
 end
 
@@ -184,20 +182,20 @@ local function meant(shown, lines)
   end, shown.entries)
 end
 
---- Undoes changes. The host never overwrites lines that were edited since, and names them.
+--- Undoes the chosen entries. The host does not overwrite lines that were edited later, and reports them.
 ---@param shown gemini_bridge.HistoryPage
 ---@param lines? [integer, integer] Lines of the tree.
 local function undo(shown, lines)
   local written = vim.tbl_filter(groups.was_written, meant(shown, lines))
   if #written == 0 then
-    return notify("This proposal was not written: there is nothing to undo", "warn")
+    return notify("This proposal was not written: there is nothing to undo.", "warn")
   end
   local ids, files = {}, {}
   for _, entry in ipairs(written) do
     local buf = path.buffer(entry.path)
     if buf and vim.bo[buf].modified then
       local name = path.display(entry.path, 40)
-      return notify(("%s has unsaved changes: save or discard them first"):format(name), "warn")
+      return notify(("%s has unsaved changes: save or discard them first."):format(name), "warn")
     end
     ids[#ids + 1], files[entry.path] = entry.id, true
   end
@@ -256,11 +254,6 @@ local function create()
       end
     end,
   })
-  local choice = {
-    undo = function(lines)
-      undo(shown, lines)
-    end,
-  }
   shown.stops = {
     function()
       page = nil
@@ -272,17 +265,21 @@ local function create()
       shown.current, shown.texts = nil, nil
     end),
     changes.listen(function(name)
-      -- A host that has ended does not answer.
+      -- Without a name, all changes were hidden because the host has ended: there will be no answer.
       shown.asked = name and shown.asked
     end),
-    keymap.attach(keys, shown, choice),
+    keymap.attach(keys, shown, {
+      undo = function(lines)
+        undo(shown, lines)
+      end,
+    }),
   }
   return shown
 end
 
 --- Shows the page with these entries.
 ---@param found gemini_bridge.HistoryEntry[] Newest first.
----@param id? string Entry to go to. Default: the first one in the tree.
+---@param id? string Entry to go to. Default for a new page: the first one in the tree.
 local function show(found, id)
   if #found == 0 then
     return notify("No proposals or changes in the open directories since yesterday.")

@@ -14,7 +14,7 @@ local STATES = {
 ---@type table<string, string>
 local STATUS_HIGHLIGHTS = { added = "GeminiChangesAdd", deleted = "GeminiChangesDelete" }
 
---- Explains the states in the list of keys.
+--- Meaning of the icons, shown below the list of keys.
 ---@type [string, string][]
 M.legend = {
   { "● ✓ ↺", "undecided, kept, undone" },
@@ -22,7 +22,7 @@ M.legend = {
   { "?", "pending proposal" },
 }
 
---- Returns the undecided lines, and the numbers of decided and all hunks.
+--- Returns the number of undecided lines, and the numbers of decided hunks and of all hunks.
 ---@param node gemini_bridge.Node
 ---@return gemini_bridge.Words
 local function counts(node)
@@ -50,7 +50,7 @@ function M.folder(node, right)
   }
 end
 
---- Returns the title of a turn: its prompt, and the CLI if there are several.
+--- Returns the title of a turn: the prompt, with the name of the CLI if there are several CLIs.
 ---@param cli string
 ---@param prompt? string
 ---@param turn number Start of the turn (Unix milliseconds).

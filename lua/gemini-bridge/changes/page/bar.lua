@@ -16,7 +16,8 @@ function M.show(win, parts)
   end
 end
 
----@param hints [string, string][] Names in the option `changes.keys`, and their descriptions.
+--- Returns key hints as a part of a winbar. Leaves out keys that the user has disabled.
+---@param hints [string, string][] Names in the option `changes.keys`, and words for the keys.
 ---@param rank? integer Default: 1.
 ---@return gemini_bridge.BarPart
 function M.hints(hints, rank)

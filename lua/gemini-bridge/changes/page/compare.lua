@@ -1,4 +1,4 @@
---- Shows the text at the right of a page beside its earlier text.
+--- Opens a window with the earlier text beside the text at the right of a page, and compares the two.
 local bar = require("gemini-bridge.changes.page.bar")
 local channel = require("gemini-bridge.bridge.channel")
 local notify = require("gemini-bridge.notify")
@@ -8,10 +8,10 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of the file's window for two columns. Below it, the earlier text is shown above the file.
+--- Minimum width of the file's window for two columns. In a narrower window, the earlier text is above the file.
 local MIN_COLUMNS = 100
 
---- Options of a compared window. |:diffthis| would also change the global option 'scrollopt'.
+--- Options of a compared window. |:diffthis| is not used, because it changes the global option 'scrollopt'.
 local COMPARED = {
   diff = true,
   scrollbind = true,
@@ -33,7 +33,7 @@ function M.is_open(right)
 end
 
 --- Closes the comparison.
----@param right? integer Closes it only if it belongs to this window.
+---@param right? integer Closes only a comparison with this window.
 function M.close(right)
   local shown = open
   if right and not M.is_open(right) then
@@ -47,7 +47,7 @@ function M.close(right)
     window.set(shown.right, shown.options)
     if shown.options.foldmethod == "manual" and vim.api.nvim_win_get_buf(shown.right) == shown.buf then
       vim.api.nvim_win_call(shown.right, function()
-        vim.cmd("normal! zE") -- the folds of the comparison are manual ones now
+        vim.cmd("normal! zE") -- the folds of the comparison have become manual folds
       end)
     end
   end
@@ -69,8 +69,7 @@ local function create(name, lines)
   return buf
 end
 
---- Scrolls the earlier text to the lines that are visible at the right. Neovim does so only when the other window
---- scrolls.
+--- Scrolls the earlier text to the lines that are visible at the right. Neovim itself does so at the next scroll.
 ---@param left integer
 ---@param right integer
 ---@param lines string[] The earlier text.
@@ -96,7 +95,7 @@ function M.show(right, name, lines)
   local shown_buf, options = vim.api.nvim_win_get_buf(right), window.options(right, COMPARED)
   open = { path = name, right = right, buf = shown_buf, left = left, options = options }
   window.make_plain(left)
-  signs.hide_old(shown_buf) -- they may have arrived since the comparison was requested
+  signs.hide_old(shown_buf) -- the host may have sent old lines after the request for the earlier text
   -- Without a winbar, the lines of the two windows would not be side by side.
   bar.show(left, { path.part(name), { text = " · before", rank = 1 } })
   window.set(left, COMPARED)
@@ -111,9 +110,9 @@ function M.show(right, name, lines)
   })
 end
 
---- Asks the host for the text from before the first undecided change, and shows it.
+--- Asks the host for the text before the first undecided change, and shows the answer.
 ---@param right integer The file's window.
----@param name string
+---@param name string Path of the file.
 function M.ask(right, name)
   M.close()
   open = { path = name, right = right }

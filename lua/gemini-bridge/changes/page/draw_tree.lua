@@ -15,7 +15,7 @@ local M = {}
 --- Minimum width of the name, and of the title of a group (screen cells). If there is less room, only the last word at
 --- the right edge is shown, or none.
 local MIN_NAME_CELLS, MIN_TITLE_CELLS = 9, 16
---- Maximum share of the columns at the right edge. If they are wider, the words are not aligned.
+--- Maximum share of the width for the columns at the right edge. In wider columns, the words are not aligned.
 local MAX_COLUMNS_SHARE = 0.5
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.changes.tree")
@@ -46,7 +46,7 @@ local function shorten(text, width)
   return text .. "…"
 end
 
---- Returns the width of words, each after a blank.
+--- Returns the width of words with a blank before each.
 ---@param words gemini_bridge.Words
 ---@return integer
 local function width_of(words)

@@ -1,5 +1,5 @@
---- Shows a file at the right of the review page, with marks and old lines. A large or missing file is shown as a
---- notice.
+--- Shows a file at the right of the review page, with marks and old lines. Shows a notice instead of a large or missing
+--- file.
 local channel = require("gemini-bridge.bridge.channel")
 local deleted = require("gemini-bridge.changes.deleted")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -18,7 +18,7 @@ local loaded = {} ---@type table<integer, true>
 --- Large files that the user has chosen to load.
 local wanted = {} ---@type table<string, true>
 local notice ---@type integer? Buffer for a text in place of a file.
---- Buffer with old lines.
+--- Buffer that has the page's marks and old lines.
 local marked ---@type integer?
 
 --- Removes the page's marks and old lines from a buffer.
@@ -30,7 +30,7 @@ local function unmark()
   marked = nil
 end
 
---- Marks the changed lines of the buffer, and requests the old ones.
+--- Marks the changed lines of the buffer, and requests the old lines from the host.
 ---@param buf integer
 ---@param name string Path of its file.
 ---@param with_old boolean
@@ -69,7 +69,7 @@ end
 local function load(name)
   local buf = path.buffer(name)
   if not buf then
-    buf = vim.fn.bufadd(path.relative(name)) -- as `:edit` would name it in the status line
+    buf = vim.fn.bufadd(path.relative(name)) -- `:edit` would show the same name in the status line
     swapfile.load_without(buf)
     swapfile.turn_on(buf)
     if not vim.bo[buf].buflisted then
@@ -79,7 +79,7 @@ local function load(name)
   return buf
 end
 
---- Returns the buffer that shows a file.
+--- Returns the buffer for a file: the file itself, the earlier text of a deleted file, or a notice.
 ---@param file gemini_bridge.PageFile
 ---@return integer buf
 local function buffer_of(file)
@@ -98,7 +98,7 @@ local function buffer_of(file)
   return load(file.path)
 end
 
---- Makes `show` load a large file.
+--- Lets |show| load a large file.
 ---@param name string
 function M.want(name)
   wanted[name] = true

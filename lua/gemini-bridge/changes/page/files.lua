@@ -1,4 +1,4 @@
---- Stores the files on the review page: undecided ones, and decided ones while the page is open.
+--- Stores the files of the review page. Decided files stay in the list while the page is open.
 local appearance = require("gemini-bridge.changes.page.appearance")
 local changes = require("gemini-bridge.changes.changes")
 local config = require("gemini-bridge.config")
@@ -15,7 +15,7 @@ local M = {}
 ---@field change? gemini_bridge.Change Set while there are undecided hunks.
 ---@field turn number
 ---@field cli string
----@field group string Key of its turn.
+---@field group string Key of the turn's group.
 ---@field is_generated boolean
 
 local by_path = {} ---@type table<string, gemini_bridge.PageFile>
@@ -62,7 +62,7 @@ function M.update(name, change, decision)
   file.turn, file.cli = change.turn, change.cli
   file.added, file.removed = change.added, change.removed
   file.decided = change.decided
-  -- A file without a hunk, such as an empty one, is decided as a whole.
+  -- A file without hunks, such as an empty new file, is decided as a whole.
   file.hunks = file.decided + math.max(#change.hunks, 1)
   local group = ("%s %.0f"):format(change.cli, change.turn)
   prompts[group] = change.prompt
@@ -79,7 +79,7 @@ function M.reset()
   end
 end
 
---- Drops undecided files, because the host has ended or sends them again.
+--- Drops undecided files, because the host has ended, or sends all changes again.
 function M.drop_undecided()
   order = vim.tbl_filter(function(name)
     local is_decided = by_path[name].change == nil
@@ -94,14 +94,7 @@ function M.get(name)
   return by_path[name]
 end
 
----@return gemini_bridge.PageFile[]
-function M.all()
-  return vim.tbl_map(function(name)
-    return by_path[name]
-  end, order)
-end
-
---- Returns the group of a turn. Generated files form their own group, unless there are no others.
+--- Returns the group of a turn. Its generated files form an inner group, unless the turn has no other files.
 ---@param key string
 ---@param listed gemini_bridge.PageFile[]
 ---@param has_several boolean Whether there are several CLIs.

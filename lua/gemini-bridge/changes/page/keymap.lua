@@ -1,5 +1,5 @@
---- Maps the keys of a page. All are <Plug> mappings. Keys of the option `changes.keys` work in both windows of the
---- page, the others in the tree. In the window at the right, they are mapped while it has the focus.
+--- Maps the keys of a page to <Plug> mappings. Keys of the option `changes.keys` work in both windows of the page, all
+--- other keys only in the tree. The window at the right has its mappings only while it has the focus.
 local config = require("gemini-bridge.config")
 local key_list = require("gemini-bridge.editor.key_list")
 local layout = require("gemini-bridge.changes.page.layout")
@@ -8,12 +8,12 @@ local keep_and_undo = require("gemini-bridge.changes.keep_and_undo")
 local M = {}
 
 ---@class gemini_bridge.PageAction
----@field [1] string Name of the <Plug> mapping and, with "_", in the option `changes.keys`.
+---@field [1] string Name of the <Plug> mapping. The option `changes.keys` has "_" instead of "-" in the name.
 ---@field [2] fun(shown: any, with: any)
 ---@field [3] string Description.
 ---@field with? "keep"|"undo"|1|-1 Second argument of the function.
 ---@field tree? string Key in the tree.
----@field visual? boolean Whether it is also mapped in Visual mode.
+---@field visual? boolean Whether the keys are also mapped in Visual mode.
 
 ---@class gemini_bridge.Keymap
 ---@field prefix string Start of the names of the <Plug> mappings.
@@ -43,7 +43,7 @@ end
 --- Defines the <Plug> mappings of a page.
 ---@param prefix string
 ---@param actions gemini_bridge.PageAction[]
----@param legend [string, string][] Explains the icons in the list of keys.
+---@param legend [string, string][] Icons and their meaning, for the list of keys.
 ---@param get fun(): gemini_bridge.PageLayout? Returns the page if it is open.
 ---@return gemini_bridge.Keymap
 function M.define(prefix, actions, legend, get)
@@ -143,7 +143,7 @@ local function follow_focus(keymap, shown)
   return leave
 end
 
---- Maps the keys of an open page, and sets its choice for commands.
+--- Maps the keys of an open page, and sets what `:GeminiKeep` and `:GeminiUndo` decide on there.
 ---@param keymap gemini_bridge.Keymap
 ---@param shown gemini_bridge.PageLayout
 ---@param choice gemini_bridge.PageChoice

@@ -18,12 +18,12 @@ local next_hunk = require("gemini-bridge.changes.page.next_hunk")
 
 local M = {}
 
---- Number of decisions since the user's last edit, which `u` in the file reverts.
+--- Number of decisions since the user's last edit. `u` in the file reverts these decisions first.
 local decisions = 0
 
 ---@alias gemini_bridge.Verb "keep"|"undo"
 
---- Whether an undo restores anything of a file: not if the user has edited all chosen hunks since.
+--- Whether an undo restores any of the chosen hunks. A hunk that the user has edited since cannot be restored.
 ---@param chosen gemini_bridge.ChosenFile
 ---@return boolean
 local function is_undoable(chosen)
@@ -44,25 +44,26 @@ end
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param chosen gemini_bridge.Chosen
----@param from? integer First selected line of a file. Part of its hunk remains: the host sends its new place.
+---@param from? integer First selected line of a file. Part of a hunk may remain: its place is known after the host's
+---answer.
 local function apply(shown, verb, chosen, from)
   local act = verb == "keep" and keep_and_undo.keep_chosen or keep_and_undo.undo_chosen
-  act(chosen, function(told)
-    if verb == "undo" and not vim.iter(told):any(is_undoable) then
+  act(chosen, function(sent)
+    if verb == "undo" and not vim.iter(sent):any(is_undoable) then
       return
     end
     decisions = decisions + 1
     if from then
       return page.go_on_later(shown, chosen.files[1].path, from)
     end
-    next_hunk.note_decided(told)
-    if #told > 0 then
+    next_hunk.note_decided(sent)
+    if #sent > 0 then
       page.go_on(shown)
     end
   end)
 end
 
---- Returns the hunk at the cursor of the file, or the selected lines.
+--- Returns the hunk at the cursor of the file, or the selected lines. If there is none, tells the user.
 ---@param shown gemini_bridge.Page
 ---@param lines? [integer, integer]
 ---@return gemini_bridge.Chosen?
@@ -136,7 +137,7 @@ local function decide_proposals(nodes, verb)
   return any
 end
 
---- Decides on all files below nodes.
+--- Keeps or undoes all files below nodes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 ---@param nodes gemini_bridge.Node[]
@@ -150,6 +151,7 @@ local function decide_nodes(shown, verb, nodes)
   end
 end
 
+--- Keeps or undoes the hunk at the cursor, the selected lines, or the selected nodes of the tree.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_hunk(shown, verb)
@@ -180,6 +182,7 @@ local function on_nodes(shown, verb)
   decide_nodes(shown, verb, nodes)
 end
 
+--- Keeps or undoes a turn.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_turn(shown, verb)
@@ -191,6 +194,7 @@ local function on_turn(shown, verb)
   apply(shown, verb, chosen)
 end
 
+--- Keeps or undoes all changes.
 ---@param shown gemini_bridge.Page
 ---@param verb gemini_bridge.Verb
 local function on_all(shown, verb)
@@ -201,7 +205,7 @@ local function on_all(shown, verb)
   apply(shown, verb, chosen)
 end
 
---- Tells the user that there is no hunk to go to. Closed groups are skipped.
+--- Tells the user that there is no other undecided hunk, or only in a closed group.
 ---@param shown gemini_bridge.Page
 local function tell_end(shown)
   if page.go_to_closed(shown) then
@@ -256,19 +260,14 @@ local function open_node(shown)
   end
 end
 
+--- Shows the file beside its earlier text, or alone again.
 ---@param shown gemini_bridge.Page
 local function toggle_compare(shown)
   local file = shown.current and files.get(shown.current)
-  if not layout.shows_own(shown) then
-    return notify("There is no earlier text to compare with.", "warn")
-  elseif compare.is_open(shown.right) then
+  local change = layout.shows_own(shown) and file and file.change
+  if layout.shows_own(shown) and compare.is_open(shown.right) then
     compare.close(shown.right)
-  elseif
-    file
-    and file.change
-    and not file_view.is_notice(shown.right)
-    and file.change.status ~= "deleted"
-  then
+  elseif file and change and change.status ~= "deleted" and not file_view.is_notice(shown.right) then
     compare.ask(shown.right, file.path)
   else
     return notify("There is no earlier text to compare with.", "warn")
@@ -279,7 +278,7 @@ end
 --- Implements `u`: reverts the last decision. In the file after an edit, undoes the edit as usual.
 ---@param shown gemini_bridge.Page
 local function revert(shown)
-  -- A deleted file and a notice have nothing else to undo.
+  -- In a deleted file and in a notice, the user has no edits to undo.
   if tree_view.has_focus(shown) or decisions > 0 and not vim.bo.modified or not vim.bo.modifiable then
     decisions = math.max(decisions - 1, 0)
     next_hunk.settle()
@@ -304,20 +303,6 @@ end
 --- Sends all notes as one prompt.
 local function send_notes()
   vim.cmd.GeminiSend("--notes")
-end
-
---- Returns the choice for commands in the windows of the page.
----@param shown gemini_bridge.Page
----@return gemini_bridge.PageChoice
-local function choice(shown)
-  return {
-    chosen = function(lines)
-      return tree_view.has_focus(shown) and choose_nodes(tree_view.nodes_at(shown, lines)) or nil
-    end,
-    turn = function()
-      return turn_here(shown)
-    end,
-  }
 end
 
 ---@type gemini_bridge.PageAction[]
@@ -354,7 +339,14 @@ end)
 ---@param shown gemini_bridge.Page
 ---@return fun() detach
 local function attach(shown)
-  local detach = keymap.attach(keys, shown, choice(shown))
+  local detach = keymap.attach(keys, shown, {
+    chosen = function(lines)
+      return tree_view.has_focus(shown) and choose_nodes(tree_view.nodes_at(shown, lines)) or nil
+    end,
+    turn = function()
+      return turn_here(shown)
+    end,
+  })
   vim.api.nvim_create_autocmd("BufModifiedSet", {
     group = shown.group,
     callback = function(args)

@@ -20,8 +20,8 @@ local ORDINARY = { winbar = "", diff = false, scrollbind = false, cursorbind = f
 ---@field tab integer
 ---@field tree integer Window of the tree.
 ---@field right integer Window of the text.
----@field right_buf integer Buffer that the page shows there. The user may show another one.
----@field is_filling? boolean Whether the page is showing another buffer there.
+---@field right_buf integer Buffer that the page shows in `right`. The user may have opened another one there.
+---@field is_filling? boolean Whether the page is just changing the buffer of `right`.
 ---@field origin { tab: integer, win: integer } Tab page and window that had the focus before.
 
 --- Returns the width of the tree for this screen (columns).
@@ -58,10 +58,9 @@ local function make_tree(win)
   })
 end
 
---- Returns the window of the tree. If the user has split it and closed the first window, another one takes its
---- place.
+--- Returns the window of the tree. If the user has split this window and closed the first one, takes the second one.
 ---@param layout gemini_bridge.PageLayout
----@return integer? win nil if no window shows the tree: |:noautocmd| may have closed it unnoticed.
+---@return integer? win nil if no window shows the tree. |:noautocmd| may have closed the window without an event.
 function M.tree(layout)
   local windows = vim.fn.win_findbuf(layout.buf)
   if windows[1] and not vim.list_contains(windows, layout.tree) then
@@ -88,7 +87,7 @@ end
 ---@return boolean
 function M.shows_own(layout)
   return vim.api.nvim_win_is_valid(layout.right)
-    -- Autocommands run while the page fills the window.
+    -- While the page changes the buffer, autocommands run before `right_buf` is updated.
     and (layout.is_filling or vim.api.nvim_win_get_buf(layout.right) == layout.right_buf)
 end
 
@@ -110,8 +109,8 @@ function M.fill(layout, show)
   return result
 end
 
---- Shows a buffer in the window at the right. Neovim remembers the options of a window for its buffer: those of
---- the page are reset for the earlier one, and set for the new one.
+--- Shows a buffer in the window at the right. Neovim remembers the options of a window with its buffer. Therefore, the
+--- page's options are reset before the earlier buffer leaves the window.
 ---@param win integer
 ---@param buf integer
 function M.set_buffer(win, buf)
@@ -121,7 +120,7 @@ function M.set_buffer(win, buf)
   end
   vim.w[win].gemini_page = true
   if is_other then
-    -- Fires autocommands like |:buffer|, because this window shows the buffer for the first time.
+    -- Fires autocommands like |:buffer|, because plugins expect them when a buffer is first shown.
     vim.api.nvim_win_set_buf(win, buf)
   end
   window.set(win, { cursorline = true })
@@ -130,7 +129,7 @@ function M.set_buffer(win, buf)
   end
 end
 
---- Whether a window has the options of the page's window.
+--- Whether a window has inherited the options of the page's window.
 ---@param win integer
 ---@param right integer
 ---@return boolean
@@ -151,7 +150,8 @@ local function reset_later(buf)
   })
 end
 
---- Keeps the options of the page out of other windows while the user splits, refills and closes windows.
+--- Keeps the options of the page out of the user's windows while the user splits and closes windows, and shows other
+--- buffers in them.
 ---@param layout gemini_bridge.PageLayout
 ---@param is_own fun(buf: integer): boolean Whether the page would show this buffer itself.
 ---@param release fun(is_closed: boolean) Called when the window at the right shows a buffer of the user, or was
@@ -164,7 +164,7 @@ function M.follow(layout, is_own, release)
   local function is_of_page(win)
     return win == layout.tree or win == layout.right
   end
-  -- |:bdelete| of the last other buffer shows a hidden one in the window of the tree, without wiping the tree.
+  -- |:bdelete| in the window of the tree may hide the tree's buffer instead of wiping it.
   local function delete_hidden()
     if #vim.fn.win_findbuf(layout.buf) == 0 then
       window.delete_buffer(layout.buf)

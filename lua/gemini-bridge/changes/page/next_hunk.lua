@@ -4,7 +4,7 @@ local tree = require("gemini-bridge.changes.page.tree")
 
 local M = {}
 
---- Ids of hunks that the user has decided and the host has not confirmed yet, by path. True for a whole file.
+--- Decisions that the host has not confirmed yet, by path: the ids of the hunks, or true for a whole file.
 local pending = {} ---@type table<string, table<integer, true>|true>
 
 --- Records a decision, so that navigation skips these hunks.
@@ -23,8 +23,8 @@ function M.note_decided(chosen)
   end
 end
 
---- Handles the host's answer for a file, or drops all decisions without an answer.
----@param name? string
+--- Handles the host's answer to the decisions on a file.
+---@param name? string Path of the file. Default: drops all decisions that have no answer.
 ---@return boolean was_pending Whether a decision on the file had no answer yet.
 function M.settle(name)
   if not name then

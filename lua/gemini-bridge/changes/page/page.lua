@@ -1,4 +1,5 @@
---- `:GeminiChanges`: a tab page with the tree of changed files at the left, and the reviewed file at the right.
+--- Implements `:GeminiChanges`: a tab page with the tree of changed files at the left, and the reviewed file at the
+--- right.
 local changes = require("gemini-bridge.changes.changes")
 local channel = require("gemini-bridge.bridge.channel")
 local compare = require("gemini-bridge.changes.page.compare")
@@ -25,12 +26,12 @@ local MAX_PATCHED_FILES = 50
 ---@field list gemini_bridge.Node[] Files in the order of navigation.
 ---@field by_path table<string, gemini_bridge.Node> Changed files.
 ---@field current? string Path of the file at the right.
----@field goal? { path: string, hunk?: integer, line?: integer } Where the cursor goes when the host has answered a
---- decision: to this hunk, or to the first one from this line.
----@field is_reverting? boolean Whether the page goes to the next hunk that is listed again.
+---@field goal? { path: string, hunk?: integer, line?: integer } Place of the cursor after the host's answer to a
+--- decision: this hunk, or the first undecided hunk from this line.
+---@field is_reverting? boolean The user has reverted a decision: the page goes to the first hunk that is listed again.
 
 local page ---@type gemini_bridge.Page?
---- Files with new counts or states since the tree was drawn. nil if the tree itself has changed.
+--- Paths of files with new counts or states since the tree was drawn. nil if the whole tree must be drawn.
 local changed = {} ---@type table<string, true>?
 
 --- Resets the state of the page when it closes.
@@ -70,8 +71,8 @@ local draw_changed = scheduler.coalesce(function()
   end
 end)
 
---- Draws the tree soon, once for several updates.
----@param name? string The only changed file, if only its counts and state have changed.
+--- Draws the tree in the next tick, once for several updates.
+---@param name? string Path of a file whose counts and state have changed. Default: draws the whole tree.
 local function refresh(name)
   if not page then
     return
@@ -91,8 +92,9 @@ local function reveal(shown, name)
   local found = shown.by_path[name]
   local above, is_hidden = found and found.parent, false
   while above do
-    is_hidden = is_hidden or not above.is_open
-    shown.is_open[above.key] = above.is_open ~= true and true or shown.is_open[above.key]
+    if not above.is_open then
+      is_hidden, shown.is_open[above.key] = true, true
+    end
     above = above.parent
   end
   if is_hidden then
@@ -118,10 +120,10 @@ function M.ensure_shown(shown)
   end
 end
 
---- Shows a file at the right, at its first undecided hunk; backwards, at its last one.
+--- Shows a file at the right, and moves the cursor to an undecided hunk.
 ---@param shown gemini_bridge.Page
 ---@param node gemini_bridge.Node
----@param direction? 1|-1
+---@param direction? 1|-1 Goes to the first hunk (1, the default) or to the last one (-1).
 function M.show(shown, node, direction)
   local file = node.item --[[@as gemini_bridge.PageFile]]
   local is_other = shown.current ~= file.path
@@ -148,7 +150,7 @@ end
 --- Goes to the next or previous undecided hunk, in this file or in another one.
 ---@param shown gemini_bridge.Page
 ---@param direction 1|-1
----@param from? integer Line of the file. Default: that of the cursor.
+---@param from? integer Line of the file. Default: the line of the cursor.
 ---@return boolean found
 function M.go(shown, direction, from)
   local file = shown.current and files.get(shown.current)
@@ -186,19 +188,19 @@ function M.go_to_closed(shown)
   return left ~= nil
 end
 
---- Goes to the next undecided hunk after a decision; when only closed groups are left, to the first one.
+--- Goes to the next undecided hunk after a decision. If only closed groups are left, goes to the first one.
 ---@param shown gemini_bridge.Page
----@param from? integer Line of the file. Default: that of the cursor.
+---@param from? integer Line of the file. Default: the line of the cursor.
 function M.go_on(shown, from)
   if not M.go(shown, 1, from) then
     M.go_to_closed(shown)
   end
 end
 
---- Goes to the next undecided hunk as soon as the host has answered a decision on lines of the file.
+--- Goes to the next undecided hunk as soon as the host has answered a decision on selected lines of a file.
 ---@param shown gemini_bridge.Page
----@param name string
----@param line integer First of these lines.
+---@param name string Path of the file.
+---@param line integer First selected line.
 function M.go_on_later(shown, name, line)
   next_hunk.note_decided({ { path = name, hunks = {} } })
   shown.goal = { path = name, line = line }
@@ -217,18 +219,18 @@ end
 ---@param shown gemini_bridge.Page
 ---@param is_meant fun(hunk: gemini_bridge.ChangeHunk): boolean
 local function go_to_hunk(shown, is_meant)
-  local placed = vim.iter(signs.list(shown.right_buf)):find(function(one)
-    return is_meant(one.hunk)
+  local placed = vim.iter(signs.list(shown.right_buf)):find(function(placed_hunk)
+    return is_meant(placed_hunk.hunk)
   end)
   if placed then
     layout.go_to_line(shown, placed.first)
   end
 end
 
---- Goes to the first hunk that a reverted decision has listed again.
+--- Goes to the first hunk that is listed again after a decision was reverted.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param before? gemini_bridge.Change Change of the file before it was reverted.
+---@param before? gemini_bridge.Change Change of the file before the decision was reverted.
 local function go_back(shown, name, before)
   local known = {}
   for _, hunk in ipairs(before and before.hunks or {}) do
@@ -243,10 +245,10 @@ local function go_back(shown, name, before)
   end)
 end
 
---- Handles new changes of a file: marks them if the file is shown.
+--- Handles an update of a file. Marks the changes if the file is shown.
 ---@param shown gemini_bridge.Page
 ---@param name string
----@param is_answer boolean Whether they are the host's answer to a decision. Then the cursor goes to the next hunk.
+---@param is_answer boolean Whether the update answers a decision. Then the cursor moves to the page's goal.
 local function follow(shown, name, is_answer)
   local buf, goal = shown.right_buf, shown.goal
   if name ~= shown.current or not layout.shows_own(shown) then
@@ -346,7 +348,7 @@ function M.open(attach, name)
   elseif name or is_single then
     show_with_focus(shown, first)
   else
-    -- Loads the file after the tree was drawn, because file type plugins may be slow.
+    -- Draws the tree first: loading a file may be slow because of file type plugins.
     scheduler.next(function()
       if page == shown and not shown.current then
         M.show(shown, first)

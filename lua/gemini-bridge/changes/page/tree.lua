@@ -1,10 +1,9 @@
---- Sorts files into a tree of groups and folders, and lists the visible nodes. Pure.
-
+--- Sorts files into a tree of groups and folders, and lists the visible nodes.
 local M = {}
 
 ---@class gemini_bridge.Node
 ---@field kind "group"|"folder"|"file"
----@field key string Identifies the node, also in a new tree.
+---@field key string Identifies the node. Stays the same when the tree is built again.
 ---@field name string
 ---@field depth integer
 ---@field parent? gemini_bridge.Node
@@ -17,7 +16,7 @@ local M = {}
 ---@field decided integer Number of hunks.
 ---@field hunks integer
 ---@field is_open boolean
----@field row? integer 1-based; nil if hidden.
+---@field row? integer Row in the tree, 1-based; nil below a closed node.
 
 ---@class gemini_bridge.TreeItem
 ---@field path string Absolute.
@@ -32,7 +31,7 @@ local M = {}
 ---@field key string
 ---@field name string
 ---@field is_closed? boolean Closed until the user opens it.
----@field is_flat? boolean Has no folders: files have their whole path as name.
+---@field is_flat? boolean Has no folders: the name of a file is the whole path.
 ---@field items gemini_bridge.TreeItem[]
 ---@field groups? gemini_bridge.TreeGroup[] Groups below the files.
 
@@ -78,7 +77,7 @@ local function folder(group, folders, directory)
   return folders[directory]
 end
 
---- Joins a folder with its only child if that is a folder.
+--- Joins each folder below a node with the only child of the folder, if the child is a folder, too.
 ---@param node gemini_bridge.Node
 local function flatten(node)
   for index, child in ipairs(node.children) do
@@ -135,7 +134,7 @@ function M.update(node)
   return touched
 end
 
---- Sorts and adds up the nodes below a node, and restores which nodes are open.
+--- Sorts the nodes below a node, adds up their counts, and opens the nodes that the user had open.
 ---@param node gemini_bridge.Node
 ---@param depth integer
 ---@param is_open table<string, boolean>
@@ -188,7 +187,7 @@ function M.build(groups, is_open)
   end, groups)
 end
 
---- Calls a function with a node and its descendants, in the order of display.
+--- Calls a function with nodes and their descendants, in the order of display.
 ---@param nodes gemini_bridge.Node[]
 ---@param act fun(node: gemini_bridge.Node): boolean? # False skips the descendants.
 function M.each(nodes, act)

@@ -13,14 +13,14 @@ local M = {}
 ---@field nodes gemini_bridge.Node[]
 ---@field rows gemini_bridge.Node[]
 ---@field is_open table<string, boolean> Nodes that the user has opened or closed.
----@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor, and the row of the cursor
---- since. The node is missing while a host restarts.
+---@field gone? { node: gemini_bridge.Node, row: integer } Node that was under the cursor and is missing, for example
+--- while the host restarts, and the row of the cursor since then.
 ---@field is_disposed boolean
 ---@field stops fun()[] Called when the page closes.
 
 --- Opens a page with an empty tree. The focus does not move.
 ---@param name string Name of the tree's buffer.
----@param redraw fun() Called when the windows have other sizes, or |:edit!| has emptied the tree.
+---@param redraw fun() Called when window sizes have changed, or |:edit!| has emptied the tree.
 ---@return gemini_bridge.TreeView
 function M.open(name, redraw)
   local view = layout.open(name) --[[@as gemini_bridge.TreeView]]
@@ -61,7 +61,7 @@ function M.is_alive(view)
   return not view.is_disposed
 end
 
---- Finds a node in a new tree: by its key, or a file by its path if it is in another group now.
+--- Finds a node in a new tree by its key. A file that has moved to another group is found by its path.
 ---@param rows gemini_bridge.Node[]
 ---@param wanted gemini_bridge.Node
 ---@return gemini_bridge.Node?
@@ -109,7 +109,7 @@ end
 ---@param view gemini_bridge.TreeView
 ---@return boolean
 function M.has_focus(view)
-  return vim.api.nvim_get_current_buf() == view.buf -- the user may have split its window
+  return vim.api.nvim_get_current_buf() == view.buf -- in any window, because the user may have split the tree
 end
 
 --- Ends Visual mode. Returns the first and last selected line, or nil if nothing was selected.
@@ -123,7 +123,7 @@ function M.selected()
   return { math.min(from, to), math.max(from, to) }
 end
 
---- Returns the nodes at the cursor of the tree or in its selected lines, without nodes inside others.
+--- Returns the nodes at the cursor or in the selected lines of the tree. Leaves out nodes inside other returned nodes.
 ---@param view gemini_bridge.TreeView
 ---@param lines? [integer, integer]
 ---@return gemini_bridge.Node[]
