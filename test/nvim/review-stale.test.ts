@@ -70,7 +70,7 @@ for (const args of [["a.txt"], ["b.txt"]]) {
     await nvim.input(":GeminiAccept<CR>");
     await nvim.waitFor(
       async () =>
-        /a\.txt has changed since it was proposed: compare again, or :GeminiAccept!/.test(
+        /a\.txt has changed since the proposal: compare again, or :GeminiAccept!/.test(
           await nvim.messages(),
         ),
       "the refusal",
@@ -241,7 +241,7 @@ t.test("a write that the host has not seen yet makes the proposal stale", async 
     );
     t.equal(pending, 1);
     await nvim.waitFor(
-      async () => /a\.txt has changed since it was/.test(await nvim.messages()),
+      async () => /a\.txt has changed since the proposal/.test(await nvim.messages()),
       "the refusal",
     );
   }

@@ -21,7 +21,7 @@ vim.api.nvim_create_autocmd("User", {
 })
 
 --- Whether unreviewed changes of a CLI can be listed and undone.
----@param name string
+---@param name string Name of the CLI's terminal or client.
 ---@return boolean
 local function is_tracked(name)
   return vim.iter(status.get().clients):any(function(client)

@@ -1,5 +1,5 @@
---- Decides whether closing a window, deleting a buffer or quitting Neovim rejects a review, parks it or ends
---- it.
+--- Decides what happens to a review when a window closes, a buffer is deleted or Neovim exits: the review is rejected,
+--- parked (pending, but without windows), or ended without a decision.
 local decision = require("gemini-bridge.review.decision")
 local close_windows = require("gemini-bridge.review.window.close_windows")
 local notify = require("gemini-bridge.notify")
@@ -18,12 +18,12 @@ local M = {}
 --- Adds an autocommand for the proposal's buffer, or for all buffers if `anywhere` is true.
 ---@alias gemini_bridge.On fun(event: string, callback: fun(args: table), anywhere?: boolean)
 
---- Whether Neovim is exiting: windows that close then do not decide a review.
+--- Whether Neovim is exiting. Then a closing window is no decision.
 local function is_quitting()
   return vim.v.exiting ~= vim.NIL
 end
 
---- Parks a review whose windows or buffers a script or plugin has closed. This is no decision.
+--- Parks a review after a script or plugin has closed its windows or buffers, because the user has not decided.
 ---@param review gemini_bridge.Review
 local function stay_pending(review)
   scheduler.next(function()
@@ -40,7 +40,7 @@ local function stay_pending(review)
   end)
 end
 
---- Rejects when the user closes the proposal's last window.
+--- Rejects the review when the user closes the proposal's last window.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function reject_on_close(review, on)
@@ -66,7 +66,7 @@ local function reject_on_close(review, on)
     if is_quitting() then
       return
     end
-    -- Also runs for a review that has ended, which stays in the window until the user leaves Insert mode.
+    -- A review that has ended may still be open, because the user is typing.
     records.copy_edits(review)
     scheduler.next(function()
       -- `:edit!` unloads the buffer, too, and BufReadCmd then fills it again.
@@ -128,8 +128,8 @@ local function allow_quit(review, on)
   end)
 end
 
---- Closes the windows of a review when Neovim exits, before VimLeavePre, where plugins save the session.
---- BufWinLeave fires only after Neovim has decided to exit.
+--- Closes the windows of a review when Neovim exits. VimLeavePre would be too late, because plugins save the session
+--- there. BufWinLeave fires only after Neovim has decided to exit.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function close_before_exit(review, on)

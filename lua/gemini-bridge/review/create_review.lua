@@ -50,7 +50,7 @@ local function map_keys(review)
   })
 end
 
---- Keeps the windows of a review consistent while the user moves, splits and refills windows.
+--- Updates a review while the user leaves, splits and resizes windows, and shows other buffers in them.
 ---@param review gemini_bridge.Review
 ---@param on gemini_bridge.On
 local function follow_windows(review, on)
@@ -67,7 +67,7 @@ local function follow_windows(review, on)
       and vim.api.nvim_get_current_buf() ~= review.buffers.original
     then
       close_windows.release_original(shown)
-      -- Without the original, the proposal is shown alone, with inline marks.
+      -- Without the original, the proposal has inline marks.
       shown.inline = true
       hunk_updates.update(review)
     end
@@ -116,8 +116,8 @@ local function listen(review)
   }
 end
 
---- Completes a review. Runs after the host got its answer, because file type plugins, and counting the hunks of a long
---- text, are slow.
+--- Completes a review after the host has got its answer, because file type plugins and the counting of hunks may be
+--- slow.
 ---@param review gemini_bridge.Review
 local function complete(review)
   if not records.is_pending(review) or not vim.api.nvim_buf_is_loaded(review.buffers.proposal) then
@@ -130,13 +130,13 @@ local function complete(review)
   map_keys(review)
   hunk_updates.update(review)
   screen.scroll_to_first_hunk(review)
-  -- Last, so that a script finds the complete review and can override keys and options.
+  -- Announces the review last, so that scripts find it complete, and can override keys and options.
   decision.announce(review)
 end
 
 ---@param review gemini_bridge.Review
 local function make(review)
-  -- Some of the buffers may be left.
+  -- Some buffers may be left from an earlier call.
   proposal.stop_listeners(review)
   proposal.delete_buffers(review)
   review.counted, review.hunks = nil, {}
@@ -152,7 +152,7 @@ local function make(review)
   end)
 end
 
---- Creates a pending review. Its buffers and windows follow when Neovim allows it.
+--- Creates a pending review. Creates its buffers and windows as soon as Neovim allows it.
 ---@param params gemini_bridge.calls.diff_open
 ---@return gemini_bridge.Review
 function M.create(params)
@@ -185,7 +185,7 @@ function M.create(params)
   return review
 end
 
---- Replaces the proposed text. Tells a user who has seen or edited the earlier text, which undo restores.
+--- Replaces the proposed text. Shows a message if the user has seen or edited the earlier text.
 ---@param review gemini_bridge.Review
 ---@param params { newContent: string, textId: string }
 function M.replace(review, params)
@@ -207,9 +207,9 @@ function M.replace(review, params)
   scheduler.now(function()
     if records.is_pending(review) then
       if not review.buffers or not proposal.is_loaded(review.buffers) then
-        review.make() -- also if the buffer with the user's text was unloaded
+        review.make() -- a script may have unloaded the buffers
       end
-      -- The user may be in Insert mode: undo must lead back to their text, not to the one before it.
+      -- In Insert mode, the new text would otherwise belong to the undo step of the user's typing.
       vim.api.nvim_buf_call(review.buffers.proposal, window.end_undo_step)
       text.write(review.buffers.proposal, review.proposed)
       review.written = text.state(review.buffers.proposal)

@@ -41,8 +41,8 @@ local function keep_edits(review)
   records.remove(review)
 end
 
---- Whether the user's next keys are meant for the proposal: a text, a command line, a selection, or a register or
---- operator that waits for the rest of its command.
+--- Whether the user's next keys are meant for the proposal: in another mode than Normal mode, or after the start of a
+--- command, such as an operator or a register.
 ---@param review gemini_bridge.Review
 local function is_typing(review)
   return review.buffers ~= nil
@@ -93,7 +93,7 @@ end
 --- Ends a review.
 ---@param review gemini_bridge.Review
 ---@param outcome "Accepted"|"Rejected"|"Closed"
----@param run fun(step: fun()) `scheduler.now` or `scheduler.next`: closes the windows and buffers.
+---@param run fun(step: fun()) `scheduler.now` or `scheduler.next`: when to close the windows and buffers.
 ---@param decision? gemini_bridge.Decision
 ---@return boolean first False if the review had ended before.
 local function finish(review, outcome, run, decision)
@@ -113,23 +113,22 @@ local function finish(review, outcome, run, decision)
     dismiss(review)
   end
   if outcome == "Closed" and is_typing(review) then
-    -- The user is typing into the proposal. If the window closed now, the next keys would be commands in
-    -- another one.
+    -- If the window closed while the user is typing, the next keys would be commands in another window.
     after_typing(review, step)
     local name = path.display(review.filePath, 24)
-    notify(("The review of %s has ended; press <Esc> to close it."):format(name))
+    notify(("The review of %s has ended: press <Esc> to close it."):format(name))
     return true
   end
   local buf = review.buffers and review.buffers.proposal or -1
   if run == scheduler.next and vim.api.nvim_buf_is_valid(buf) then
-    -- The text was already read. Without this, queued keys could change it afterwards, and the change would be lost.
+    -- The text was already read. Keys that are still queued must not change it, because the change would be lost.
     scheduler.attempt(vim.api.nvim_set_option_value, "modifiable", false, { buf = buf })
   end
   run(step)
   return true
 end
 
---- Returns the reason why an attempt to accept is refused, if there is one.
+--- Returns the reason why a proposal cannot be accepted now, if there is one.
 ---@param review gemini_bridge.Review
 ---@return string? problem
 local function obstacle(review)
@@ -138,9 +137,9 @@ local function obstacle(review)
   if open and vim.bo[open].modified then
     return ("%s has unsaved changes: save or discard them first, or :GeminiAccept!"):format(name)
   elseif staleness.has_changed(review) then
-    return ("%s has changed since it was proposed: compare again, or :GeminiAccept!"):format(name)
+    return ("%s has changed since the proposal: compare again, or :GeminiAccept!"):format(name)
   elseif review.is_replaced then
-    review.is_replaced = false -- the message is shown once
+    review.is_replaced = false -- the user may accept the next time
     return ("The proposal for %s was replaced: check it, then accept again."):format(name)
   end
 end
@@ -166,7 +165,7 @@ function M.accept(review, run, force)
   if open and vim.bo[open].modified then
     reload.give_up_changes(open)
   end
-  -- The decision applies to the current version of the file: the host must not overwrite a later one.
+  -- The decision applies to the current version of the file: the host must not overwrite a later version.
   local payload = { id = review.id, content = content, version = path.version(review.filePath) }
   return finish(review, "Accepted", run, { "diff_accepted", payload })
 end
@@ -194,12 +193,12 @@ end
 local function report_lost(review, problem)
   local name, content = path.display(review.filePath, 20), review.decision[2].content
   if not content then
-    return notify(("%s is gone and did not receive your rejection of %s"):format(review.label, name), "warn")
+    return notify(("%s is gone and did not receive your rejection of %s."):format(review.label, name), "warn")
   end
   scheduler.now(function()
     local command = saved_texts.keep(review.filePath, content)
     local reason = problem or ("%s is gone"):format(review.label)
-    notify(("%s. The %s that you accepted is kept: %s"):format(reason, name, command), "warn")
+    notify(("%s. The text of %s that you accepted is kept: %s"):format(reason, name, command), "warn")
   end)
 end
 

@@ -8,14 +8,14 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.hunks")
 local dropped = vim.api.nvim_create_namespace("gemini-bridge.hunks.dropped")
 
 ---@class gemini_bridge.Hunk
----@field from integer First line in the proposal, 1-based; of a removal, the line above it (0 at the top).
+---@field from integer First line in the proposal, 1-based. For a removal, the line above it; 0 at the top.
 ---@field count integer Lines in the proposal; 0 for a removal.
 ---@field original_from integer Like `from`, in the original.
 ---@field original_count integer Like `count`, in the original.
----@field kept boolean The user has decided to keep it.
+---@field kept boolean The user has marked the hunk as kept.
 
---- Items of 'diffopt' that affect whether lines differ, with their names in |vim.diff()|.
-local WHITESPACE = {
+--- Items of 'diffopt', and the options of |vim.diff()| with the same meaning.
+local DIFF_OPTIONS = {
   iblank = "ignore_blank_lines",
   iwhite = "ignore_whitespace_change",
   iwhiteall = "ignore_whitespace",
@@ -26,8 +26,8 @@ local WHITESPACE = {
 local function options()
   local result = { result_type = "indices" }
   for _, item in ipairs(vim.opt.diffopt:get()) do
-    if WHITESPACE[item] then
-      result[WHITESPACE[item]] = true
+    if DIFF_OPTIONS[item] then
+      result[DIFF_OPTIONS[item]] = true
     end
     result.algorithm = item:match("^algorithm:(.*)") or result.algorithm
   end
@@ -36,7 +36,7 @@ end
 
 --- Returns the lines of a buffer in the form that |vim.diff()| expects.
 ---@param buf integer
----@param bytes? string Bytes of the buffer, if known: avoids reading a long text again.
+---@param bytes? string Bytes of the buffer, if they are known. Avoids reading a long text again.
 ---@return string
 local function joined(buf, bytes)
   if bytes and text.is_plain(buf) then
@@ -86,7 +86,7 @@ function M.count(review)
   end
 end
 
---- Describes the difference between two texts without hunks: line breaks, final newline, or ignored white space.
+--- Describes how two texts without hunks differ: line breaks, byte order mark, final newline, or ignored whitespace.
 ---@param original integer Buffer.
 ---@param proposal integer Buffer.
 ---@return string? difference nil if all bytes are equal.
@@ -104,7 +104,7 @@ function M.difference(original, proposal)
   return "whitespace differs"
 end
 
---- Updates which hunks the user has kept.
+--- Updates the field `kept` of hunks from the marks of the user.
 ---@param proposal integer Buffer.
 ---@param hunks gemini_bridge.Hunk[]
 function M.update_kept(proposal, hunks)
@@ -126,7 +126,8 @@ local function reach_end(review)
     and ends(review.buffers.original, last.original_from, last.original_count)
 end
 
---- If file and proposal end differently, gives the proposal the file's ending when its last hunk is dropped.
+--- If only one of the two texts has a final newline, the last hunk includes this difference. Gives the proposal the
+--- ending of the file while that hunk is dropped.
 ---@param review gemini_bridge.Review
 function M.follow_newline(review)
   local original, proposal = review.buffers.original, review.buffers.proposal
@@ -209,7 +210,7 @@ local function undo_of(buf, first, before, lines)
     return vim.api.nvim_buf_call(buf, vim.fn.undotree).seq_cur
   end
   local changed = undo_state()
-  -- The extmark starts at the line above, if there is one, because that line remains when the changed lines are edited.
+  -- The extmark is on the line above the change, because that line remains when the user edits the lines below.
   local above = first > 0
     and vim.api.nvim_buf_set_extmark(buf, dropped, first - 1, 0, { right_gravity = false })
 
@@ -235,7 +236,7 @@ local function undo_of(buf, first, before, lines)
   end
 end
 
---- Replaces a hunk with the lines of the original. `u` brings it back.
+--- Replaces a hunk with the lines of the original. `u` restores the hunk.
 ---@param original integer
 ---@param proposal integer
 ---@param hunk gemini_bridge.Hunk

@@ -7,7 +7,7 @@ local winbar = require("gemini-bridge.review.window.winbar")
 
 local M = {}
 
---- Debounce delay from a change of the text until the hunks are counted.
+--- Delay from the first change of the text until the hunks are counted.
 local COUNT_DELAY_MS = 50
 
 --- Updates hunks, marks and winbar at once.
@@ -28,7 +28,7 @@ function M.update(review)
   winbar.update(review)
 end
 
---- Updates hunks, marks, winbar and the copy of an edited text after each change of a buffer, debounced.
+--- Updates hunks, marks, winbar and the copy of an edited text soon after a change of a buffer.
 ---@param review gemini_bridge.Review
 ---@param buf integer
 function M.follow(review, buf)

@@ -1,17 +1,17 @@
---- Shows a review in one window: removed lines appear as virtual lines above the new ones. The text is the
---- proposal, and the user can edit it.
+--- Shows a review in one window: the proposal, which the user can edit, with the removed lines as virtual lines above
+--- the new ones.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum number of removed lines shown per hunk: virtual lines cannot be scrolled.
-local MAX_LINES = 200
+--- Maximum number of removed lines shown above a hunk. The user cannot scroll within virtual lines.
+M.MAX_REMOVED_LINES = 200
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.inline")
 
 --- Returns removed lines as virtual lines.
 ---@param lines string[]
----@param total integer Number of removed lines, of which `lines` may have only the first ones.
+---@param total integer Number of all removed lines. `lines` may contain only the first ones.
 ---@return [string, string][][]
 function M.virtual_lines(lines, total)
   local shown = vim.tbl_map(function(line)
@@ -27,9 +27,9 @@ end
 ---@param hunk gemini_bridge.Hunk
 local function mark(buffers, hunk)
   local above = hunk.count > 0 or hunk.from == 0
-  local row = hunk.count > 0 and hunk.from - 1 or math.max(hunk.from - 1, 0)
+  local row = math.max(hunk.from - 1, 0)
   if hunk.original_count > 0 then
-    local first, shown = hunk.original_from - 1, math.min(hunk.original_count, MAX_LINES)
+    local first, shown = hunk.original_from - 1, math.min(hunk.original_count, M.MAX_REMOVED_LINES)
     local lines = vim.api.nvim_buf_get_lines(buffers.original, first, first + shown, false)
     vim.api.nvim_buf_set_extmark(buffers.proposal, namespace, row, 0, {
       virt_lines = M.virtual_lines(lines, hunk.original_count),
@@ -46,21 +46,21 @@ local function mark(buffers, hunk)
   end
 end
 
---- Returns how many context lines and removed lines to show in a window of this height: at least half of the
---- window is left for the new lines.
+--- Returns how many context lines and removed lines to show above a hunk. At least half of the window is left for the
+--- new lines.
 ---@param hunk gemini_bridge.Hunk
 ---@param win integer
 ---@return integer context Lines.
 ---@return integer removed Virtual lines.
 local function layout(hunk, win)
   local height = vim.fn.getwininfo(win)[1].height
-  local removed = math.min(hunk.original_count, MAX_LINES + 1)
+  local removed = math.min(hunk.original_count, M.MAX_REMOVED_LINES + 1)
   local added = math.min(math.max(hunk.count, 1), math.ceil(height / 2))
   local context = math.max(math.floor((height - removed - added) / 2), 0)
   return context, math.max(math.min(removed, height - added), 0)
 end
 
---- Scrolls to the lines removed above the first line. Neovim hides virtual lines there.
+--- Scrolls to the lines removed above the first line. By default, Neovim hides virtual lines there.
 ---@param review gemini_bridge.Review
 local function reveal_top(review)
   local first, view = review.hunks[1], review.view

@@ -1,5 +1,4 @@
---- Maps the keys of a proposal's buffer. Each action also has a <Plug> mapping, which does not depend on the
---- options.
+--- Maps the keys in the buffer of a proposal. Each action has a <Plug> mapping, even without a key in the options.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -10,12 +9,12 @@ local M = {}
 
 ---@alias gemini_bridge.ReviewAction [string, string, fun()] Name in the option `diff.keys`, description, and function.
 
---- Built-in commands that `g?` lists, too.
+--- Built-in commands that `g?` lists after the mapped keys.
 ---@type [string, string][]
 local COMMANDS = {
   { ":w", "Accept the proposal as it stands" },
   { ":q", "Reject the proposal" },
-  { "do, dp", "Take this hunk from the other side, put it there" },
+  { "do, dp", "Get this hunk from the other side, or put it there" },
   { "u", "Undo an edit" },
 }
 
@@ -59,8 +58,8 @@ local function step(review, direction)
   end
 end
 
---- Reverts the last kept or dropped hunk that was not edited since.
----@param steps (fun(): boolean)[]
+--- Reverts the last keep or drop of a hunk.
+---@param steps (fun(): boolean)[] Functions that revert the steps, the last step at the end.
 local function undo(steps)
   local last = table.remove(steps)
   if not last then
@@ -70,7 +69,7 @@ local function undo(steps)
   end
 end
 
---- Returns the actions in the order in which `g?` lists them. They remember the steps that can be undone.
+--- Returns the actions in the order in which `g?` lists them.
 ---@param review gemini_bridge.Review
 ---@param decide gemini_bridge.Decide
 ---@return gemini_bridge.ReviewAction[]
@@ -78,7 +77,7 @@ local function actions_of(review, decide)
   local proposal = review.buffers.proposal
   local steps = {} ---@type (fun(): boolean)[]
 
-  --- Acts on the hunk at the cursor, then goes to the next.
+  --- Returns a function that acts on the hunk at the cursor, then goes to the next hunk.
   ---@param act fun(hunk: gemini_bridge.Hunk): fun(): boolean
   local function on_hunk(act)
     return function()

@@ -1,5 +1,4 @@
---- Leads the user from one decision to the next: finds the review that follows a decision made inside a
---- proposal.
+--- Moves the focus to the next review after a decision inside a proposal.
 local config = require("gemini-bridge.config")
 local records = require("gemini-bridge.review.records")
 local screen = require("gemini-bridge.review.screen")
@@ -33,8 +32,8 @@ local function on_key(_, typed)
   end
 end
 
---- Disables the keys of decisions in a terminal. If the user presses one too early for the next proposal, the "a" of
---- "\a" would start Terminal mode, and the CLI would get the keys after it.
+--- Disables the keys of decisions in a terminal. If the user presses "\a" before the next proposal appears, "a" would
+--- start Terminal mode, and the CLI would get the next keys.
 ---@param buf integer The current buffer.
 ---@return string[] mapped
 local function disable_keys(buf)
@@ -45,7 +44,7 @@ local function disable_keys(buf)
   for _, name in ipairs({ "accept", "reject" }) do
     local key = config.get().diff.keys[name]
     if key and vim.fn.maparg(key, "n", false, true).buffer ~= 1 then
-      -- After <Nop>, Neovim would wait for another key and show nothing meanwhile.
+      -- <Nop> would make Neovim wait for another key, and show nothing meanwhile.
       vim.keymap.set("n", key, "<Ignore>", { buffer = buf, desc = "No pending proposal" })
       mapped[#mapped + 1] = key
     end
@@ -79,8 +78,8 @@ function M.continue(decided)
   end
 end
 
---- Enters a new review if it continues the series: same CLI, same turn, and no key since the last decision.
---- CLIs without hooks do not report turns, so the focus stays.
+--- Enters a new review if it follows the last decision: from the same CLI, in the same turn, before any other key. The
+--- focus stays for a CLI without hooks, because its turns are unknown.
 ---@param review gemini_bridge.Review
 function M.take(review)
   local last = expected

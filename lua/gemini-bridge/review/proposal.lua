@@ -6,11 +6,9 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Maximum size of a text that gets a file type (bytes). Highlighting may parse the whole text at once, and block
---- Neovim for seconds.
-local MAX_HIGHLIGHTED = 1024 * 1024
+--- Maximum size of a text that gets a file type. Highlighting a longer text may block Neovim for seconds.
+local MAX_HIGHLIGHTED_BYTES = 1024 * 1024
 
---- Features that are disabled in the buffers of a review.
 local OPTIONS = {
   bufhidden = "hide",
   swapfile = false,
@@ -34,18 +32,14 @@ local function create(name, bytes, buftype)
   local buf = window.create_buffer(false, true)
   set_options(buf, OPTIONS)
   vim.bo[buf].buftype = buftype
-  -- Creates no undo entry, because the first `u` would empty the buffer.
-  local levels = vim.bo[buf].undolevels
-  vim.bo[buf].undolevels = -1
-  text.write(buf, bytes)
-  vim.bo[buf].undolevels = levels
+  text.fill(buf, bytes)
   window.delete_restored(name)
   window.set_name(buf, name)
   return buf
 end
 
---- Creates a copy of the file on disk. Loading the file itself could ask about a swap file and run other
---- plugins. The copy cannot be edited, because nobody would receive the edits.
+--- Creates a buffer with a copy of the file. Loading the file itself could ask about a swap file, and run other
+--- plugins. The copy is not modifiable, because edits would have no effect.
 ---@param id integer
 ---@param file string Absolute path.
 ---@return integer buf
@@ -58,7 +52,7 @@ end
 
 ---@class gemini_bridge.ReviewBuffers
 ---@field proposal integer
----@field original integer Compared with the proposal: the user's buffer of the file if it is open, else a copy.
+---@field original integer The user's buffer of the file if it is open, else a copy of the file.
 ---@field copied boolean `original` is a copy of the file.
 ---@field new boolean The file does not exist: there is nothing to compare.
 
@@ -78,15 +72,14 @@ function M.buffers(review)
   }
 end
 
---- Returns the file type of a review: that of the user's buffer, else by the path. A modeline in the proposal
---- is ignored.
+--- Returns the file type of the user's buffer, else the file type for the path. Ignores a modeline in the proposal.
 ---@param review gemini_bridge.Review
 ---@return string # Empty if there is none.
 local function filetype(review)
   local buffers = review.buffers
   local own = buffers.copied and "" or vim.bo[buffers.original].filetype
   if own ~= "" then
-    return own -- the user may have set it; detection would take half a millisecond
+    return own -- the user may have set it, and detection is slow (0.5 ms)
   end
   local ok, found = pcall(vim.filetype.match, { filename = review.filePath, buf = buffers.proposal })
   return ok and found or ""
@@ -95,7 +88,9 @@ end
 ---@param buf integer
 ---@param name string A file type, or "" for none.
 local function set_filetype(buf, name)
-  if name == "" or vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED then
+  if
+    name == "" or vim.api.nvim_buf_get_offset(buf, vim.api.nvim_buf_line_count(buf)) > MAX_HIGHLIGHTED_BYTES
+  then
     return
   end
   local buftype, modifiable = vim.bo[buf].buftype, vim.bo[buf].modifiable
@@ -133,7 +128,7 @@ function M.delete_buffers(review)
   end
 end
 
---- Replaces the original by a copy of the file if the user has wiped its buffer.
+--- If the user has unloaded or wiped the buffer of the original, replaces it with a copy of the file.
 ---@param review gemini_bridge.Review
 function M.replace_wiped_original(review)
   local buffers = review.buffers

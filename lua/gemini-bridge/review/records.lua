@@ -21,22 +21,23 @@ local M = {}
 ---@field label string Name of the CLI for the user.
 ---@field state gemini_bridge.ReviewState
 ---@field proposed string Text as proposed by the CLI.
----@field text_id string Id of this text in the host.
+---@field text_id string Id of the proposed text in the host.
 ---@field decision? gemini_bridge.Decision
 ---@field position? { number: integer, count: integer } "2 of 5", while several are pending.
 ---@field was_announced? boolean GeminiDiffOpened has been fired.
 ---@field stale boolean The file or its buffer has changed since the proposal came.
----@field version? string Version of the file on disk when the review opened.
+---@field version? string Version of the file when the review opened, see |path.version()|.
 ---@field baseline? gemini_bridge.Baseline The user's buffer of the file when the review opened.
 ---@field is_replaced? boolean The CLI has replaced a text that the user had already seen.
 ---@field replaced string[] Texts edited by the user and then replaced by the CLI.
 ---@field delivered? string Text that the CLI or the host has received at the end.
 ---@field make fun() Creates the buffers and their listeners; again if the buffers were deleted.
 ---@field buffers? gemini_bridge.ReviewBuffers Absent until buffers can be created.
----@field written? table State of the proposal's buffer when the proposed text was written to it; nil before.
----@field unloaded? string Copy of the user's text, for when its buffer is unloaded.
+---@field written? table |text.state()| of the proposal's buffer with the unedited text; nil before the buffer has it.
+---@field unloaded? string Copy of the user's text, in case the buffer is unloaded.
 ---@field view? gemini_bridge.View Windows of the review.
 ---@field hunks gemini_bridge.Hunk[]
+---@field newline_follows? boolean Whether the final newline belongs to the last hunk.
 ---@field counted? integer[] 'changedtick' of both buffers when the hunks were counted.
 ---@field group? integer Autocommands of the buffers.
 ---@field stops fun()[] Disposals of the buffers' listeners.
@@ -47,7 +48,7 @@ local M = {}
 ---@field bytes string
 ---@field was_modified boolean
 
---- A decision, as it is sent to the host.
+--- Event and data of a decision for the host.
 ---@class gemini_bridge.Decision
 ---@field [1] "diff_accepted"|"diff_rejected"
 ---@field [2] { id: integer, content?: string, version?: string }
@@ -80,7 +81,7 @@ function M.get(id)
   return review and M.is_pending(review) and review or nil
 end
 
-local function number()
+local function update_positions()
   local count = ended + #pending
   for index, review in ipairs(pending) do
     review.position = count > 1 and { number = ended + index, count = count } or nil
@@ -91,7 +92,7 @@ end
 function M.add(review)
   records[review.id] = review
   pending = vim.list_extend({ unpack(pending) }, { review })
-  number()
+  update_positions()
 end
 
 --- Moves a pending review to another pending state.
@@ -115,17 +116,17 @@ function M.finish(review, decision)
   -- A new list, because callers iterate over the old one.
   pending = vim.tbl_filter(M.is_pending, pending)
   ended = #pending > 0 and ended + 1 or 0
-  number()
+  update_positions()
   return true
 end
 
---- Removes a closed review, because the user's edits are saved.
+--- Removes a closed review after the user's edits were saved.
 ---@param review gemini_bridge.Review
 function M.remove(review)
   records[review.id] = nil
 end
 
---- Removes a decided review, because its decision was delivered or cannot be.
+--- Removes a decided review. The host has delivered the decision, or has given up.
 ---@param id integer
 ---@return gemini_bridge.Review?
 function M.settle(id)
@@ -155,7 +156,7 @@ function M.content(review)
   if not review.written then
     return review.proposed
   end
-  -- A deleted buffer that `:edit #` has filled again does not have the user's text.
+  -- A buffer that was deleted, and filled again by `:edit #`, does not have the user's text.
   if not proposal.is_loaded(review.buffers) then
     return review.unloaded or review.proposed
   end
@@ -164,8 +165,8 @@ function M.content(review)
   return vim.deep_equal(text.state(buf), review.written) and review.proposed or text.read(buf)
 end
 
---- Copies an edited text from its buffer, which may be unloaded next. If a signal ends Neovim, all buffers are unloaded
---- before the first autocommand.
+--- Copies an edited text from its buffer, because the buffer may be unloaded without warning: if a signal ends Neovim,
+--- all buffers are unloaded before the first autocommand.
 ---@param review gemini_bridge.Review
 function M.copy_edits(review)
   local content = M.content(review)

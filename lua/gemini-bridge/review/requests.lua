@@ -16,7 +16,7 @@ local M = {}
 
 local last_id = 0
 
---- Tells the user about a new review, in one line so that Neovim does not ask to press ENTER.
+--- Tells the user about a new review. The message fits in one line, so that Neovim does not ask to press ENTER.
 ---@param review gemini_bridge.Review
 local function announce(review)
   local waiting = #records.pending() - 1
@@ -82,7 +82,7 @@ function M.update(params)
   staleness.update(open_review(params.id), params.stale)
 end
 
---- Messages for reviews that end without the user, by reason.
+--- Messages about reviews that end without a decision, by reason.
 local TEXTS = {
   cancelled = "%s has cancelled its edit: the review of %s was closed.",
   disconnected = "%s is gone: the review of %s was closed.",
@@ -94,7 +94,7 @@ local TEXTS = {
 function M.close(params)
   local review = open_review(params.id)
   local content = records.content(review)
-  -- For these reasons, the CLI receives or has written the text, so that the user's edits are not lost.
+  -- In these cases, the CLI receives the text or has written it: the user's edits are not lost.
   local is_delivered = params.reason == "cli" or params.reason == "written"
   decision.close(review, is_delivered and content or nil)
   local text = TEXTS[params.reason]
@@ -123,8 +123,8 @@ local function current_review(reviews)
   end)
 end
 
---- Calls `act` with one review: the only one, that of the current window, or the one that the user chooses.
----@param file? string
+--- Calls `act` with a pending review: the only one, the one in the current window, or the user's choice.
+---@param file? string Path of the file, as the user types it.
 ---@param act fun(review: gemini_bridge.Review)
 local function with_review(file, act)
   local choices = vim.tbl_filter(function(review)
@@ -170,6 +170,7 @@ function M.review(opts)
   with_review(opts.path, screen.enter)
 end
 
+--- Returns the pending reviews for scripts.
 ---@return { filePath: string, client: string, label: string }[]
 function M.list()
   return vim.tbl_map(function(review)

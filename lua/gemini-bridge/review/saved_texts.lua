@@ -1,5 +1,5 @@
---- Saves texts that would be lost with a review: in a buffer, and for a week in a file that only the user can
---- read. `:edit` with the name of the buffer restores a text, also in a later Neovim.
+--- Saves the user's texts when their reviews end: each in a buffer, and all in a file that only the user can read.
+--- `:edit` with the name of the buffer restores a text for a week, also in a later Neovim.
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 local private_file = require("gemini-bridge.disk.private_file")
@@ -64,7 +64,7 @@ local function save()
   private_file.write(store(), vim.json.encode(texts))
 end
 
---- Saves the user's edits of the buffer in its text.
+--- Updates a saved text from its buffer, which the user may have edited.
 ---@param kept gemini_bridge.KeptText
 ---@param buf integer
 local function take_edits(kept, buf)
@@ -81,10 +81,7 @@ local function fill(buf, kept)
   own[kept.id], kept.deleted = kept, nil
   local options = vim.bo[buf]
   options.buftype, options.bufhidden, options.swapfile, options.buflisted = "nofile", "hide", false, true
-  local levels = options.undolevels
-  options.undolevels = -1
-  text.write(buf, kept.text)
-  options.undolevels = levels
+  text.fill(buf, kept.text)
   vim.api.nvim_create_autocmd("BufUnload", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept." .. buf, {}),
     buffer = buf,
@@ -102,7 +99,7 @@ end
 ---@param kept gemini_bridge.KeptText
 ---@return string
 local function buffer_name(kept)
-  -- The name of the file is only information for the user. Removes characters that |:edit| would expand.
+  -- Only the id identifies the text. Replaces characters that |:edit| would expand in the name of the file.
   return PREFIX .. kept.id .. "/" .. vim.fs.basename(kept.path):gsub("[^%w._\128-\255-]", "_")
 end
 
@@ -153,8 +150,8 @@ function M.read(args)
   end
 end
 
---- Saves all texts when Neovim exits, and those that are only in reviews then.
----@param unsaved fun(): { filePath: string, content: string }[] Returns the texts that are only in reviews.
+--- Saves all texts when Neovim exits.
+---@param unsaved fun(): { filePath: string, content: string }[] Returns the texts that exist only in reviews.
 function M.save_on_exit(unsaved)
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.kept", {}),

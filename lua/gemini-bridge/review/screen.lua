@@ -1,4 +1,4 @@
---- Shows and hides reviews. Each tab page shows one; the other reviews wait.
+--- Shows and hides reviews. A tab page shows one review; other reviews wait.
 local config = require("gemini-bridge.config")
 local hunk_updates = require("gemini-bridge.review.hunk_updates")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -17,7 +17,7 @@ local M = {}
 
 --- Closes the windows of a review.
 ---@param review gemini_bridge.Review
----@return boolean was_inside Whether the user was in one of them.
+---@return boolean was_inside Whether the user was in one of the windows.
 function M.close(review)
   local shown, was_inside = review.view, false
   review.view = nil
@@ -36,7 +36,7 @@ function M.park(review)
   M.close(review)
 end
 
---- Returns the windows of a pending review. Removes them if they were closed without an event, as with
+--- Returns the windows of a pending review. Parks the review if its windows were closed without an event, as with
 --- |:noautocmd|.
 ---@param review gemini_bridge.Review
 ---@return gemini_bridge.View?
@@ -58,13 +58,6 @@ local function is_taken()
     end)
 end
 
---- Updates the winbars of all reviews.
-local function update_winbars()
-  for _, review in ipairs(records.pending()) do
-    winbar.update(review)
-  end
-end
-
 --- Scrolls the windows of a review to its first hunk, if the hunks are known.
 ---@param review gemini_bridge.Review
 function M.scroll_to_first_hunk(review)
@@ -84,7 +77,7 @@ local function show(review)
   proposal.replace_wiped_original(review)
   local ok, opened = pcall(open_windows.open, review.buffers, config.get().diff.layout)
   if not ok then
-    -- There may be no room for two more windows in this tab page.
+    -- This tab page may have no room for two more windows.
     ok, opened = pcall(open_windows.open, review.buffers, "tab")
   end
   if not ok then
@@ -108,7 +101,9 @@ function M.show_waiting()
         scheduler.attempt(show, review)
       end
     end
-    update_winbars()
+    for _, review in ipairs(records.pending()) do
+      winbar.update(review)
+    end
   end)
 end
 
@@ -126,7 +121,7 @@ function M.enter(review)
     if not shown or here == shown.proposal then
       return
     end
-    -- The user may have closed only the proposal's first window.
+    -- The user may have split the proposal's window, and closed the first one.
     local win = vim.api.nvim_win_is_valid(shown.proposal) and shown.proposal
       or vim.fn.win_findbuf(review.buffers.proposal)[1]
     shown.origin = here

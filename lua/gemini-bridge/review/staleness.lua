@@ -13,7 +13,7 @@ local M = {}
 --- Debounce delay from an edit of the file until its buffer is compared, because reading a long text is slow.
 local COMPARE_DELAY_MS = 200
 
---- Maximum size of a text that is read before the host gets its answer.
+--- Maximum size of a text that is read at once. A longer text is read after the host has got its answer.
 local MAX_BLOCKING_BYTES = 256 * 1024
 
 --- Watches the user's buffer of the file, if the review shows it.
@@ -32,8 +32,8 @@ function M.watch(review)
     if not (records.is_pending(review) and vim.api.nvim_buf_is_loaded(buf)) then
       return
     end
-    -- An unmodified buffer has the text of the disk, which the host watches. If a long text was edited before it was
-    -- read, there is no baseline, and any modified text counts as edited.
+    -- An unmodified buffer has the text of the disk, which the host watches. There is no baseline if a long text was
+    -- edited before it was read; then any modified text counts as edited.
     local first = review.baseline
     local now = vim.bo[buf].modified and (not first or text.read(buf) ~= first.bytes)
     if now ~= edited then
@@ -75,10 +75,10 @@ function M.watch(review)
   end
 end
 
---- Returns the text that the file had when the review opened, if known.
+--- Returns the text of the file when the review opened, if known.
 ---@param review gemini_bridge.Review
 ---@return string?
-local function text_at_first(review)
+local function text_at_opening(review)
   local buffers, first = review.buffers, review.baseline
   if buffers and buffers.copied and not buffers.new then
     return text.read(buffers.original)
@@ -96,14 +96,14 @@ function M.has_changed(review)
     return review.stale
   end
   local bytes = path.bytes(path.real(review.filePath))
-  if bytes == nil or bytes ~= text_at_first(review) then
+  if bytes == nil or bytes ~= text_at_opening(review) then
     return true
   end
   review.version = now
   return false
 end
 
---- Handles the host's report about a review. The user gets one message; the winbar shows the state.
+--- Handles the host's report that a review is stale, or no longer stale. Tells the user once.
 ---@param review gemini_bridge.Review
 ---@param stale boolean
 function M.update(review, stale)

@@ -1,7 +1,7 @@
 --- Converts the text of a proposal to a buffer and back, byte for byte.
 ---
---- A text is read as CRLF only if each LF has a CR. A CRLF file and an LF proposal then differ only where their
---- words differ. In other texts the CRs stay in the lines.
+--- A text counts as CRLF only if each LF follows a CR. Line breaks then do not count as differences between a CRLF file
+--- and an LF proposal. In all other texts, CRs stay in the lines.
 local M = {}
 
 local BOM = "\239\187\191"
@@ -29,6 +29,7 @@ local function split(bytes, newline)
   end
 end
 
+--- Splits bytes into lines, and detects line breaks and byte order mark.
 ---@param bytes string
 ---@return gemini_bridge.Text
 function M.decode(bytes)
@@ -52,7 +53,7 @@ function M.ends_a_line(bytes)
   return bytes == "" or bytes == BOM or vim.endswith(bytes, "\n")
 end
 
---- Whether a buffer is empty. A buffer with one empty line counts as empty, too.
+--- Whether a buffer has no bytes. One empty line with its line break is one byte.
 ---@param buf integer
 ---@return boolean
 function M.is_empty(buf)
@@ -85,8 +86,7 @@ function M.read(buf)
   return bom .. table.concat(lines, newline) .. (options.endofline and newline or "")
 end
 
---- Sets the text of a buffer, even if it is not modifiable. Undo restores the earlier text, except in an
---- empty buffer.
+--- Sets the text of a buffer, even if the buffer is not modifiable. Undo restores the earlier text.
 ---@param buf integer
 ---@param bytes string
 function M.write(buf, bytes)
@@ -101,6 +101,16 @@ function M.write(buf, bytes)
   options.bomb = text.bomb
   options.modified = false
   options.modifiable = modifiable
+end
+
+--- Sets the text of a new buffer, without an undo entry: otherwise, the first `u` would empty the buffer.
+---@param buf integer
+---@param bytes string
+function M.fill(buf, bytes)
+  local levels = vim.bo[buf].undolevels
+  vim.bo[buf].undolevels = -1
+  M.write(buf, bytes)
+  vim.bo[buf].undolevels = levels
 end
 
 --- Returns a value that changes whenever the bytes of the buffer may have changed.

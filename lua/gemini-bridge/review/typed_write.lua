@@ -1,8 +1,8 @@
 --- Distinguishes a `:w` that the user typed from the writes of auto-save plugins, `:wall` and 'autowrite'.
 ---
---- A write counts as typed if the user has just left a command line with a write command in the proposal, or
---- typed a mapping to such a command there. Auto-save runs in an autocommand, a function or a timer: no
---- command line comes before, or |<stack>| shows more than the write itself.
+--- A write counts as typed if the user has just entered a write command in the proposal, or typed a mapping to such a
+--- command. Auto-save runs in an autocommand, a function or a timer. Then the user has entered no command, or |<stack>|
+--- shows more than the write itself.
 local command_line = require("gemini-bridge.editor.command_line")
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -72,8 +72,7 @@ local PROPOSAL = {
   range = "A proposal is accepted as a whole: use :w without a range.",
 }
 
---- Restores the name of the proposal's buffer, because with another name `:w` would write a file that the user has not
---- accepted.
+--- Restores the name of the proposal's buffer. Under another name, an auto-save would create a file.
 ---@param buf integer
 ---@param name string
 ---@param message string
@@ -95,7 +94,7 @@ end
 ---@param buf integer
 ---@param group integer
 ---@param accept fun(force: boolean): boolean Returns whether the proposal was accepted.
----@param messages? gemini_bridge.WriteMessages Default: those of a proposal.
+---@param messages? gemini_bridge.WriteMessages Default: the messages for a proposal.
 ---@return fun() stop
 function M.watch(buf, group, accept, messages)
   messages = messages or PROPOSAL
@@ -122,7 +121,7 @@ function M.watch(buf, group, accept, messages)
     end)
   end
 
-  --- The user typed a mapping that may write this buffer or all buffers.
+  --- Whether the user has typed a mapping that may write this buffer or all buffers.
   local by_mapping = false
   local function note_mapping()
     by_mapping = true
@@ -132,7 +131,7 @@ function M.watch(buf, group, accept, messages)
   end
 
   local command = vim.keycode("<Cmd>")
-  --- Last keys that the user typed: the keys of a mapping are reported one by one afterwards.
+  --- Last keys that the user typed. |vim.on_key()| reports the keys of a mapping afterwards, one by one.
   local last ---@type { typed: string, mode: string }?
   local keys = vim.on_key(function(key, typed)
     if vim.api.nvim_get_current_buf() ~= buf then
@@ -172,7 +171,7 @@ function M.watch(buf, group, accept, messages)
     if not this and args.file ~= name then
       return write_copy(buf, args.file)
     end
-    -- If the proposal is not accepted, the buffer stays modified: then `:wq` does not close the window.
+    -- If the proposal is not accepted, the buffer stays modified, so that `:wq` does not close the window.
     if this then
       local format = vim.v.cmdarg:match("%+%+ff=(%l+)") or vim.v.cmdarg:match("%+%+fileformat=(%l+)")
       vim.bo[buf].fileformat = format or vim.bo[buf].fileformat

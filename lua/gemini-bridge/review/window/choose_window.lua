@@ -1,11 +1,11 @@
---- Chooses the windows of a tab page in which a review is shown.
+--- Chooses the windows in which a review is shown.
 local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Minimum width of each side: below it, `auto` stacks the two windows.
+--- Minimum width of each of two windows side by side. If there is less room, the layout `auto` stacks them.
 local MIN_COLUMNS = 50
---- Minimum height of a window to be split above and below. A lower window is split side by side.
+--- Minimum height of a window that is split into an upper and a lower one. A lower window is split side by side.
 local MIN_LINES = 16
 
 --- Returns the non-floating windows of a tab page.
@@ -46,8 +46,16 @@ function M.is_bound(tab)
   end)
 end
 
---- Returns the windows whose buffers must stay: the current one and, while a float such as a picker has the
---- focus, the previous one. If another float was opened in between, the previous window is unknown.
+--- Returns the window that had the focus before the current one.
+---@param tab integer
+---@return integer win 0 if there is none.
+local function previous(tab)
+  local number = vim.api.nvim_tabpage_get_number(tab)
+  return vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
+end
+
+--- Returns the windows whose buffers must stay: the current window or, while a float such as a picker has the focus,
+--- the previous window. If the previous window is a float, too, all windows count as in use.
 ---@param tab integer
 ---@return table<integer, true>
 local function in_use(tab)
@@ -55,8 +63,7 @@ local function in_use(tab)
   if not window.is_float(current) then
     return { [current] = true }
   end
-  local number = vim.api.nvim_tabpage_get_number(tab)
-  local behind = vim.fn.win_getid(vim.fn.tabpagewinnr(number, "#"), number)
+  local behind = previous(tab)
   local taken = { [behind] = true }
   if behind == 0 or window.is_float(behind) then
     for _, win in ipairs(M.windows(tab)) do
@@ -78,10 +85,7 @@ function M.borrow(tab, original)
       return win
     end
   end
-  local last = vim.fn.win_getid(
-    vim.fn.tabpagewinnr(vim.api.nvim_tabpage_get_number(tab), "#"),
-    vim.api.nvim_tabpage_get_number(tab)
-  )
+  local last = previous(tab)
   table.sort(candidates, function(a, b)
     if (a == last) ~= (b == last) then
       return a == last
@@ -93,7 +97,7 @@ function M.borrow(tab, original)
   end)
 end
 
---- Returns the window from which a window for the file is split off if there is none to borrow.
+--- Returns the window to split for a new window, if no window can be borrowed.
 ---@param tab integer
 ---@return { win: integer, split: "above"|"left", ordinary: boolean }
 function M.base(tab)

@@ -8,7 +8,8 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Restores buffer and options of a borrowed window, unless the user has shown another buffer there.
+--- Restores buffer and options of the user's window that has shown the original, unless the user has opened another
+--- buffer there.
 ---@param view gemini_bridge.View
 local function restore_borrowed(view)
   local borrowed = view.borrowed
@@ -23,7 +24,7 @@ local function restore_borrowed(view)
   end
 end
 
---- Resets the options of a comparison in a window that is not part of it.
+--- Resets the options of a comparison in a window that does not belong to the comparison any more.
 ---@param borrowed? gemini_bridge.Borrowed
 ---@param win integer
 function M.make_ordinary(borrowed, win)
@@ -34,8 +35,8 @@ function M.make_ordinary(borrowed, win)
   end
 end
 
---- Releases the original's window after the user has shown another buffer there. Neovim remembers window
---- options per buffer: they are reset for the file, too.
+--- Releases the original's window after the user has opened another buffer there. Resets the options again when this
+--- window shows the original next, because Neovim remembers window options with the buffer.
 ---@param view gemini_bridge.View
 function M.release_original(view)
   local win = view.original --[[@as integer]]
@@ -58,8 +59,8 @@ function M.release_original(view)
   })
 end
 
---- Restores the scroll position of a borrowed window, which has scrolled with the proposal, unless the user is in that
---- window.
+--- Restores the scroll position of a borrowed window, because the window has scrolled with the proposal. Does nothing
+--- if the user is in that window.
 ---@param view gemini_bridge.View
 ---@param here integer Window with the focus.
 local function scroll_back(view, here)
@@ -111,7 +112,7 @@ local function shows_review(view, win)
   return buf == view.buffers.original or buf == view.buffers.proposal
 end
 
---- Closes a window of the review, unless it is the last one of a tab page that existed before.
+--- Closes a window of the review. The last window of a tab page of the user shows another buffer instead.
 ---@param view gemini_bridge.View
 ---@param win integer
 local function close_window(view, win)
@@ -135,7 +136,7 @@ local function close_windows(view)
       scheduler.attempt(diff_options.stop, win)
     end
   end
-  -- Windows that the user has split off close only if their tab page shows nothing else.
+  -- Windows that the user has split off show another buffer, or close if their tab page has no other window.
   for _, buf in ipairs({ view.buffers.proposal, view.buffers.copied and view.buffers.original or nil }) do
     for _, win in ipairs(vim.fn.win_findbuf(buf)) do
       if #choose_window.windows(vim.api.nvim_win_get_tabpage(win)) == 1 then
@@ -160,7 +161,7 @@ function M.close(view)
   local was_inside = view.end_move ~= nil or vim.list_contains(view.made, here) and shows_review(view, here)
   local end_move = focus.begin_move()
   if was_inside and vim.api.nvim_win_is_valid(view.origin) then
-    -- First, because otherwise Neovim would choose the next window when this one closes.
+    -- Before the windows close, because Neovim would choose the next window.
     scheduler.attempt(focus.go, view.origin)
   end
   local directory = vim.fn.getcwd()

@@ -17,10 +17,10 @@ local M = {}
 ---@field made integer[] Windows that the review has created.
 ---@field borrowed? gemini_bridge.Borrowed The user's window that shows the original during the review.
 ---@field origin integer Window that had the focus before.
----@field visited? boolean The focus was moved to the review.
----@field end_move? fun() Call when the focus has its final window, after Neovim closed the user's window.
----@field before gemini_bridge.Layout
----@field shown gemini_bridge.Layout
+---@field visited? boolean The focus was moved to the review at least once.
+---@field end_move? fun() Ends the focus change that has begun when the user closed the window with the focus.
+---@field before gemini_bridge.Layout Layout before the review.
+---@field shown gemini_bridge.Layout Layout right after the review was shown.
 ---@field chosen table<integer, { width?: integer, height?: integer }> Sizes set by the user during the review.
 ---@field stop_sizes fun()
 
@@ -151,13 +151,14 @@ function M.scroll_to(view, original, proposal)
     if win > 0 and win ~= current and vim.api.nvim_win_is_valid(win) then
       local top = math.max(line - (proposal - topline), 1)
       window.set_view(win, { lnum = math.max(line, 1), col = 0, topline = top, topfill = 0, leftcol = 0 })
-      -- Updates only this review's windows: the user may have scrolled the others since.
+      -- Updates only the windows of this review: the user may have scrolled other windows since.
       view.shown.windows[win] = view.shown.windows[win] and restore_layout.window(win)
     end
   end
 end
 
---- Records the position in the borrowed window, which follows the proposal's cursor.
+--- Records the scroll position of the borrowed window when the user leaves the window. Afterwards, the window scrolls
+--- with the proposal.
 ---@param view gemini_bridge.View
 function M.note_borrowed(view)
   local borrowed = view.borrowed

@@ -95,8 +95,8 @@ function M.follow_sizes(shown, is_own)
   end
 end
 
---- Whether a window shares its column with another one. A window alone in its column has all rows: setting
---- its height would change the height of the command line.
+--- Whether a window shares its column with other windows. Setting the height of a window that has all rows would change
+--- the height of the command line.
 ---@param node table |winlayout()|
 ---@param win integer
 ---@param is_in_column? boolean
@@ -121,7 +121,7 @@ local function restore_sizes(before, chosen)
   end
   vim.api.nvim_win_call(order[1], function()
     for command in vim.gsplit(before.sizes, "|", { trimempty = true }) do
-      -- Floats come after the other windows, and may have been opened or closed.
+      -- Skips commands for floats, which have the highest numbers, and may have been opened or closed since.
       local win = order[tonumber(command:match("%d+"))]
       local is_width = vim.startswith(command, "vert")
       if win and (is_width and has_columns or not is_width and has_height(win)) then

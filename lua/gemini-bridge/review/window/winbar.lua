@@ -1,4 +1,5 @@
---- Shows the state of a review in the winbars of its windows: hunk counts, position in the queue, warnings.
+--- Shows the state of a review in the winbars of its windows: hunk counts, warnings, and "2 of 5" if there are more
+--- reviews.
 local winbar_text = require("gemini-bridge.editor.winbar_text")
 local config = require("gemini-bridge.config")
 local diff_hunks = require("gemini-bridge.review.diff_hunks")
@@ -21,16 +22,16 @@ local function hunks(review)
   end, review.hunks)
   local count = #review.hunks
   local buffers = review.buffers
-  local other = count == 0 and diff_hunks.difference(buffers.original, buffers.proposal)
-  if other then
-    return other
+  local difference = count == 0 and diff_hunks.difference(buffers.original, buffers.proposal)
+  if difference then
+    return difference
   end
   return ("%d %s"):format(count, count == 1 and "hunk" or "hunks")
     .. (kept > 0 and (", %d kept"):format(kept) or "")
 end
 
 ---@param review gemini_bridge.Review
----@return string? note Warning for the user before accepting.
+---@return string? warning
 local function warning_of(review)
   local open = review.buffers.original ---@type integer?
   if review.buffers.copied then
@@ -47,7 +48,7 @@ end
 ---@return gemini_bridge.BarPart[]
 local function proposal_parts(review)
   local diff, position = config.get().diff, review.position
-  local count, note, help = hunks(review), warning_of(review), diff.keys.help
+  local count, warning, help = hunks(review), warning_of(review), diff.keys.help
   local parts = { { text = "Proposal for ", rank = 2 }, path.part(review.filePath) }
   ---@param text string|false|nil
   ---@param rank integer
@@ -56,7 +57,7 @@ local function proposal_parts(review)
   end
   add(position and (" · %d of %d"):format(position.number, position.count), 5)
   add(count and " · " .. count, 4)
-  add(note and " · " .. note, 7)
+  add(warning and " · " .. warning, 7)
   add(diff.write_accepts and " · :w accepts" or " · :GeminiAccept", 6)
   add(", :q rejects", 3)
   add(help and (", %s keys"):format(key_list.name(help)), 1)
@@ -72,7 +73,7 @@ function M.update(review)
   end
   -- Sets a winbar in both windows. Otherwise the lines of one window would be one row higher.
   for _, win in ipairs({ view.proposal, view.original }) do
-    -- A winbar would enlarge a window of one row, and Neovim 0.10 and 0.12 do not restore the rows of the others.
+    -- A winbar would enlarge a window of one row. Neovim 0.10 and 0.12 would not restore the rows of other windows.
     local has_room = vim.api.nvim_win_is_valid(win) and vim.api.nvim_win_get_height(win) > 1
     local buf = has_room and vim.api.nvim_win_get_buf(win)
     local width = buf and vim.api.nvim_win_get_width(win) or 0
