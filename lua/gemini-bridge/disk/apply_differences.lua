@@ -1,11 +1,11 @@
---- Replaces the text of a buffer with that of another buffer. Changes only the lines that differ, so that marks, folds
+--- Replaces the text of a buffer with the text of another one. Changes only the lines that differ, so that marks, folds
 --- and extmarks of other lines stay, and the undo step contains only the changed lines.
 local line_diff = require("gemini-bridge.editor.line_diff")
 
 --- Number of lines compared at once, to limit the memory for a long text.
 local CHUNK_LINES = 1000
---- Maximum number of separate changes, because language servers and plugins handle each one. More are
---- combined.
+--- Maximum number of separate changes, because language servers and plugins handle each of them. If there are more, all
+--- lines from the first to the last change are replaced.
 local MAX_CHANGES = 1000
 
 ---@param buf integer
@@ -53,9 +53,9 @@ local function compare(old, new)
   return changes <= MAX_CHANGES and edits or { { math.min(1, #old), #old, 1, #new } }
 end
 
---- Applies the changes in the current undo step.
+--- Replaces the text in the current undo step.
 ---@param buf integer
----@param other integer
+---@param other integer Buffer with the new text.
 ---@return boolean changed
 return function(buf, other)
   local count, new_count = vim.api.nvim_buf_line_count(buf), vim.api.nvim_buf_line_count(other)

@@ -1,4 +1,4 @@
---- Works with paths as plain data: never expands, escapes or matches patterns.
+--- Resolves, compares and shows paths. Wildcards and escapes in paths have no meaning.
 local M = {}
 
 --- Resolves symbolic links. The part of a path that does not exist is kept unchanged.
@@ -22,7 +22,7 @@ function M.real(path)
   return rest == "" and "/" or rest
 end
 
---- Whether a path typed by the user names a file.
+--- Whether a path typed by the user names this file.
 ---@param typed string Absolute, or relative to the current directory.
 ---@param path string Absolute.
 ---@return boolean
@@ -40,8 +40,7 @@ function M.is_below(path, directory)
   return inner == outer or vim.startswith(inner, outer == "/" and outer or outer .. "/")
 end
 
---- Whether a path can be sent to others. Node and CLIs would turn bytes that are not UTF-8 into the name of
---- another file.
+--- Whether a path is valid UTF-8. Node and CLIs would turn other bytes into the name of another file.
 ---@param path string
 ---@return boolean
 function M.is_utf8(path)
@@ -69,7 +68,6 @@ end
 ---@param path string Absolute.
 ---@return integer? buf
 function M.buffer(path)
-  --- Searches the loaded buffers for a name.
   local function find(is_same)
     return vim.iter(vim.api.nvim_list_bufs()):find(function(buf)
       return vim.api.nvim_buf_is_loaded(buf)
@@ -81,7 +79,7 @@ function M.buffer(path)
   return find(function(name)
     return name == path
   end) or find(function(name)
-    -- Compares resolved names last, because that reads the disk for each buffer.
+    -- Only if no name is equal, because resolving the names reads the disk for each buffer.
     real = real or M.real(path)
     return name:sub(1, 1) == "/" and M.real(name) == real
   end)
@@ -104,7 +102,7 @@ end
 ---@param path string
 ---@return string? bytes nil if the file does not exist or cannot be read.
 function M.bytes(path)
-  -- Without this flag, opening a FIFO would block the whole editor.
+  -- Without O_NONBLOCK, opening a FIFO would block the whole editor.
   local flags = bit.bor(vim.uv.constants.O_RDONLY, vim.uv.constants.O_NONBLOCK)
   local fd = vim.uv.fs_open(path, flags, 0)
   if not fd then
@@ -116,7 +114,7 @@ function M.bytes(path)
   return bytes
 end
 
---- Returns the path relative to the current directory if it is below, else the path itself.
+--- Returns a path relative to the current directory if it is below this directory, else the path itself.
 ---@param path string Absolute.
 ---@return string
 function M.relative(path)

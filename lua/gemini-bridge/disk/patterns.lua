@@ -1,11 +1,11 @@
---- Matches paths with patterns like those of a `.gitignore`.
+--- Matches paths with the patterns of options, which are similar to the patterns of a `.gitignore`.
 local M = {}
 
 ---@class gemini_bridge.Patterns
 ---@field names table<string, true> Names without wildcards, of files and folders.
 ---@field globs vim.regex[] Match a single name.
----@field paths vim.regex[] Match a path or a folder above it.
----@field known table<string, boolean> Results by name.
+---@field paths vim.regex[] Match the path of a file or folder.
+---@field known table<string, boolean> Results of earlier calls, by name.
 
 local compiled = setmetatable({}, { __mode = "k" }) ---@type table<string[], gemini_bridge.Patterns>
 

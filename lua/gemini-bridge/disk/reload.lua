@@ -1,5 +1,5 @@
---- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Only handles
---- files that the host reports or the model reads; Neovim handles all other files.
+--- Reloads buffers after agents have written their files, without asking. One undo restores the old text. Handles only
+--- files that the host reports or the model reads. Neovim itself handles all other files.
 local apply = require("gemini-bridge.disk.apply_differences")
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
@@ -10,19 +10,19 @@ local M = {}
 
 --- Maximum time between accepting a proposal and the CLI's write.
 local WRITE_TIMEOUT_MS = 10000
---- Maximum number of consecutive reads, for a file that never stops changing.
+--- Maximum number of reads in a row, in case a file never stops changing.
 local MAX_READS = 3
 
 --- Options that Neovim detects when it reads a file.
 local DETECTED = { "fileencoding", "fileformat", "bomb", "endofline", "endoffile" }
 
---- Buffers whose unsaved changes the user has discarded.
+--- Buffers whose unsaved changes the user has given up, for a limited time.
 ---@type table<integer, { tick: integer, until_ms: number }>
 local forced = {}
 --- For each buffer, the version of its file when the buffer was last reloaded or written.
 ---@type table<integer, string>
 local versions = {}
---- Buffers that differ from their file, for which a message was shown.
+--- Buffers with unsaved changes, for which the user was told that the file has changed, too.
 ---@type table<integer, true>
 local told = {}
 
@@ -71,7 +71,8 @@ function M.is_read_by_autocommand(name)
   return has_autocommand({ "BufReadCmd" }, name)
 end
 
---- Whether autocommands read or write the file instead of Neovim, or are disabled for the file.
+--- Whether only |:edit| can reload the buffer: autocommands read or write the file, autocommands are disabled, or the
+--- buffer is binary.
 ---@param buf integer
 ---@return boolean
 local function is_special(buf)
@@ -96,8 +97,8 @@ local function read(buf, name)
   end)
 end
 
---- Makes Neovim treat the buffer as written, so that the next |:write| does not ask. The temporary
---- autocommand replaces the write itself.
+--- Makes Neovim treat the buffer as written, so that the next |:write| does not ask. A temporary autocommand replaces
+--- the write itself.
 ---@param buf integer
 local function take_for_written(buf)
   local autocmd = vim.api.nvim_create_autocmd("BufWriteCmd", {
@@ -110,27 +111,27 @@ local function take_for_written(buf)
   pcall(vim.api.nvim_del_autocmd, autocmd)
 end
 
---- Applies the differences between buffer and file.
+--- Applies the differences between buffer and file in one undo step.
 ---@param buf integer
 ---@param text integer Buffer with the text of the file.
 ---@return boolean changed
 local function follow(buf, text)
   local options, new = vim.bo[buf], vim.bo[text]
   local modifiable, readonly = options.modifiable, options.readonly
-  local is_other = options.modified
+  local is_changed = options.modified
   options.modifiable, options.readonly = true, false
-  options.modified = true -- otherwise undo would mark the old text as saved
+  options.modified = true -- otherwise, undo would mark the old text as saved
   window.end_undo_step()
-  is_other = apply(buf, text) or is_other
+  is_changed = apply(buf, text) or is_changed
   window.end_undo_step()
   for _, name in ipairs(DETECTED) do
     if options[name] ~= new[name] then
-      options[name], is_other = new[name], true
+      options[name], is_changed = new[name], true
     end
   end
   take_for_written(buf)
   options.modified, options.modifiable, options.readonly = false, modifiable, readonly
-  return is_other
+  return is_changed
 end
 
 --- Makes a buffer equal to its file.
@@ -185,18 +186,16 @@ end
 ---@param tick integer 'changedtick' of that text. Later edits stay unsaved.
 function M.saved(buf, tick)
   versions[buf] = path.version(vim.api.nvim_buf_get_name(buf))
-  local is_typed = vim.api.nvim_buf_get_changedtick(buf) ~= tick
+  local has_later_edits = vim.api.nvim_buf_get_changedtick(buf) ~= tick
   vim.api.nvim_buf_call(buf, function()
     take_for_written(buf)
   end)
-  vim.bo[buf].modified = is_typed
+  vim.bo[buf].modified = has_later_edits
 end
 
 --- Handles the host's report that an agent may have written a file.
 ---@param params { path: string } Absolute.
 function M.written(params)
-  -- Scheduled, because text lock refuses changes, and the answer to `:s///c` would overwrite the new text with an old
-  -- line.
   scheduler.now(function()
     local buf = path.buffer(params.path)
     if not buf then

@@ -1,4 +1,4 @@
---- Loads files without asking about an existing swap file. Tells the user about it instead (E325).
+--- Loads files without the question about an existing swap file (E325), and tells the user about the swap file instead.
 local notify = require("gemini-bridge.notify")
 local path = require("gemini-bridge.disk.path")
 
@@ -10,8 +10,7 @@ function M.load_without(buf)
   vim.cmd(("silent! noswapfile call bufload(%d)"):format(buf))
 end
 
---- Creates the swap file of a loaded buffer, if 'swapfile' is set. If a swap file exists, another Neovim has the file
---- open, or a crashed one has left changes.
+--- Creates the swap file of a loaded buffer, if 'swapfile' is set. Tells the user if the file already has a swap file.
 ---@param buf integer
 function M.turn_on(buf)
   vim.cmd(("silent! call setbufvar(%d, '&swapfile', %d)"):format(buf, vim.go.swapfile and 1 or 0))

@@ -1,9 +1,9 @@
---- Moves the focus and ends in Normal mode.
+--- Moves the focus to another window, and ends in Normal mode.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Number of focus changes in progress.
+--- Number of unfinished focus changes.
 local moves = 0
 
 --- Whether the plugin is moving the focus, or Neovim is moving it because a window of the plugin closes.
@@ -24,16 +24,15 @@ function M.begin_move()
   end
 end
 
---- Ends Visual and Select mode. Neovim 0.10 keeps the mode when the focus moves, and the next key would
---- change the other text.
+--- Ends Visual and Select mode. Neovim 0.10 keeps the mode when the focus moves, so that the next key would change
+--- another text.
 function M.end_visual()
   if vim.api.nvim_get_mode().mode:find("^[vVsS\22\19]") then
     vim.cmd.normal({ "\27", bang = true })
   end
 end
 
---- Moves the focus to a window in Normal mode, because keys meant for one text must not reach another text or
---- a CLI.
+--- Moves the focus to a window. Normal mode keeps keys that are meant for one text from reaching another text or a CLI.
 ---@param win integer
 function M.go(win)
   M.end_visual()
@@ -45,7 +44,7 @@ function M.go(win)
   pcall(vim.api.nvim_set_current_win, win)
   end_move()
   if vim.bo.buftype == "terminal" then
-    -- A user's autocommand may have started Terminal mode, or have scheduled this.
+    -- An autocommand of the user may have started Terminal mode, or may start it in the next tick.
     vim.cmd.stopinsert()
     scheduler.next(vim.cmd.stopinsert)
   end

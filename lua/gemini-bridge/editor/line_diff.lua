@@ -10,8 +10,8 @@ local function joined(lines)
   return #lines == 0 and "" or table.concat(lines, "\n") .. "\n"
 end
 
---- Returns the differences between two texts: first line and count in each text, 1-based. If the count is 0, the line
---- is the one above.
+--- Returns the differences between two texts: first line (1-based) and count in the old text, and in the new text. If a
+--- count is 0, the line is the line above the change.
 ---@param old string[]
 ---@param new string[]
 ---@return integer[][]

@@ -1,6 +1,6 @@
---- Runs all changes of windows, buffers and text when Neovim allows them. Neovim refuses them under text lock
---- (as in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks,
---- Neovim would overwrite changed lines with those that it has read before.
+--- Runs changes of windows, buffers and text as soon as Neovim allows them. Neovim refuses changes under text lock (as
+--- in an `<expr>` mapping that waits for a key) and in the command-line window. While `:s///c` asks, Neovim would
+--- overwrite changed lines with the lines that it has read before.
 local notify = require("gemini-bridge.notify")
 
 local M = {}
@@ -13,6 +13,7 @@ local waiting = {}
 local listener ---@type integer?
 local timer ---@type uv.uv_timer_t?
 
+--- Whether Neovim allows changes of windows, buffers and text now.
 ---@return boolean
 function M.is_safe()
   if vim.fn.getcmdwintype() ~= "" or vim.startswith(vim.api.nvim_get_mode().mode, "r") then
@@ -31,7 +32,7 @@ function M.reason(problem)
   return line:match("E%d+: .*") or (line:gsub("^.-%.lua:%d+: ", ""))
 end
 
---- Runs a step and reports its error, so that the caller can continue. Autocommands of the user may raise
+--- Runs a step and shows its error in a message, so that the caller can continue. Autocommands of the user may raise
 --- errors.
 ---@param step fun(...): any
 ---@param ... any
@@ -100,8 +101,8 @@ function M.now(step)
   listen()
 end
 
---- Runs a step like |now()|, but after the current command, callback or request. It runs before the next
---- message of the host and the next key of the user.
+--- Runs a step like |now()|, but after the current command, callback or request. The step runs before the next message
+--- of the host and the next key of the user.
 ---@param step fun()
 function M.next(step)
   vim.schedule(function()

@@ -7,10 +7,9 @@ local M = {}
 local COMMAND = vim.keycode("<Cmd>")
 
 local keys = vim.api.nvim_create_namespace("gemini-bridge.user-action")
-local group_name = "gemini-bridge.user-action"
+local GROUP = "gemini-bridge.user-action"
 
---- Commands that run other commands in many windows or buffers. If they close a window, the user has not decided on its
---- buffer.
+--- Commands that run other commands. If they close a window, the user has not decided on the window's buffer.
 local BULK = {
   argdo = true,
   bufdo = true,
@@ -29,15 +28,15 @@ local DELETES = { bdelete = true, bunload = true, bwipeout = true }
 local watchers = 0
 --- Whether a key or command of the user is being executed.
 local is_acting = false
---- Window and tab page with the focus when the user pressed the last key. When the last window of a tab page closes,
---- Neovim has left both before |WinClosed|.
+--- Window and tab page with the focus when the user pressed the last key. When |WinClosed| fires for the last window of
+--- a tab page, Neovim has already left both.
 local focus = { win = 0, tab = 0 }
 --- Whether the current command line or mapping contains a bulk command.
 local is_bulk = false
 
 ---@param command vim.api.keyset.cmd_parsed
 ---@return boolean
-local function deletes_in_bulk(command)
+local function is_bulk_command(command)
   local has_target = #(command.range or {}) > 0
     or command.count and command.count > 0
     or #(command.args or {}) > 0
@@ -46,11 +45,10 @@ end
 
 ---@param commands vim.api.keyset.cmd_parsed[]
 local function note(commands)
-  is_bulk = vim.iter(commands):any(deletes_in_bulk)
+  is_bulk = vim.iter(commands):any(is_bulk_command)
 end
 
---- Marks an action of the user until the next iteration of the event loop, so that timers and scheduled callbacks do
---- not count.
+--- Notes an action of the user. The action ends in the next tick, so that timers and scheduled callbacks do not count.
 local function acts()
   focus = { win = vim.api.nvim_get_current_win(), tab = vim.api.nvim_get_current_tabpage() }
   if is_acting then
@@ -68,13 +66,13 @@ function M.is_direct()
   return not vim.fn.expand("<stack>"):find("..", 1, true)
 end
 
---- Whether a key or command of the user is closing a window that the user sees, and no function, script or
---- autocommand within it. Lua counts only for the window with the focus: a mapping closes it, but a plugin closes
---- other windows. Call from the callback of |WinClosed|.
+--- Whether the user is closing a window in the current tab page by a key or command. A function, script or autocommand
+--- does not count. Lua counts only for the window with the focus: a mapping closes this window, a plugin closes others.
+--- Must be called directly in the callback of |WinClosed|.
 ---@param win integer
 ---@return boolean
 function M.closes(win)
-  -- Level 2 is the callback. Above it is only Lua that has fired the event.
+  -- Level 2 of the stack is the callback. Level 3 exists only if Lua has closed the window.
   local is_lua = debug.getinfo(3, "S") ~= nil
   return is_acting
     and not is_bulk
@@ -98,7 +96,7 @@ function M.watch()
         note(command_line.mapped_commands(last.typed, last.mode))
       end
     end, keys)
-    local group = vim.api.nvim_create_augroup(group_name, {})
+    local group = vim.api.nvim_create_augroup(GROUP, {})
     vim.api.nvim_create_autocmd("CmdlineLeave", {
       group = group,
       pattern = ":",
@@ -114,7 +112,7 @@ function M.watch()
     watchers = stopped and watchers or watchers - 1
     if not stopped and watchers == 0 then
       vim.on_key(nil, keys)
-      vim.api.nvim_del_augroup_by_name(group_name)
+      vim.api.nvim_del_augroup_by_name(GROUP)
     end
     stopped = true
   end

@@ -4,7 +4,7 @@ local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Options that a window should not inherit when it is split off from a terminal or a list.
+--- Options that a window must not inherit from a terminal or a list.
 local PLAIN = {
   "number",
   "relativenumber",
@@ -45,7 +45,7 @@ function M.options(win, names)
   return values
 end
 
---- Resets the options of a window that was split off from a terminal or a list.
+--- Resets the options that a window has inherited from a terminal or a list.
 ---@param win integer
 function M.make_plain(win)
   for _, name in ipairs(PLAIN) do
@@ -82,7 +82,7 @@ function M.set_view(win, view)
   end)
 end
 
---- Ends the current undo step of the current buffer, also in Insert mode, so that the next change is a step of its own.
+--- Makes the next change of the current buffer a separate undo step, also in Insert mode.
 function M.end_undo_step()
   vim.cmd("noautocmd let &l:undolevels = &l:undolevels")
 end
@@ -95,16 +95,17 @@ function M.stay_in(directory)
   end
 end
 
---- Closes the floats of another tab page before its last ordinary window closes. Without this, Neovim 0.10 crashes.
----@param win integer
-local function close_floats_above(win)
+--- Closes the floats of another tab page before the last ordinary window of that tab page closes. Otherwise, Neovim
+--- 0.10 crashes.
+---@param win integer Window that closes next.
+local function close_floats_first(win)
   local tab = vim.api.nvim_win_get_tabpage(win)
   if tab == vim.api.nvim_get_current_tabpage() or M.is_float(win) then
     return
   end
-  local others = vim.api.nvim_tabpage_list_wins(tab)
-  local floats = vim.tbl_filter(M.is_float, others)
-  if #others - #floats == 1 then
+  local windows = vim.api.nvim_tabpage_list_wins(tab)
+  local floats = vim.tbl_filter(M.is_float, windows)
+  if #windows - #floats == 1 then
     vim.iter(floats):each(M.close)
   end
 end
@@ -112,7 +113,7 @@ end
 --- Closes a window, even if an autocommand fails.
 ---@param win integer
 function M.close(win)
-  close_floats_above(win)
+  close_floats_first(win)
   closing[win] = true
   pcall(vim.api.nvim_win_close, win, true)
   if vim.api.nvim_win_is_valid(win) then
@@ -128,8 +129,8 @@ function M.is_closing(win)
   return closing[win] == true
 end
 
---- Detaches the language servers of a buffer before its deletion, because Neovim 0.10 reads the deleted text for them
---- (E315).
+--- Detaches the language servers from a buffer before it is deleted. Otherwise, Neovim 0.10 reads the deleted text for
+--- the servers (E315).
 ---@param buf integer
 local function detach_servers(buf)
   for _, client in ipairs(package.loaded["vim.lsp"] and vim.lsp.get_clients({ bufnr = buf }) or {}) do
@@ -149,8 +150,7 @@ function M.delete_buffer(buf)
   end
 end
 
---- Deletes a buffer that has this name. A session that was saved with windows of the plugin restores such a
---- buffer.
+--- Deletes a buffer by name. A session that was saved while the plugin had windows restores such buffers.
 ---@param name string
 function M.delete_restored(name)
   if vim.fn.bufexists(name) == 1 then
@@ -162,8 +162,8 @@ function M.delete_restored(name)
   end
 end
 
---- Calls a function that creates a window or buffer. If an autocommand fails, removes the window or buffer that was
---- created nevertheless.
+--- Calls a function that creates a window or buffer. If an autocommand fails, the window or buffer exists nevertheless,
+--- and is removed.
 ---@param list fun(): integer[] Returns all handles.
 ---@param remove fun(handle: integer)
 ---@param create fun(...): integer
@@ -207,7 +207,7 @@ function M.set_name(buf, name)
   end
 end
 
---- Returns the window that new windows are split off from. Neovim 0.10 cannot split a float.
+--- Returns the window to split for a new window. This is never a float, because Neovim 0.10 cannot split floats.
 ---@return integer
 function M.base()
   local current = vim.api.nvim_get_current_win()
@@ -251,7 +251,7 @@ function M.open_tab(buf)
     tab, win = vim.api.nvim_get_current_tabpage(), vim.api.nvim_get_current_win()
   end)
   M.close(float)
-  -- The tab line may be new: shrinks the windows of the current tab page, which would cover the command line.
+  -- Without this, the windows of the current tab page would cover the command line if the tab line is new.
   vim.cmd("noautocmd let &showtabline = &showtabline")
   M.stay_in(directory)
   if not ok then

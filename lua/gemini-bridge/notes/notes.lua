@@ -18,7 +18,7 @@ local marks = {} ---@type table<integer, table<string, integer>>
 local is_loaded = false
 local last_id = 0
 
---- Returns all notes, sorted by file and line.
+--- Returns all notes, sorted by file and line, with their lines at the last update.
 ---@return gemini_bridge.Note[]
 local function sorted()
   local all = vim.tbl_values(by_id)
@@ -41,6 +41,19 @@ local function follow_marks(buf)
       by_id[id].first, by_id[id].last = row + 1, math.max(details.end_row, row) + 1
     end
   end
+end
+
+--- Returns all notes, sorted by file and line, with their current lines.
+---@return gemini_bridge.Note[]
+local function current()
+  for buf in pairs(marks) do
+    follow_marks(buf)
+  end
+  return sorted()
+end
+
+local function save()
+  store.write(known, current())
 end
 
 --- Shows the notes of a buffer's file.
@@ -89,7 +102,7 @@ local function listen()
       place(args.buf)
     end,
   })
-  -- Saves positions before a reload or unload of the buffer deletes the extmarks.
+  -- Saves the lines before a reload or unload of the buffer deletes the extmarks.
   vim.api.nvim_create_autocmd({ "BufReadPre", "BufUnload" }, {
     group = group,
     callback = function(args)
@@ -99,22 +112,12 @@ local function listen()
   })
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = group,
-    callback = function()
-      M.save()
-    end,
+    callback = save,
   })
 end
 
---- Saves the notes with their current lines.
-function M.save()
-  for buf in pairs(marks) do
-    follow_marks(buf)
-  end
-  store.write(known, sorted())
-end
-
 local function update()
-  M.save()
+  save()
   listen()
   scheduler.now(place_all)
 end
@@ -143,10 +146,7 @@ end
 ---@return gemini_bridge.Note[]
 function M.list()
   M.load()
-  for buf in pairs(marks) do
-    follow_marks(buf)
-  end
-  return sorted()
+  return current()
 end
 
 --- Deletes notes.

@@ -116,7 +116,7 @@ end
 ---@type table<string, gemini_bridge.ShowList>
 local SHOW = { snacks = show_snacks, telescope = show_telescope, fzf = show_fzf, select = show_select }
 local MODULES = { snacks = "snacks", telescope = "telescope", fzf = "fzf-lua" }
---- Order in which an installed picker is looked for.
+--- Order in which installed pickers are tried.
 local ORDER = { "snacks", "telescope", "fzf" }
 
 ---@param name string
@@ -125,7 +125,7 @@ local function is_installed(name)
   return MODULES[name] == nil or (pcall(require, MODULES[name]))
 end
 
---- Returns the first installed picker. snacks.nvim is a collection: its picker counts only if it is enabled.
+--- Returns the first installed picker. snacks.nvim has many parts: its picker counts only if it is enabled.
 ---@return string
 local function choose_picker()
   return vim.iter(ORDER):find(function(name)
@@ -135,7 +135,7 @@ local function choose_picker()
 end
 
 ---@class gemini_bridge.PickOptions
----@field picker? "auto"|"snacks"|"telescope"|"fzf"|"select" Default: "auto", the first one that is installed.
+---@field picker? "auto"|"snacks"|"telescope"|"fzf"|"select" Default: "auto", the first installed picker.
 
 --- Shows a list in a picker, and opens the item that the user chooses.
 ---@param name "changes"|"history"|"prompts"
