@@ -150,8 +150,8 @@ end
 --- Updates since the quickfix list was written, by path: the new change, or false for a decided file.
 local touched = {} ---@type table<string, gemini_bridge.Change|false>
 
---- Replaces the entries of changed files by those of their undecided hunks. The current entry stays the current one. If
---- its hunk is decided, the next entry becomes the current one.
+--- Replaces the entries of updated files with entries for the undecided hunks. The current entry stays the same, or is
+--- the next one after its hunk was decided.
 local function update_quickfix()
   local news = touched
   touched = {}
