@@ -1,39 +1,40 @@
---- Records the active file and when each file was focused. Recording starts with the bridge, so that the first CLI also
---- learns about earlier files. The handlers of BufEnter and WinEnter do as little as possible: `take` does the rest.
+--- Records the active file, and when each file was focused. Recording starts with the bridge, so that the first CLI
+--- also learns which files were focused before it connected. The handlers of BufEnter and WinEnter only store entries,
+--- because they run often. `take` processes the entries.
 local buffers = require("gemini-bridge.context.buffers")
 
 local M = {}
 
 local get_current_win, hrtime = vim.api.nvim_get_current_win, vim.uv.hrtime
 
---- Number of recent entries that can change the active file. From older entries, only the time is used.
+--- Number of recent entries that can change the active file. Of older entries, only the times are used.
 local RECENT_COUNT = 64
---- Maximum number of entries before they are processed without waiting for `take`. While no CLI is connected, `take`
---- may not be called for days.
+--- Number of entries after which they are processed without waiting for `take`. While no CLI is connected, `take` may
+--- not be called for days.
 local MAX_HISTORY = 512
 
 ---@class gemini_bridge.Entered
 ---@field buf integer
 ---@field win integer
 ---@field at integer Last focus, by |uv.hrtime()|.
----@field float? boolean Whether the window is, or was, a float. Determined when the window closes, or in `take`.
+---@field float? boolean Whether the window is, or was, a float. Set when the window closes, or in `take`.
 
 ---@class gemini_bridge.ActiveFile
 ---@field buf integer
 ---@field win integer The last window of the buffer, which may now show another buffer.
 
---- The last focus of each buffer in each window, by `key`.
+--- The last focus of each buffer in each window, by the result of `key`.
 ---@type table<number, gemini_bridge.Entered>
 local entered = {}
 --- Upper bound for the number of entries.
 local count = 0
---- The last recorded buffer and window. Many events come in pairs, without any change.
+--- The last recorded buffer and window. BufEnter and WinEnter often both fire for the same change.
 local last_buf, last_win ---@type integer?, integer?
 
 --- The file buffer that was focused last.
 ---@type gemini_bridge.ActiveFile?
 local active
---- The named ordinary buffer that was focused last. It may be unlisted now and be listed later.
+--- The last focused buffer with a name and an empty 'buftype'. It may be unlisted, because it may be listed later.
 local named ---@type integer?
 --- Last focus of each buffer (Unix milliseconds).
 ---@type table<integer, integer>
@@ -47,7 +48,7 @@ local last_time = 0
 local group ---@type integer?
 local catching_up = false
 
---- Combines a buffer and a window into one number. Window 0 stands for closed windows.
+--- Combines a buffer and a window into one number. Closed windows have the number 0.
 ---@param buf integer
 ---@param win integer
 local function key(buf, win)
@@ -69,8 +70,8 @@ local function record(buf, win, float)
   count = count + 1
 end
 
---- Records which buffers were probably focused before the start, such as the file beside the terminal that starts the
---- bridge.
+--- Records the buffers that were probably focused before the recording. If a terminal starts the bridge, this includes
+--- the file beside the terminal.
 local function record_past()
   local alternate, before = vim.fn.bufnr("#"), vim.fn.win_getid(vim.fn.winnr("#"))
   if alternate > 0 then
@@ -82,8 +83,8 @@ local function record_past()
   record(vim.api.nvim_get_current_buf(), get_current_win())
 end
 
---- Moves the entries of a closing window to window 0, and drops those of a float. Afterwards the type of the window is
---- unknown.
+--- Moves the entries of a closing window to window 0. Drops them if the window is a float, because later the type of
+--- the window is unknown.
 local function on_close(args)
   local win = tonumber(args.match) --[[@as integer]]
   local shown = vim.tbl_filter(function(seen)
@@ -113,8 +114,8 @@ local function forget_gone()
 end
 
 ---@param buf integer
----@param time number Unix milliseconds. Stored times are strictly increasing.
-local function note(buf, time)
+---@param time number Unix milliseconds. Increased if necessary, because no two stored times may be equal.
+local function set_time(buf, time)
   last_time = math.max(math.floor(time), last_time + 1)
   times_count = times_count + (times[buf] and 0 or 1)
   times[buf] = last_time
@@ -131,12 +132,12 @@ local function enter(seen, time)
     return
   end
   local same = active and active.buf == seen.buf
-  -- Ignores a float, which has the focus only for a moment, unless it shows the active file.
+  -- Ignores floats, which have the focus only for a moment. A float with the active file counts.
   if not same and seen.float then
     return
   end
   if not same or named ~= seen.buf then
-    note(seen.buf, time)
+    set_time(seen.buf, time)
   end
   if vim.bo[seen.buf].buftype == "" and vim.api.nvim_buf_get_name(seen.buf) ~= "" then
     named = seen.buf
@@ -146,7 +147,7 @@ local function enter(seen, time)
   end
 end
 
---- Returns and drops the entries, in the order of focus.
+--- Removes all entries and returns them in the order of focus.
 ---@return gemini_bridge.Entered[]
 local function drain()
   local floats = vim.defaulttable(is_float)
@@ -166,17 +167,17 @@ local function drain()
   end, order)
 end
 
---- Processes the entries. Runs late on purpose: the type of a buffer is often set after it was entered.
+--- Processes the entries. This happens later than BufEnter, because many plugins set 'buftype' only after that event.
 local function catch_up()
   local seconds, microseconds = vim.uv.gettimeofday()
   local epoch = seconds * 1e3 + microseconds / 1e3 - vim.uv.hrtime() / 1e6
-  local seen = drain()
-  for i, one in ipairs(seen) do
-    local time = epoch + one.at / 1e6
-    if i > #seen - RECENT_COUNT then
-      enter(one, time)
-    elseif not one.float then
-      note(one.buf, time)
+  local entries = drain()
+  for i, entry in ipairs(entries) do
+    local time = epoch + entry.at / 1e6
+    if i > #entries - RECENT_COUNT then
+      enter(entry, time)
+    elseif not entry.float then
+      set_time(entry.buf, time)
     end
   end
   if active and not buffers.file(active.buf) then
@@ -243,7 +244,7 @@ function M.track(changed)
   end)
 end
 
---- May run twice.
+--- Stops recording. May run twice.
 function M.untrack()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -266,19 +267,19 @@ function M.take()
   return focused, active
 end
 
---- Returns the active file. Does not affect the next `take`.
+--- Returns the active file. Does not change the result of the next `take`.
 ---@return gemini_bridge.ActiveFile?
 function M.get()
   catch_up()
   return active
 end
 
---- Returns when buffers were focused last, including times before the recording started. Does not process the history.
+--- Returns when buffers were focused last. For buffers without a recorded time, uses Neovim's own time (in seconds).
 ---@param bufs integer[]
----@return { bufnr: integer, time: integer }[]
+---@return { bufnr: integer, time: integer }[] # Unix milliseconds.
 function M.times(bufs)
   local found = {}
-  -- Evaluated in Vim script, because getbufinfo() would copy the variables of each buffer into Lua.
+  -- Called in Vim script, because a call from Lua would copy the variables of each buffer into Lua.
   local used = vim.fn.eval(("map([%s], 'getbufinfo(v:val)[0].lastused')"):format(table.concat(bufs, ",")))
   for i, buf in ipairs(bufs) do
     local time = times[buf] or used[i] * 1000

@@ -5,8 +5,9 @@ local M = {}
 
 --- Number of rows that are read at once.
 local CHUNK_ROWS = 256
---- Maximum number of rows of a pinned block. With one character and a line break per row, they reach the CLI's limit.
-local MAX_RANGES = 8192
+--- Maximum number of rows of a pinned block. With one character and a line break each, these rows reach the CLI's limit
+--- for a selection.
+local MAX_PINNED_ROWS = 8192
 local BYTES_PER_UNIT = 3 -- at most, in UTF-8
 local TAB = 9
 
@@ -18,11 +19,11 @@ local function cells_at(position)
   return vim.fn.virtcol({ lnum, math.min(col, vim.fn.col({ lnum, "$" })), off }, 1)
 end
 
---- Returns the virtual columns of a block between two corners in the current window, 1-based.
----@param p gemini_bridge.Position
----@param q gemini_bridge.Position
----@param exclusive boolean
----@param to_end boolean
+--- Returns the first and the last virtual column of a block in the current window, 1-based.
+---@param p gemini_bridge.Position A corner of the block.
+---@param q gemini_bridge.Position The opposite corner.
+---@param exclusive boolean Whether 'selection' excludes the last character.
+---@param to_end boolean Whether the block extends to the end of each line.
 ---@return integer left, integer right
 function M.columns(p, q, exclusive, to_end)
   local upper, lower = cells_at(p), cells_at(q)
@@ -40,7 +41,7 @@ end
 ---@param region gemini_bridge.Region
 ---@param read fun(): T
 ---@return T
-local function where_made(region, read)
+local function in_its_window(region, read)
   local win = region.win
   if not vim.api.nvim_win_is_valid(win) or vim.api.nvim_win_get_buf(win) ~= region.buf then
     return vim.api.nvim_buf_call(region.buf, read)
@@ -50,7 +51,7 @@ local function where_made(region, read)
   return vim.api.nvim_win_call(win, read)
 end
 
---- Returns the bytes of a line that have cells in the block, in the current window; 1-based.
+--- Returns the bytes of a line whose characters are displayed in the block, 1-based. Depends on the current window.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@return integer? from nil if the line ends before the block.
@@ -66,7 +67,7 @@ local function bytes_of(region, lnum)
   return vim.fn.virtcol2col(0, lnum, region.left), at[3] + #last - 1, right
 end
 
---- Returns the part of a line in the block. For lines in which some character has another number of cells than bytes.
+--- Returns the part of a line in the block. Needed if the bytes of the line do not correspond to its cells.
 ---@param region gemini_bridge.Region
 ---@param lnum integer
 ---@param line string
@@ -77,7 +78,7 @@ local function cut(region, lnum, line)
     return ""
   end
   local before = ""
-  -- Only the cells of a tab that are in the block are highlighted, but all cells of any other character.
+  -- At an edge of the block, Neovim highlights some cells of a tab, but all cells of any other character.
   if line:byte(from) == TAB then
     local cells = vim.fn.virtcol({ lnum, from }, 1)
     if cells[1] < region.left then
@@ -105,9 +106,9 @@ end
 
 --- Visits the rows of a block, in its window, until `visit` returns true.
 ---@param region gemini_bridge.Region
----@param visit fun(lnum: integer, line: string, simple: boolean): boolean? `simple`: each byte is a cell.
+---@param visit fun(lnum: integer, line: string, simple: boolean): boolean? `simple`: each byte takes one cell.
 local function each_row(region, visit)
-  where_made(region, function()
+  in_its_window(region, function()
     local even = is_even(region)
     for start = region.first[2], region.last[2], CHUNK_ROWS do
       local stop = math.min(start + CHUNK_ROWS - 1, region.last[2])
@@ -121,9 +122,9 @@ local function each_row(region, visit)
   end)
 end
 
---- Reads the text of a block, or the beginning of a long one.
+--- Reads the text of a block, or the beginning of a long text.
 ---@param region gemini_bridge.Region
----@param units integer Minimum number of UTF-16 units to read from a longer text.
+---@param units integer Number of UTF-16 units after which reading may stop.
 ---@return string
 function M.read(region, units)
   local rows, size = {}, 0
@@ -136,7 +137,7 @@ function M.read(region, units)
   return table.concat(rows, "\n")
 end
 
---- Returns the range of the text in each row. Tabs at the edges are included completely.
+--- Returns the range of the text in each row. Includes each tab at an edge completely.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)
@@ -149,7 +150,7 @@ function M.ranges(region)
     local has_text = from and from <= to
     local row, col = lnum - 1, has_text and from - 1 or 0
     ranges[#ranges + 1] = { row = row, col = col, end_row = row, end_col = has_text and to or col }
-    return #ranges == MAX_RANGES
+    return #ranges == MAX_PINNED_ROWS
   end)
   return ranges
 end

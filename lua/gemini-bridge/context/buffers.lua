@@ -1,14 +1,14 @@
---- Determines which buffers are files for the context, and the path by which the user opened each.
+--- Determines which buffers are files for the context, and with which path the user has opened each of them.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
 
---- The path of each buffer, with Neovim's name of the buffer at that time.
+--- The path of each buffer, and the buffer's name when the path was determined.
 ---@type table<integer, { name: string, path?: string }>
 local opened = {}
 
---- Returns the absolute path as the user has written it. Neovim resolves links of folders in its own name of the
---- buffer, and forgets the written name when the directory changes.
+--- Returns the absolute path of a buffer as the user has written it. Neovim resolves links to folders in the name of a
+--- buffer, and forgets the written path when the current directory changes.
 ---@param buf integer
 ---@param name string
 ---@return string
@@ -18,13 +18,13 @@ local function as_given(buf, name)
     given = vim.fn.getcwd() .. "/" .. given
   end
   given = given:gsub("/%./", "/"):gsub("//+", "/")
-  -- ".." after a link is not the folder that precedes it in the path: use Neovim's resolved name.
+  -- If ".." follows a link, it means the folder above the link's target. Only the resolved name is correct then.
   return given:find("/../", 1, true) and name or given
 end
 
 --- Returns and stores the path as the user has written it.
 ---@param buf integer
----@return string? path Absolute. nil if the name is empty, a URL or not UTF-8.
+---@return string? path Absolute. nil if the buffer has no name, or if the name is a URL or not UTF-8.
 function M.remember(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if name == "" or name:find("^%a[%w+.-]*://") then
@@ -39,7 +39,7 @@ function M.remember(buf)
   return entry.path
 end
 
---- Returns the path of a file buffer: listed, ordinary and named.
+--- Returns the path of a buffer that is a file: listed, with an empty 'buftype' and a name.
 ---@param buf integer
 ---@return string? path Absolute.
 function M.file(buf)

@@ -1,5 +1,5 @@
---- Stores what CLIs may know: whether sharing is paused, the excluded files, and trust. The host applies these
---- settings.
+--- Returns what CLIs may know: whether sharing is paused, which files are excluded, and whether the workspace is
+--- trusted. The host applies these settings.
 local config = require("gemini-bridge.config")
 
 local M = {}
@@ -38,7 +38,7 @@ function M.settings()
   return { paused = paused, exclude = config.get().context.exclude, trusted = trusted() }
 end
 
---- Returns the data that connected CLIs receive now, and the file that is withheld.
+--- Returns which data the connected CLIs receive now, and the active file if it is not shared.
 ---@return gemini_bridge.Shared
 function M.shared()
   local now = require("gemini-bridge.bridge.status").get().shared

@@ -1,4 +1,4 @@
---- Keeps the selection after the user has switched to a terminal, until the user moves or edits in a file
+--- Keeps the selection after the user has switched to a terminal, until the user moves the cursor or edits in a file
 --- again.
 local buffers = require("gemini-bridge.context.buffers")
 local region = require("gemini-bridge.context.region")
@@ -13,15 +13,16 @@ local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.kept_sele
 ---@field text? string
 ---@field extent? gemini_bridge.Range Range of that text.
 
---- The selection when Visual mode has just ended, until the next key.
+--- The selection whose Visual mode has just ended. Dropped with the next key.
 ---@type gemini_bridge.KeptSelection?
 local ending
 --- BufEnter autocommand that detects a switch to another buffer. Exists only together with `ending`, to keep
 --- BufEnter cheap.
 local leaving ---@type integer?
+--- The selection after the switch.
 ---@type gemini_bridge.KeptSelection?
-local left
-local group ---@type integer? The autocommands that drop `left`.
+local kept
+local group ---@type integer? The autocommands that drop `kept`.
 local dropped = function() end
 
 local function forget_ending()
@@ -33,39 +34,39 @@ local function forget_ending()
   end
 end
 
-local function forget_left()
-  left = nil
+local function forget_kept()
+  kept = nil
   if group then
     vim.api.nvim_del_augroup_by_id(group)
     group = nil
   end
 end
 
---- Drops the selection as soon as the user moves or edits in a file. Compares the cursor, because CursorMoved also
---- fires when a window is entered.
+--- Drops the selection as soon as the user moves the cursor or edits in a file. Compares the position of the cursor,
+--- because CursorMoved also fires when a window is entered.
 local function on_activity()
   local buf = vim.api.nvim_get_current_buf()
-  if not left or not buffers.file(buf) then
+  if not kept or not buffers.file(buf) then
     return
   end
-  local here = buf == left.region.buf
+  local here = buf == kept.region.buf
   local cursor = vim.api.nvim_win_get_cursor(0)
   if
     here
-    and left.region.tick == vim.api.nvim_buf_get_changedtick(buf)
-    and vim.deep_equal(cursor, left.cursor)
+    and kept.region.tick == vim.api.nvim_buf_get_changedtick(buf)
+    and vim.deep_equal(cursor, kept.cursor)
   then
     return
   end
   if here or vim.fn.win_gettype() ~= "popup" then
-    forget_left()
+    forget_kept()
     dropped()
   end
 end
 
-local function leave()
-  forget_left()
-  left = ending
+local function keep()
+  forget_kept()
+  kept = ending
   group = vim.api.nvim_create_augroup("gemini-bridge.context.kept_selection", {})
   vim.api.nvim_create_autocmd(
     { "CursorMoved", "CursorMovedI", "TextChanged", "TextChangedI", "TextChangedP" },
@@ -73,7 +74,8 @@ local function leave()
   )
 end
 
---- Keeps a selection whose mode has ended until the next key, and longer if the user leaves the buffer before that key.
+--- Holds a selection whose Visual mode has ended until the next key. Keeps it for longer if the user leaves the buffer
+--- before that key.
 ---@param selected gemini_bridge.Region
 ---@param on_drop fun() Called when the kept selection is dropped.
 function M.hold(selected, on_drop)
@@ -82,53 +84,53 @@ function M.hold(selected, on_drop)
   leaving = vim.api.nvim_create_autocmd("BufEnter", {
     callback = function(args)
       if args.buf ~= selected.buf then
-        leave()
+        keep()
         forget_ending()
       end
     end,
   })
   ending = { region = selected, cursor = vim.api.nvim_win_get_cursor(0) }
   vim.on_key(function(_, typed)
-    -- Ignore keys from mappings, and in a command line, because the command may leave the buffer.
+    -- Ignores keys from mappings. Also ignores keys in a command line, because the command may leave the buffer.
     if typed ~= "" and vim.fn.mode() ~= "c" then
       forget_ending()
     end
   end, namespace)
 end
 
---- Returns the selection that has just ended, until the next key.
+--- Returns the selection whose Visual mode has just ended, until the next key.
 ---@return gemini_bridge.Region?
 function M.ending()
   return ending and ending.region
 end
 
 ---@param buf integer
----@return boolean # Whether the kept selection is in this buffer. Its text may have changed.
+---@return boolean # Whether there is a kept selection in this buffer.
 function M.is_in(buf)
-  return left ~= nil and left.region.buf == buf
+  return kept ~= nil and kept.region.buf == buf
 end
 
---- Returns the text of the kept selection, or the beginning of a long one.
+--- Returns the text of the kept selection, or the beginning of a long text. Call only if there is a kept selection.
 ---@param limit integer UTF-16 units.
----@return string?
+---@return string? # nil if the buffer has changed before the first call.
 function M.text(limit)
-  if not left.text and left.region.tick == vim.api.nvim_buf_get_changedtick(left.region.buf) then
-    left.text = region.read(left.region, limit)
-    left.extent = region.extent(left.region)
+  if not kept.text and kept.region.tick == vim.api.nvim_buf_get_changedtick(kept.region.buf) then
+    kept.text = region.read(kept.region, limit)
+    kept.extent = region.extent(kept.region)
   end
-  return left.text
+  return kept.text
 end
 
---- Returns the place of the text that `text` has returned.
+--- Returns the range of the text that `M.text` has returned.
 ---@return gemini_bridge.Range?
 function M.extent()
-  return left.extent
+  return kept.extent
 end
 
---- May run twice.
+--- Drops the selection. May run twice.
 function M.forget()
   forget_ending()
-  forget_left()
+  forget_kept()
 end
 
 return M

@@ -1,12 +1,13 @@
---- Manages the pinned selection, which is highlighted and has a sign while some of its text exists.
+--- Manages the pinned selection of `:GeminiSelect`: text that stays shared until the user unpins it. The text is
+--- highlighted. A sign is shown while some of the text exists.
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
 local HIGHLIGHT = "GeminiPinned"
---- Priority of the highlight: lower than diagnostics and syntax highlighting, which therefore stay visible.
+--- Priority of the highlight. Lower than that of diagnostics and syntax highlighting, so that these stay visible.
 local PRIORITY = 5
---- Number of marks that are checked first.
+--- Number of marks that usually suffice to find remaining text. A block may have thousands of marks.
 local FIRST_MARKS = 50
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.pinned_selection")
@@ -36,7 +37,7 @@ local function is_empty(range)
   return range.end_row < range.row or range.end_row == range.row and range.end_col <= range.col
 end
 
---- Returns the current ranges of the pinned text: none after it was deleted, and the old ones after an undo.
+--- Returns the current ranges of the pinned text. Returns none after the text was deleted, until an undo restores it.
 ---@param limit? integer Maximum number of marks to read.
 ---@return gemini_bridge.Range[] # In the order of the text.
 local function ranges(limit)
@@ -56,10 +57,10 @@ local function ranges(limit)
   return has_text and found or {}
 end
 
---- Shows the sign while the text exists. The mark option `invalidate` does not work for this: in Neovim 0.10 it misses
---- the deletion of several lines at once.
+--- Shows the sign while the text exists. The extmark option `invalidate` cannot do this: in Neovim 0.10 it misses the
+--- deletion of several lines at once.
 local function show()
-  -- A block may have thousands of marks, and this runs with each key that changes the text.
+  -- Runs with each key that changes the text. Therefore reads all marks only if the first marks have no text.
   local first = ranges(FIRST_MARKS)[1] or ranges()[1]
   if pinned.shown == (first ~= nil) then
     return
@@ -89,7 +90,7 @@ local function follow(changed)
   end
   vim.api.nvim_create_autocmd(
     { "TextChanged", "TextChangedI", "TextChangedP", "BufReadPost", "BufDelete", "BufUnload", "BufWipeout" },
-    -- Scheduled, because a buffer still has its marks in the event that deletes it.
+    -- Scheduled, because a deleted buffer still has its marks during the event.
     { group = group, buffer = pinned.buf, callback = vim.schedule_wrap(on_event) }
   )
 end
@@ -118,7 +119,7 @@ function M.set(selected, changed)
   follow(changed)
 end
 
---- May run twice.
+--- Unpins the text. May run twice.
 function M.clear()
   if not pinned then
     return
@@ -151,7 +152,7 @@ local function read(limit)
   return #texts > 0 and table.concat(texts, "\n") or nil
 end
 
---- Returns the pinned text of a buffer, or the beginning of a long one.
+--- Returns the pinned text of a buffer, or the beginning of a long text.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string? # nil if nothing is pinned in the buffer, or all of the text was deleted.
@@ -166,7 +167,7 @@ function M.text(buf, limit)
   return pinned.text
 end
 
---- Returns the place of the text that `text` has returned.
+--- Returns the range of the text that `M.text` has returned.
 ---@return gemini_bridge.Range?
 function M.extent()
   return pinned.extent

@@ -14,7 +14,7 @@ local M = {}
 ---@class gemini_bridge.Region
 ---@field buf integer
 ---@field win? integer The window of the selection.
----@field tick? integer The buffer's changedtick for which the positions are valid.
+---@field tick? integer The buffer's changedtick when the positions were read.
 ---@field kind gemini_bridge.VisualKind
 ---@field first gemini_bridge.Position
 ---@field last gemini_bridge.Position
@@ -33,7 +33,7 @@ local M = {}
 M.BYTES_PER_UNIT = 3
 
 local MAXCOL = vim.v.maxcol
---- UTF-16 units that are read beyond a limit, so that the character at the limit is complete.
+--- Number of UTF-16 units that are read beyond a limit, so that the character at the limit is complete.
 local EXTRA_UNITS = 256
 
 ---@type table<string, gemini_bridge.VisualKind>
@@ -57,7 +57,7 @@ local function between(kind, p, q, to_end)
     p, q = q, p
   end
   local exclusive = vim.o.selection == "exclusive"
-  -- Closed folds are highlighted completely, which |getregion()| ignores.
+  -- Neovim highlights closed folds completely, but |getregion()| ignores folds.
   local fold_start, fold_end = vim.fn.foldclosed(p[2]), vim.fn.foldclosedend(q[2])
   if fold_start > 0 then
     p = { 0, fold_start, 1, 0 }
@@ -116,11 +116,10 @@ function M.lines(first, last)
   return between("V", { 0, first, 1, 0 }, { 0, last, 1, 0 })
 end
 
---- Returns the position at which to stop reading a region that is longer than a limit. |getregion()| would copy all of
---- it.
+--- Returns the position at which to stop reading a long region, because |getregion()| would copy the whole text.
 ---@param region gemini_bridge.Region
----@param units integer
----@return gemini_bridge.Position?
+---@param units integer Minimum number of UTF-16 units before the position.
+---@return gemini_bridge.Position? # nil for a region that is not longer.
 local function cut_off(region, units)
   local offset = vim.api.nvim_buf_get_offset
   local buf, top, bottom = region.buf, region.first[2] - 1, region.last[2] - 1
@@ -147,7 +146,7 @@ local function cut_off(region, units)
   end
 end
 
---- Reads the text of a region, or the beginning of a long one. The cost depends only on the limit.
+--- Reads the text of a region, or the beginning of a long text. The cost depends only on the limit.
 ---@param region gemini_bridge.Region
 ---@param units integer Minimum number of UTF-16 units to read from a longer text.
 ---@return string
@@ -173,7 +172,7 @@ function M.read(region, units)
   return table.concat(lines, "\n")
 end
 
---- Reads the text of a range, or the beginning of a long one.
+--- Reads the text of a range, or the beginning of a long text.
 ---@param buf integer Must be loaded.
 ---@param range gemini_bridge.Range
 ---@param units integer Minimum number of UTF-16 units to read from a longer text.
@@ -196,7 +195,7 @@ end
 
 --- Returns the end of a characterwise region. Reads only its last lines.
 ---@param region gemini_bridge.Region
----@return integer row, integer col
+---@return integer row, integer col 0-based; exclusive.
 local function finish(region)
   local from = region.first
   if from[2] < region.last[2] - 1 then
@@ -206,7 +205,7 @@ local function finish(region)
   return from[2] + #lines - 2, #lines[#lines] + (#lines == 1 and from[3] - 1 or 0)
 end
 
---- Returns the start of a region, and the start of the text after it. Whole lines and blocks end with their last line.
+--- Returns the range of a region. The range of whole lines, and of a block, ends at the start of the line below.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range
 function M.extent(region)
@@ -218,7 +217,7 @@ function M.extent(region)
   return { row = row, col = region.first[3] - 1, end_row = end_row, end_col = end_col }
 end
 
---- Returns the ranges of the text: one, or one for each row of a block.
+--- Returns the ranges of the text: one range, or for a block one range for each row.
 ---@param region gemini_bridge.Region
 ---@return gemini_bridge.Range[]
 function M.ranges(region)

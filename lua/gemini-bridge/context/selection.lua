@@ -1,17 +1,18 @@
---- Chooses the selection for the context: the highlighted one, else the one kept when the user switched to a terminal,
---- else the pinned one. While a command line is open, the highlighted selection and the cursor are those from before.
+--- Chooses the selection for the context. The highlighted selection comes first, then the selection that was kept when
+--- the user switched to a terminal, then the pinned selection. While a command line is open, the highlighted selection
+--- and the cursor from before count.
 local kept_selection = require("gemini-bridge.context.kept_selection")
 local pinned_selection = require("gemini-bridge.context.pinned_selection")
 local region = require("gemini-bridge.context.region")
 
 local M = {}
 
---- Watches the keys of blockwise mode for `$`, because Neovim has reset 'curswant' when `:` ends the mode.
+--- Watches the keys of blockwise mode for `$`. When `:` ends the mode, it is too late: Neovim has reset `curswant`.
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.context.selection")
 local to_end = false
---- The kind of the current selection. Stays set while the command line asks for a search pattern.
+--- The kind of the current selection. Stays set while the user types a search pattern.
 local visual ---@type gemini_bridge.VisualKind?
---- Cursor and highlighted region when a command line opened. Incremental search moves both until it closes.
+--- Cursor and highlighted region when a command line opened. Incremental search moves both.
 ---@type { win: integer, cursor: integer[], region?: gemini_bridge.Region }?
 local command_line
 
@@ -58,12 +59,12 @@ local function on_command_line()
 end
 
 --- Starts tracking selections. Does nothing if tracking has started.
----@param on_other fun() Called when a kept or pinned selection was added or dropped.
-function M.track(on_other)
+---@param run fun() Called when a kept or pinned selection was added or dropped.
+function M.track(run)
   if group then
     return
   end
-  changed = on_other
+  changed = run
   group = vim.api.nvim_create_augroup("gemini-bridge.context.selection", {})
   local function on(event, pattern, callback)
     vim.api.nvim_create_autocmd(event, { group = group, pattern = pattern, callback = callback })
@@ -78,7 +79,7 @@ function M.track(on_other)
   end)
 end
 
---- May run twice.
+--- Stops tracking selections. May run twice.
 function M.untrack()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
@@ -89,8 +90,8 @@ function M.untrack()
   kept_selection.forget()
 end
 
---- Keeps the last selection, for a command that was called with the range of the selection and switches to a terminal.
---- The user may have selected before tracking started.
+--- Keeps the last selection for a command that has its range and then switches to a terminal. Needed if the user has
+--- selected the text before tracking started.
 function M.take_along()
   local selected = not kept_selection.ending() and vim.bo.buftype == "" and region.ended(false)
   if selected then
@@ -115,7 +116,7 @@ function M.cursor(win)
   return command_line and command_line.win == win and command_line.cursor or vim.api.nvim_win_get_cursor(win)
 end
 
---- Returns the selected text of a buffer, or the beginning of a long one, and its place.
+--- Returns the selected text of a buffer, or the beginning of a long text, and its range.
 ---@param buf integer
 ---@param limit integer UTF-16 units.
 ---@return string?
@@ -132,8 +133,8 @@ function M.text(buf, limit)
   return text, text and pinned_selection.extent()
 end
 
---- Pins lines of the current buffer. If they are the lines of the selection that the command was typed in, pins exactly
---- the selected text.
+--- Pins lines of the current buffer. If the command was typed in Visual mode and has the range of the selection, pins
+--- exactly the selected text.
 ---@param lines? { [1]: integer, [2]: integer } 1-based. Default: the highlighted text, or the cursor's line.
 function M.pin(lines)
   local cursor = vim.api.nvim_win_get_cursor(0)[1]

@@ -1,5 +1,5 @@
---- Builds snapshots for the host: changed buffers, focus times, and cursor and selection in the active file. The shape
---- is `Snapshot` in src/contract/snapshot.ts.
+--- Builds snapshots for the host. A snapshot contains the buffers whose paths have changed, focus times, and cursor and
+--- selection in the active file. Its shape is `Snapshot` in src/contract/snapshot.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local buffers = require("gemini-bridge.context.buffers")
 local consent = require("gemini-bridge.context.consent")
@@ -18,7 +18,7 @@ local unread = {}
 ---@type table<integer, string>
 local paths = {}
 
---- Starts over with a first snapshot.
+--- Makes the next snapshot the first.
 function M.reset()
   reset, unread, paths = true, {}, {}
   -- Drops earlier focus times, because the first snapshot includes the focus of all buffers.
@@ -136,7 +136,7 @@ function M.take(limit)
   })
 end
 
---- Returns one part of the first snapshot.
+--- Returns one part of the first snapshot, for some of the buffers.
 ---@param bufs integer[]
 ---@return table
 function M.slice(bufs)

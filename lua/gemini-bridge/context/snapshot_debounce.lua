@@ -1,5 +1,5 @@
---- Sends snapshots to the host while a CLI is connected: debounced after the last event, with a maximum delay after the
---- first. The host defines both times: src/context/snapshot-subscription.ts.
+--- Sends snapshots to the host while a CLI is connected. Debounces events, with a maximum delay after the first event.
+--- The host defines both times: src/context/snapshot-subscription.ts.
 local active_file = require("gemini-bridge.context.active_file")
 local channel = require("gemini-bridge.bridge.channel")
 local consent = require("gemini-bridge.context.consent")
@@ -8,9 +8,9 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- Number of buffers per slice of the first snapshot. Reading them takes well under a millisecond.
+--- Number of buffers per slice of the first snapshot. Reading a slice takes well under a millisecond.
 local SLICE_SIZE = 25
---- Pause between two slices, in which the editor handles events.
+--- Pause between two slices, during which the editor handles events.
 local SLICE_PAUSE_MS = 1
 local NS_PER_MS = 1e6
 
@@ -40,7 +40,7 @@ local function on_buffer_event(args)
   touch()
 end
 
---- Handles OptionSet, which fires in the buffer of the option.
+--- Handles OptionSet. The buffer of the option is the current buffer.
 local function on_option()
   on_buffer_event({ buf = vim.api.nvim_get_current_buf() })
 end
@@ -94,7 +94,7 @@ end
 --- Sends all buffers in slices.
 ---@param bufs integer[]
 ---@param from integer
----@param run gemini_bridge.calls.context_subscribe
+---@param run gemini_bridge.calls.context_subscribe The subscription. Sending stops if there is a newer one.
 function list(bufs, from, run)
   if subscription ~= run then
     return
@@ -110,7 +110,7 @@ function list(bufs, from, run)
   send()
 end
 
---- Records that the context may have changed. Runs with each cursor movement and must be cheap.
+--- Records that the context may have changed. Must be cheap, because it runs with each movement of the cursor.
 function touch()
   last = hrtime()
   if not first then
@@ -143,7 +143,7 @@ function send()
   channel.notify("context", paused and snapshot.nothing() or snapshot.take(subscription.maxSelection))
 end
 
---- May run twice.
+--- Stops sending snapshots. May run twice.
 function M.unsubscribe()
   stop_watching()
   subscription = nil
@@ -176,7 +176,7 @@ function M.share(on)
   end
 end
 
---- Called when the options, or the directories that they depend on, have changed.
+--- Sends a snapshot with the sharing settings, because the options or the directories of the workspace have changed.
 function M.refresh()
   if subscription then
     snapshot.sharing_changed()

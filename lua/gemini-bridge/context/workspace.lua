@@ -1,4 +1,4 @@
---- Determines the open directories of this Neovim, and reports changes to the host.
+--- Determines the directories of the workspace, and reports changes to the host.
 local disk = require("gemini-bridge.disk.path")
 
 local M = {}
@@ -17,10 +17,8 @@ local function from_option()
   if type(option) ~= "table" then
     local ok, answer = pcall(option)
     if not ok or type(answer) ~= "table" then
-      require("gemini-bridge.notify")(
-        "The function in the option workspace failed: " .. tostring(answer),
-        "error"
-      )
+      local reason = ok and "it returned no list of directories" or tostring(answer)
+      require("gemini-bridge.notify")("The function in the option workspace failed: " .. reason, "error")
       return {}
     end
     option = answer
@@ -36,8 +34,8 @@ end
 local function refuse(directory)
   if not refused[directory] then
     refused[directory] = true
-    local text = "CLIs cannot find this Neovim from %s, because the path is not UTF-8. "
-      .. "Rename the directory, or start the CLI elsewhere."
+    local text =
+      "CLIs cannot find this Neovim from %s: its path is not UTF-8; rename it, or start the CLI elsewhere"
     require("gemini-bridge.notify")(text:format(disk.display(directory, 30)), "warn")
   end
 end
@@ -108,7 +106,7 @@ function M.watch(on_change)
   })
 end
 
---- May run twice.
+--- Stops watching. May run twice.
 function M.unwatch()
   if group then
     vim.api.nvim_del_augroup_by_id(group)
