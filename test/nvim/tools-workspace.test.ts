@@ -115,7 +115,7 @@ t.test("a hundred thousand diagnostics of a workspace are truncated", async (t) 
     "pulled.js:4:1 error number 3 [W1]",
   ]);
   t.match(text, "(3 of 6668 shown; name a path or a severity for the others)");
-  t.match(text, "(workspace has reported 80000 more than are checked.)");
+  t.match(text, "(workspace has reported 80000 more diagnostics, which are left out.)");
   t.match(text, /\(\d+ files more are not checked\)/);
   t.notMatch(await nvim.messages(), /Error|traceback/);
 });

@@ -1,5 +1,5 @@
---- Selects the most severe diagnostics of files. The work is done in short slices, and only the selected ones are sent,
---- because there may be a hundred thousand.
+--- Selects the most severe diagnostics of files. Works in short slices and sends only the selected diagnostics, because
+--- there may be a hundred thousand of them.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local snapshot = require("gemini-bridge.context.snapshot")
@@ -33,25 +33,26 @@ end
 ---@class gemini_bridge.FileProblem
 ---@field path string
 ---@field order integer Index of the file in the question.
----@field buf? integer If the file is loaded.
+---@field buf? integer Buffer of the file, if it is loaded.
 ---@field severity integer
----@field one gemini_bridge.Problem
+---@field diagnostic gemini_bridge.Problem
 
 ---@param problem gemini_bridge.FileProblem
 local function describe(problem)
-  local path, buf, one = problem.path, problem.buf, problem.one
+  local path, buf, diagnostic = problem.path, problem.buf, problem.diagnostic
   local is_loaded = buf and vim.api.nvim_buf_is_loaded(buf)
-  local line = is_loaded and vim.api.nvim_buf_get_lines(buf, one.lnum, one.lnum + 1, false)[1] or nil
+  local line = is_loaded and vim.api.nvim_buf_get_lines(buf, diagnostic.lnum, diagnostic.lnum + 1, false)[1]
+    or nil
   -- The server's column, usually in UTF-16 units. Neovim's own column counts bytes.
-  local exact = not is_loaded and vim.tbl_get(one, "user_data", "lsp", "range", "start", "character")
+  local exact = not is_loaded and vim.tbl_get(diagnostic, "user_data", "lsp", "range", "start", "character")
   return {
     path = path,
-    line = one.lnum + 1,
-    character = type(exact) == "number" and exact + 1 or character(line, one.col),
+    line = diagnostic.lnum + 1,
+    character = type(exact) == "number" and exact + 1 or character(line, diagnostic.col),
     severity = problem.severity,
-    message = tostring(one.message),
-    code = code_of(one.code),
-    source = type(one.source) == "string" and one.source or nil,
+    message = tostring(diagnostic.message),
+    code = code_of(diagnostic.code),
+    source = type(diagnostic.source) == "string" and diagnostic.source or nil,
   }
 end
 
@@ -61,14 +62,15 @@ local function is_before(a, b)
   if a.order ~= b.order then
     return a.order < b.order
   end
-  return a.one.lnum < b.one.lnum or a.one.lnum == b.one.lnum and a.one.col < b.one.col
+  local first, second = a.diagnostic, b.diagnostic
+  return first.lnum < second.lnum or first.lnum == second.lnum and first.col < second.col
 end
 
---- Inserts a diagnostic into the sorted list of the first ones. This is faster than sorting, because language servers
+--- Inserts a diagnostic into a sorted list. This is faster than sorting the list at the end, because language servers
 --- usually send diagnostics in order.
 ---@param first gemini_bridge.FileProblem[]
 ---@param problem gemini_bridge.FileProblem
----@param room integer
+---@param room integer Maximum length of the list.
 local function insert(first, problem, room)
   local at = #first + 1
   while at > 1 and is_before(problem, first[at - 1]) do
@@ -89,20 +91,20 @@ end
 ---@field from integer
 
 ---@param params { paths: string[], unopened: string[] }
----@param done fun(problem?: string, pieces: gemini_bridge.ProblemSlice[])
-local function pieces_of(params, done)
-  local pieces, order = {}, 0
+---@param done fun(problem?: string, slices: gemini_bridge.ProblemSlice[])
+local function slices_of(params, done)
+  local slices, order = {}, 0
   local elsewhere = params.unopened[1] and workspace_diagnostics.lists() or {}
   work_slices.each(vim.list_extend(vim.list_extend({}, params.paths), params.unopened), function(path)
     order = order + 1
     local buf = not elsewhere[path] and disk.buffer(path) or nil
     for _, list in pairs(elsewhere[path] or buf and published.lists(buf) or {}) do
       for from = 1, #list, SLICE_LENGTH do
-        pieces[#pieces + 1] = { path = path, order = order, buf = buf, list = list, from = from }
+        slices[#slices + 1] = { path = path, order = order, buf = buf, list = list, from = from }
       end
     end
   end, function(problem)
-    done(problem, pieces)
+    done(problem, slices)
   end)
 end
 
@@ -119,20 +121,20 @@ function M.list(params, answer)
     end
     answer({ items = items, counts = counts, files = vim.tbl_count(files) })
   end
-  pieces_of(params, function(failure, pieces)
-    work_slices.each(failure and {} or pieces, function(piece)
-      for i = piece.from, math.min(piece.from + SLICE_LENGTH - 1, #piece.list) do
-        local one = piece.list[i]
-        local severity = counts[one.severity] and one.severity or 1
+  slices_of(params, function(failure, slices)
+    work_slices.each(failure and {} or slices, function(slice)
+      for i = slice.from, math.min(slice.from + SLICE_LENGTH - 1, #slice.list) do
+        local diagnostic = slice.list[i]
+        local severity = counts[diagnostic.severity] and diagnostic.severity or 1
         counts[severity] = counts[severity] + 1
         if severity <= params.severity then
-          files[piece.path] = true
+          files[slice.path] = true
           insert(first[severity], {
-            path = piece.path,
-            order = piece.order,
-            buf = piece.buf,
+            path = slice.path,
+            order = slice.order,
+            buf = slice.buf,
             severity = severity,
-            one = one,
+            diagnostic = diagnostic,
           }, params.limit)
         end
       end

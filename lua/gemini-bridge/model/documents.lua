@@ -9,22 +9,22 @@ local M = {}
 
 --- Maximum size of a file that is loaded, because loading blocks the editor (bytes).
 local MAX_FILE_SIZE = 1024 * 1024
---- Time for configurations to start or attach a server for a new buffer (milliseconds).
+--- Time that the user's configuration gets to attach a language server to a new buffer (milliseconds).
 local ATTACH_TIME_MS = 500
 --- Time after the last question about a hidden buffer until it is unloaded.
 local UNLOAD_DELAY_MS = 60000
---- Maximum number of hidden buffers. The least recently used one is unloaded first.
+--- Maximum number of hidden buffers. The least recently used buffer is unloaded first.
 local MAX_HIDDEN = 100
---- Maximum length of a quickfix list that is searched (entries). A longer one counts as containing the buffer.
+--- Maximum number of entries of a quickfix list that is searched. A longer list counts as containing the buffer.
 local MAX_SEARCHED = 1000
 
 ---@class gemini_bridge.Hidden
----@field is_own boolean Whether the buffer was created here. Otherwise something else uses it, such as a quickfix list.
+---@field is_own boolean Whether this module has created the buffer. Otherwise, a quickfix list may use it, for example.
 ---@field timer uv.uv_timer_t
 ---@field read_at number Milliseconds.
 ---@field group integer
 
---- Buffers that were loaded here and that the user has not seen.
+--- Buffers that this module has loaded and that no window has shown.
 ---@type table<integer, gemini_bridge.Hidden>
 local hidden = {}
 
@@ -38,7 +38,7 @@ local function let_go(buf)
   end
 end
 
---- Whether a quickfix list may contain a buffer. Its entries would fail if the buffer were wiped out (E92).
+--- Whether a quickfix list may contain a buffer. If the buffer were wiped out, entries of the list would fail (E92).
 ---@param buf integer
 ---@return boolean
 local function is_in_quickfix(buf)
@@ -91,7 +91,7 @@ local function keep(buf)
   )
 end
 
---- Unloads the least recently used buffer if there are too many.
+--- Unloads the least recently used buffer if there are too many hidden buffers.
 local function make_room()
   local oldest ---@type integer?
   for buf, entry in pairs(hidden) do
@@ -114,7 +114,7 @@ local function read(path)
   elseif stat.size > MAX_FILE_SIZE then
     error("the file is too large to be opened in the background: ask the user to open it", 0)
   elseif reload.is_read_by_autocommand(path) then
-    -- That plugin may run a program, such as one that lists an archive.
+    -- The autocommand may run a program, such as one that lists an archive.
     error("only a plugin can read this file: ask the user to open it", 0)
   end
   make_room()
@@ -142,7 +142,8 @@ local function read(path)
   return buf
 end
 
---- Waits until a server that supports the method is attached to a buffer, or until no such server is expected.
+--- Waits until a server that supports the method is attached to a buffer, or until no such server is expected. Then
+--- answers with the servers.
 ---@param buf integer
 ---@param params { method: string, line?: integer, timeout: integer }
 ---@param is_new boolean
@@ -183,8 +184,8 @@ function M.current(path)
   return disk.buffer(path)
 end
 
---- Returns the buffer of a file, and loads it if needed. Call only from a step of the scheduler. Raises the reason if
---- the file cannot be loaded.
+--- Returns the buffer of a file, and loads the file if necessary. Must run in a step of the scheduler. Raises the
+--- reason if the file cannot be loaded.
 ---@param path string Absolute.
 ---@return integer buf
 function M.load(path)

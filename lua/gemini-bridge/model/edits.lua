@@ -10,7 +10,7 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Pause between two files, in which the editor handles keys (milliseconds).
+--- Pause between two files, during which the editor handles keys (milliseconds).
 local PAUSE_MS = 1
 
 --- Options that affect how a buffer is written.
@@ -49,7 +49,7 @@ end
 ---@param file gemini_bridge.FileEdits
 ---@param buf integer
 ---@return boolean
-local function is_other(file, buf)
+local function has_changed(file, buf)
   if file.tick then
     return file.tick ~= vim.api.nvim_buf_get_changedtick(buf)
   end
@@ -62,12 +62,12 @@ end
 local function check(file)
   local buf = documents.load(file.path)
   local name = disk.display(file.path)
-  local told = vim.lsp.util.buf_versions[buf]
+  local sent = vim.lsp.util.buf_versions[buf]
   if vim.bo[buf].modified then
     error(("%s has unsaved changes: ask the user to save or discard them"):format(name), 0)
   elseif not vim.bo[buf].modifiable or vim.bo[buf].readonly then
     error(("%s is read-only in Neovim"):format(name), 0)
-  elseif is_other(file, buf) or (file.version and told and told ~= file.version) then
+  elseif has_changed(file, buf) or (file.version and sent and sent ~= file.version) then
     error(("%s has changed meanwhile: ask again"):format(name), 0)
   end
   return buf
@@ -95,7 +95,8 @@ local function with_copy(buf, act)
   return result
 end
 
---- Whether the bytes contain the complete text of a buffer. Neovim replaces characters that the encoding lacks.
+--- Whether the bytes contain the complete text of a buffer. Neovim replaces characters that do not exist in the
+--- encoding.
 ---@param copy integer
 ---@param bytes string
 ---@return boolean
@@ -128,7 +129,7 @@ local function bytes_of(copy, name)
   return bytes
 end
 
---- Applies edits to a copy of the buffer, and passes the bytes from before and after.
+--- Applies edits to a copy of the buffer, and passes the bytes of the file before and after the edits to `take`.
 ---@generic T
 ---@param params gemini_bridge.questions.apply_edit
 ---@param take fun(buf: integer, copy: integer, before: string, after: string): T
@@ -156,7 +157,7 @@ local function preview(params)
   end)
 end
 
---- Calls a function for each file, when that is safe, with pauses for the editor.
+--- Calls a function for each file when Neovim allows changes, with pauses for the editor.
 ---@param files gemini_bridge.FileEdits[]
 ---@param act fun(file: gemini_bridge.FileEdits)
 ---@param done fun(problem?: string)
@@ -181,18 +182,18 @@ end
 function M.preview(params, answer)
   local texts = {}
   one_by_one(params.files, function(file)
-    local one = { file = file, encoding = params.encoding }
+    local edit = { file = file, encoding = params.encoding }
     if params.isReview then
-      texts[#texts + 1] = { path = file.path, content = preview(one) }
+      texts[#texts + 1] = { path = file.path, content = preview(edit) }
     else
-      edit_copy(one, function() end)
+      edit_copy(edit, function() end)
     end
   end, function(problem)
     answer(not problem and { texts = texts } or nil, problem)
   end)
 end
 
---- Checks and edits a buffer in one tick. Answers the bytes of its file before and after, as base64.
+--- Checks and edits a buffer in one tick. Answers with the bytes of the file before and after the edit, as base64.
 ---@param params gemini_bridge.questions.apply_edit
 ---@param answer gemini_bridge.Answer
 function M.apply(params, answer)
@@ -216,7 +217,8 @@ function M.apply(params, answer)
   end)
 end
 
---- Completes an edit. If the file was not written, undoes the edit, unless the user has typed since.
+--- Completes an edit after the host has tried to write the file. If the file was not written, undoes the edit, unless
+--- the user has typed meanwhile.
 ---@param params gemini_bridge.questions.finish_edit
 ---@param answer gemini_bridge.Answer
 function M.finish(params, answer)

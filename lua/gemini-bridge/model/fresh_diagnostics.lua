@@ -1,4 +1,4 @@
---- Waits until language servers have published diagnostics for the newest text of files.
+--- Waits until language servers have published the diagnostics of the newest text of files.
 local documents = require("gemini-bridge.model.documents")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
@@ -8,15 +8,15 @@ local M = {}
 local PULL = "textDocument/diagnostic"
 --- Requests that servers answer quickly, after they have processed all earlier messages.
 local CHEAP = { "textDocument/hover", "textDocument/documentHighlight", "textDocument/definition" }
---- Servers publish diagnostics in parts. They are complete after this time without new ones (milliseconds).
+--- Time without new diagnostics after which no more are expected. Servers publish diagnostics in parts.
 local QUIET_MS = 500
---- A server that has read the newest text and reports no progress will not publish any more after this time
---- (milliseconds).
+--- Time after which no more diagnostics are expected from a server that has read the newest text and reports no
+--- progress.
 local SILENCE_MS = 3000
---- As SILENCE_MS, if only other files have changed, so that there may be no new diagnostics (milliseconds).
+--- The same time if only other files have changed. The diagnostics of this file may then stay the same.
 local OTHERS_SILENCE_MS = 1000
 
---- Requests diagnostics from servers that support it. Neovim handles the answers as after a change.
+--- Requests diagnostics from the servers that support such requests. Neovim handles the answers as usual.
 ---@param buf integer
 ---@return fun(): boolean is_done
 local function pull(buf)
@@ -37,9 +37,10 @@ local function pull(buf)
   end
 end
 
---- Sends a quick request to servers that publish by themselves. They answer when they have processed the changes.
+--- Sends a quick request to the servers that publish diagnostics without requests. An answer shows that the server has
+--- processed all changes.
 ---@param buf integer
----@return fun(): number? read_at Time of the last answer (milliseconds), once all have answered.
+---@return fun(): number? read_at Time of the last answer (milliseconds). nil until all servers have answered.
 local function read(buf)
   local waiting, read_at = 0, vim.uv.now()
   local params =
@@ -70,10 +71,10 @@ local function is_working(buf)
   end)
 end
 
---- Whether servers that publish by themselves have published for the newest text.
+--- Whether the servers that publish without requests have published the diagnostics of the newest text.
 ---@param buf integer
 ---@param read_at number Milliseconds.
----@return boolean? # nil if they are silent: some do not publish the same diagnostics again.
+---@return boolean? # nil if the servers are silent. Some servers do not publish unchanged diagnostics again.
 local function has_published(buf, read_at)
   if #vim.lsp.get_clients({ bufnr = buf }) == #language_servers.supporting(PULL, buf) then
     return true
@@ -91,7 +92,7 @@ local function has_published(buf, read_at)
   end
 end
 
---- Whether the diagnostics of the current text were published long ago, so that there is nothing to wait for.
+--- Whether the diagnostics of the current text were published long ago, so that waiting is not necessary.
 ---@param buf integer
 ---@return boolean
 local function is_old(buf)

@@ -1,5 +1,5 @@
---- Answers the questions of the MCP server for the model. The shapes are in src/contract/questions.ts. Nothing blocks:
---- if a language server is asked, a later event brings the answer.
+--- Answers the questions of the MCP server for the model. Their shapes are in src/contract/questions.ts. A question
+--- never blocks: if a language server is asked, the answer is sent in a later event.
 local updates = require("gemini-bridge.model.resource_updates")
 local documents = require("gemini-bridge.model.documents")
 local edits = require("gemini-bridge.model.edits")
@@ -63,7 +63,6 @@ function M.consent()
   }
 end
 
---- Starts or stops sending changes to the host.
 M.watch = updates.watch
 
 --- Answers a question, now or later.

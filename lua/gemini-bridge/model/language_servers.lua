@@ -1,7 +1,7 @@
---- Sends requests to language servers, and answers later.
+--- Sends requests to language servers.
 local M = {}
 
---- Interval for checking timeouts, and whether a server has ended (milliseconds).
+--- Polling interval for `M.poll` (milliseconds).
 local POLL_INTERVAL_MS = 50
 local has_methods = vim.fn.has("nvim-0.11") == 1
 
@@ -16,7 +16,7 @@ function M.supports(client, method, buf)
   return client.supports_method(method, { bufnr = buf })
 end
 
---- Returns the servers that support a method, for a buffer or in general.
+--- Returns the servers that support a method: those of a buffer, or all.
 ---@param method string
 ---@param buf? integer
 ---@return vim.lsp.Client[]
@@ -36,7 +36,7 @@ end
 
 --- Calls a function regularly until it returns true.
 ---@param timeout integer Milliseconds.
----@param check fun(is_late: boolean): boolean
+---@param check fun(is_late: boolean): boolean `is_late`: whether the timeout has passed.
 function M.poll(timeout, check)
   local deadline = vim.uv.hrtime() + timeout * 1e6
   local timer = assert(vim.uv.new_timer())
@@ -72,9 +72,9 @@ function M.send(client, method, params, handler, buf)
     end
 end
 
---- Copies an answer up to a number of items, and counts all items.
+--- Copies an answer up to a number of list items, and counts all of its list items.
 ---@param value any
----@param room { left: integer, total: integer } Items.
+---@param room { left: integer, total: integer } Numbers of items that still fit, and of items so far.
 ---@return any
 local function within(value, room)
   if type(value) ~= "table" then
@@ -95,7 +95,7 @@ local function within(value, room)
   return setmetatable(kept, getmetatable(value))
 end
 
---- Sends a request, and passes on the result or the reason for its absence.
+--- Sends a request. Calls `finish` with the result, or with the reason why there is no result.
 ---@param client vim.lsp.Client
 ---@param question { method: string, params: table, timeout: integer, buf?: integer }
 ---@param finish fun(problem?: string, result: any) Called once.
@@ -125,14 +125,14 @@ function M.await(client, question, finish)
   end)
 end
 
---- Returns the versions of the texts that a server knows when it computes edits. Edits must not be applied to other
---- versions.
+--- Returns the current versions of all texts that a server knows. Edits that the server computes now must not be
+--- applied to other versions.
 ---@param client vim.lsp.Client
 ---@return { at: number, ticks: { path: string, tick: integer }[] }
 local function moment_of(client)
   local ticks = {}
   for buf in pairs(client.attached_buffers) do
-    -- Neovim may not have sent the last keys in other buffers yet.
+    -- Neovim sends changes with a delay, and must send those of all buffers now.
     pcall(function()
       require("vim.lsp._changetracking").flush(client, buf)
     end)
@@ -155,7 +155,7 @@ function M.request(params, answer)
     return answer(nil, "the file was closed meanwhile")
   end
   if buf and params.params.textDocument then
-    -- The same URI as Neovim has sent to the server, because a path may have several URIs.
+    -- Uses the URI that Neovim has sent to the server, because a path may have several URIs.
     params.params.textDocument = { uri = vim.uri_from_bufnr(buf) }
   end
   local question = { method = params.method, params = params.params, timeout = params.timeout, buf = buf }

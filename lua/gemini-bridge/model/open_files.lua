@@ -6,7 +6,7 @@ local snapshot = require("gemini-bridge.context.snapshot")
 
 local M = {}
 
---- Number of lines that are read at once. Lines may be very long, and only some bytes are needed.
+--- Number of lines that are read at once. Few, because lines may be very long.
 local CHUNK_LINES = 256
 --- Maximum length of a line in a list; longer lines are truncated (bytes).
 local MAX_LINE_LENGTH = 2048
@@ -32,7 +32,7 @@ function M.buffers(_, answer)
   answer({ buffers = found })
 end
 
---- Returns the complete lines that fit.
+--- Returns the first lines that fit completely. If the first line does not fit, returns its beginning.
 ---@param buf integer
 ---@param from integer 1-based.
 ---@param to integer
@@ -46,7 +46,6 @@ local function lines_within(buf, from, to, room)
     do
       room = room - #line - 1
       if room < 0 then
-        -- If the first line does not fit, returns its beginning.
         return #lines > 0 and lines or { line:sub(1, room + #line + 1) }
       end
       lines[#lines + 1] = line

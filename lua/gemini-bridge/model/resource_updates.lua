@@ -1,29 +1,29 @@
---- Reports changed resources of the model to the host, while a client has subscribed to them.
+--- Reports to the host which resources of the MCP server have changed, while a client has subscribed to them.
 local channel = require("gemini-bridge.bridge.channel")
 
 local M = {}
 
 local group ---@type integer?
---- Changes since the last event loop iteration.
+--- Changes that are not reported yet.
 ---@type table<string, true>
 local changed = {}
 
---- Collects changes, and sends them in the next iteration of the event loop.
+--- Collects changes, and reports them in the next iteration of the event loop.
 ---@param what "buffers"|"changes"|"diagnostics"|"quickfix"|"selection"|"text"
-local function note(what)
+local function add(what)
   if next(changed) == nil then
     vim.schedule(function()
-      local told = vim.tbl_keys(changed)
+      local all = vim.tbl_keys(changed)
       changed = {}
       if group then
-        channel.notify("model_changed", { what = told })
+        channel.notify("model_changed", { what = all })
       end
     end)
   end
   changed[what] = true
 end
 
---- Events by resource. "Gemini…" are User events of this plugin.
+--- Events by resource. Those that start with "Gemini" are `User` events of this plugin.
 ---@type table<string, string[]>
 local EVENTS = {
   changes = { "GeminiChanged" },
@@ -34,7 +34,7 @@ local EVENTS = {
   text = { "TextChanged", "TextChangedI", "TextChangedP", "FileChangedShellPost" },
 }
 
---- Starts or stops. May run twice.
+--- Starts or stops reporting. May run twice.
 ---@param params gemini_bridge.calls.model_watch
 function M.watch(params)
   if group then
@@ -52,7 +52,7 @@ function M.watch(params)
         group = group,
         pattern = is_own and events or nil,
         callback = function()
-          note(what)
+          add(what)
         end,
       })
     end

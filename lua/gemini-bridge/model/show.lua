@@ -8,12 +8,13 @@ local window = require("gemini-bridge.editor.window")
 
 local M = {}
 
---- Marks the model's quickfix list.
+--- Context of the model's quickfix list, by which the list is recognized.
 local CONTEXT = "gemini-bridge"
 
---- Number of entries to check for each entry of the answer, because entries may have no file.
+--- Number of entries to read for each entry of the answer, because some entries have no file.
 local CHECKED_PER_ITEM = 3
 
+--- Answers with the result of a function, which is called when Neovim allows changes.
 ---@param act fun(): table
 ---@param answer gemini_bridge.Answer
 local function when_safe(act, answer)
@@ -78,7 +79,7 @@ function M.quickfix(params, answer)
     if #items == params.limit then
       break
     end
-    -- Reads one entry at a time, because Neovim would copy a whole list, which may be very long.
+    -- Reads one entry at a time, because Neovim would otherwise copy the whole list, which may be very long.
     local entry = vim.fn.getqflist({ id = list.id, idx = i, items = true }).items[1]
     local path = entry.bufnr > 0 and vim.api.nvim_buf_get_name(entry.bufnr) or ""
     if entry.valid == 1 and path:sub(1, 1) == "/" and disk.is_utf8(path) then
@@ -95,10 +96,10 @@ function M.set_quickfix(params, answer)
     local items = vim.tbl_map(function(item)
       return { filename = item.path, lnum = item.line, col = 1, text = item.text }
     end, params.items)
-    -- A new list for each call would push the user's own lists out of the stack, which has room for ten.
+    -- A new list for each call would push the user's own lists out of Neovim's stack of ten lists.
     local is_ours = vim.fn.getqflist({ nr = "$", context = true }).context == CONTEXT
     vim.fn.setqflist({}, is_ours and "r" or " ", {
-      nr = "$", -- at the end: a new list elsewhere would remove those after it
+      nr = "$", -- the end of the stack: elsewhere, a new list would remove the lists after it
       title = params.title,
       items = items,
       context = CONTEXT,

@@ -1,12 +1,12 @@
 --- Splits long work into short slices. Between two slices, the editor processes keys and redraws.
 local M = {}
 
---- Maximum duration of a piece.
-local PIECE_MS = 2
---- Pause between two pieces. A timer is needed, because scheduled functions would run before the user's keys.
+--- Duration after which a slice ends.
+local SLICE_MS = 2
+--- Pause between two slices. Needs a timer, because scheduled functions run before the user's keys.
 local PAUSE_MS = 1
 
---- Calls a function with each item of a list. The first piece runs at once.
+--- Calls a function with each item of a list. The first slice runs at once.
 ---@generic T
 ---@param items T[]
 ---@param act fun(item: T)
@@ -14,7 +14,7 @@ local PAUSE_MS = 1
 function M.each(items, act, done)
   local next_item = 1
   local function work()
-    local deadline = vim.uv.hrtime() + PIECE_MS * 1e6
+    local deadline = vim.uv.hrtime() + SLICE_MS * 1e6
     while items[next_item] ~= nil do
       local ok, problem = pcall(act, items[next_item])
       if not ok then

@@ -1,5 +1,5 @@
---- Collects diagnostics of files that are not open: published ones, and answers to `workspace/diagnostic` (LSP 3.17).
---- The answers are stored here, because Neovim would create a buffer for each file.
+--- Collects diagnostics of files that are not open: published diagnostics, and answers to `workspace/diagnostic` (LSP
+--- 3.17). The answers are stored here, because Neovim's own handler would create a buffer for each file.
 local disk = require("gemini-bridge.disk.path")
 local published = require("gemini-bridge.model.published_diagnostics")
 local language_servers = require("gemini-bridge.model.language_servers")
@@ -8,12 +8,13 @@ local work_slices = require("gemini-bridge.model.work_slices")
 local M = {}
 
 local METHOD = "workspace/diagnostic"
---- Maximum number of files in an answer to the host, those with the most severe diagnostics first.
+--- Maximum number of files in an answer to the host. Files with the most severe diagnostics come first.
 local MAX_FILES = 2000
 --- Maximum number of stored diagnostics of one server.
 local MAX_DIAGNOSTICS = 20000
 
---- The used fields of a diagnostic of Neovim. The column counts UTF-16 units.
+--- The fields of a `vim.Diagnostic` that are used. In diagnostics that this module parses, `col` counts UTF-16 units
+--- instead of bytes.
 ---@class gemini_bridge.Problem
 ---@field lnum integer
 ---@field col integer
@@ -22,7 +23,7 @@ local MAX_DIAGNOSTICS = 20000
 ---@field code? string|integer
 ---@field source? string
 
---- The last answer of each server, by path.
+--- The diagnostics in the last answer of each server, by path.
 ---@type table<integer, table<string, gemini_bridge.Problem[]>>
 local pulled = {}
 --- Callbacks that wait for the running requests.
@@ -42,7 +43,7 @@ local function natural(value)
   return type(value) == "number" and value >= 0 and value < 1e9 and math.floor(value) or 0
 end
 
---- Parses a diagnostic of a server. Returns nil without a message and a position.
+--- Parses a diagnostic of a server. Returns nil if the message or the position is missing.
 ---@param value any
 ---@return gemini_bridge.Problem?
 local function parse(value)
@@ -79,7 +80,7 @@ end
 --- Groups the reports of a server by file.
 ---@param reports any[]
 ---@param done fun(files: table<string, gemini_bridge.Problem[]>, dropped: integer, failure?: string)
-local function sort(reports, done)
+local function group_by_file(reports, done)
   local files, kept, dropped = {}, 0, 0
   work_slices.each(reports, function(report)
     local path = type(report) == "table" and report.kind ~= "unchanged" and path_of(report.uri)
@@ -128,10 +129,10 @@ local function pull(client, timeout, done)
     function(problem, result)
       vim.api.nvim_del_autocmd(parts)
       take(result)
-      sort(reports, function(files, dropped, failure)
+      group_by_file(reports, function(files, dropped, failure)
         pulled[client.id] = files
-        local more = dropped > 0 and ("%s has reported %d more than are checked"):format(client.name, dropped)
-        done(problem or failure or more or nil)
+        local more = "%s has reported %d more diagnostics, which are left out"
+        done(problem or failure or dropped > 0 and more:format(client.name, dropped) or nil)
       end)
     end
   )
@@ -155,10 +156,10 @@ local function pull_all(timeout, done)
   end
   local function finish()
     if waiting == 0 then
-      local told = followers
+      local finished = followers
       followers = {}
-      for _, tell in ipairs(told) do
-        tell(problems)
+      for _, follower in ipairs(finished) do
+        follower(problems)
       end
     end
   end
@@ -172,7 +173,7 @@ local function pull_all(timeout, done)
   finish()
 end
 
---- Returns lists of diagnostics of files that are not open, by path.
+--- Returns the diagnostics of files that are not open: several lists for each path.
 ---@return table<string, gemini_bridge.Problem[][]>
 function M.lists()
   local found, loaded = {}, {}
@@ -194,7 +195,7 @@ function M.lists()
 end
 
 ---@param lists gemini_bridge.Problem[][]
----@return integer? # The most severe, nil for empty lists.
+---@return integer? severity nil for empty lists.
 local function most_severe(lists)
   local least ---@type integer?
   for _, list in ipairs(lists) do
@@ -205,7 +206,7 @@ local function most_severe(lists)
   return least
 end
 
---- Answers with the files that have diagnostics, those with the most severe ones first.
+--- Answers with the files that have diagnostics. Files with the most severe diagnostics come first.
 ---@param params { timeout: integer }
 ---@param answer gemini_bridge.Answer
 function M.ask(params, answer)
