@@ -18,8 +18,8 @@ local SEVERITY = { "debug", "info", "warn", "error" }
 ---@type gemini_bridge.Notice[]
 local queue = {}
 
---- Whether `vim.notify` is Neovim's own function, which shows no title, and asks for ENTER if the message is too long.
---- Since Neovim 0.12, the debug info of this function names no file.
+--- Whether `vim.notify` is Neovim's own function. That function shows no title, and asks for ENTER if the message is
+--- too long. Since Neovim 0.12, its debug info names no file.
 ---@return boolean
 local function is_default()
   local source = debug.getinfo(vim.notify, "S").source
@@ -71,8 +71,8 @@ local function fit(text, cells)
   return table.concat(head) .. "…" .. table.concat(tail)
 end
 
---- Returns the lines of a text for the message history. Neovim shortens long lines only on the screen, but
---- not with 'cmdheight' 0 or without the "T" flag of 'shortmess'.
+--- Returns the lines of a text for the message history. Splits long lines, unless Neovim shortens them on the screen.
+--- Neovim does so if 'cmdheight' is not 0 and 'shortmess' contains "T".
 ---@param text string
 ---@return string[]
 local function lines(text)
@@ -117,11 +117,11 @@ local function foremost(notices)
   return found
 end
 
---- Shows one line for messages that are in the history.
+--- Shows a single line for messages that are already in the history.
 ---@param notices gemini_bridge.Notice[]
 local function show(notices)
   local notice = foremost(notices)
-  -- The first line says what happened and the last what to do. The lines between are output of a program.
+  -- The first line says what happened, the last line what to do. The other lines are output of a program.
   local text = notice.text:gsub("\n.*\n", " … "):gsub("%s+", " ")
   local more, width = "", room() - #NAME
   if #notices > 1 then
@@ -135,7 +135,7 @@ local function show(notices)
   vim.api.nvim_echo({ { line, HIGHLIGHTS[notice.level] } }, false, {})
 end
 
---- Shows messages again when the user leaves Terminal mode, because Neovim 0.12 covers them there with "-- TERMINAL
+--- Shows messages again when the user leaves Terminal mode. In that mode, Neovim 0.12 covers them with "-- TERMINAL
 --- --".
 ---@param notices gemini_bridge.Notice[]
 local function show_after_terminal_mode(notices)
@@ -192,9 +192,9 @@ local function flush()
   end
 end
 
---- Shows a message when Neovim is idle, because an error message during a command would abort the script or RPC request
---- that runs the command. Never asks for ENTER, which would block the host. |:messages| has the text that does not fit
---- on the screen. The user's own `vim.notify` gets the whole text.
+--- Shows a message when Neovim is idle. Earlier, an error message would abort the script or RPC request that is
+--- running. Never asks for ENTER, which would block the host. If the text does not fit on the screen, |:messages| shows
+--- the rest. The user's own `vim.notify` gets the whole text.
 ---@param text string
 ---@param level? "debug"|"info"|"warn"|"error" Default "info".
 return function(text, level)

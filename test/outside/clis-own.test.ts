@@ -21,7 +21,7 @@ t.test("each CLI is named by its own name and described by its own settings", as
   await nvim.waitFor(async () => /sh -c .* sh llxprt$/m.test(above()), "a shell that stays above it");
   t.match(
     String(await nvim.lua("return vim.fn.execute('GeminiEnv')")),
-    /^# LLxprt Code uses these only if TERM_PROGRAM=vscode is set, too\.$/m,
+    /^# LLxprt Code uses these variables only if TERM_PROGRAM=vscode is also set\.$/m,
   );
   t.match(
     await nvim.lua("return require('gemini-bridge.report.status_view').lines()"),

@@ -6,13 +6,14 @@ local MAX_MATCHES, MAX_FILES = 200, 50000
 --- Timeout for listing the files of a project.
 local LIST_TIMEOUT_MS = 2000
 
---- Lists files below a directory, relative to it: the files that git tracks or does not ignore. Without git, lists the
---- entries of the folder in `lead`.
+--- Lists the files below a directory that git tracks or does not ignore. Without git, lists the entries of the folder
+--- in `lead`. Paths are relative to the directory.
 ---@param directory string
 ---@param lead string
 ---@return string[]
 local function files(directory, lead)
-  -- Never run programs that the repository configures: a file system monitor, or a remote for missing objects.
+  -- Prevents git from running programs that the repository configures: a file system monitor, or a remote for missing
+  -- objects.
   local git = { "git", "-C", directory, "-c", "core.fsmonitor=false", "ls-files", "-z" }
   vim.list_extend(git, { "--cached", "--others", "--exclude-standard" })
   local env = { GIT_ALLOW_PROTOCOL = "none", GIT_NO_LAZY_FETCH = "1", GIT_OPTIONAL_LOCKS = "0" }

@@ -1,4 +1,4 @@
---- Implements `:GeminiPrompt`, a buffer for a prompt: `:w` sends the text, `:q` keeps it as a draft.
+--- Implements `:GeminiPrompt`: a buffer for writing a prompt. `:w` sends the text, `:q` keeps the text as a draft.
 local history = require("gemini-bridge.prompt.history")
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
@@ -42,8 +42,7 @@ local function send(buf)
   fill(buf, "")
 end
 
---- Creates the buffer.
----@return integer
+---@return integer buf
 local function create()
   local buf = vim.api.nvim_create_buf(false, false)
   vim.api.nvim_buf_set_name(buf, NAME)
@@ -64,7 +63,7 @@ local function create()
       vim.api.nvim_del_augroup_by_id(group)
     end,
   })
-  -- |:bdelete| removes the text and the options, but keeps the name.
+  -- Saves the text before |:bdelete| removes it.
   vim.api.nvim_create_autocmd("BufUnload", {
     group = group,
     buffer = buf,
@@ -72,7 +71,7 @@ local function create()
       history.add(text_of(buf) or "")
     end,
   })
-  -- Maps ZZ to a command, because the built-in ZZ has no command line, by which a typed write is recognized.
+  -- The built-in ZZ has no command line, which is needed to recognize a write that the user has typed.
   vim.keymap.set("n", "ZZ", "<Cmd>xit<CR>", { buffer = buf, desc = "Send the prompt" })
   -- A draft must not prevent Neovim from exiting.
   vim.api.nvim_create_autocmd("ExitPre", {
@@ -116,7 +115,7 @@ local function show()
   return buf
 end
 
---- Adds text below the draft, and moves the cursor to its end.
+--- Adds text below the draft, and moves the cursor to the end of the text.
 ---@param buf integer
 ---@param text string
 local function add(buf, text)
@@ -126,14 +125,14 @@ local function add(buf, text)
   vim.api.nvim_win_set_cursor(0, { last, #vim.api.nvim_buf_get_lines(buf, last - 1, last, false)[1] })
 end
 
---- Opens the prompt with its draft, and adds a reference to lines of the current buffer, and a text.
+--- Opens the prompt with its draft. Adds a reference to lines of the current buffer, then a text.
 ---@param opts { text?: string, lines?: [integer, integer] } First and last line, 1-based.
 function M.open(opts)
   local parts = {}
   if opts.lines then
     local items, problem = require("gemini-bridge.prompt.sources").items({ lines = opts.lines })
     if not items or #items == 0 then
-      return notify(problem or "There is nothing to refer to.", "warn")
+      return notify(problem or "There is nothing to send.", "warn")
     end
     local cwd = require("gemini-bridge.prompt.reference").directory()
     parts[1] = require("gemini-bridge.prompt.reference").prompt(items, cwd, "")
@@ -145,7 +144,7 @@ function M.open(opts)
   end
 end
 
---- Opens the prompt with a text. The draft becomes one of the last prompts.
+--- Opens the prompt with a text. Moves the current draft to the prompt history.
 ---@param text string
 function M.restore(text)
   local buf = show()

@@ -1,10 +1,10 @@
---- Cuts excerpts from buffers that the CLI cannot read as files: scratch buffers and terminals.
+--- Creates excerpts of buffers that the CLI cannot read as files: scratch buffers and terminals.
 local M = {}
 
 --- Maximum number of lines, and of bytes in whole lines, of an excerpt.
 local MAX_LINES, MAX_BYTES = 1000, 64 * 1024
 
---- Maximum number of lines of a shell's prompt. With more lines after the last mark, a command is running.
+--- Maximum number of lines of a shell's prompt. If more lines follow the last mark, a command is running.
 local MAX_PROMPT_LINES = 2
 
 --- A text from a buffer.
@@ -54,7 +54,8 @@ function M.of_buffer(buf, lines)
   return found
 end
 
---- Returns the lines where a shell's prompt starts (OSC 133;A), as marked by Neovim 0.11 and later.
+--- Returns the lines where a shell's prompt starts. Neovim 0.11 and later marks them if the shell reports them (OSC
+--- 133;A).
 ---@param buf integer
 ---@return integer[] # Lines, 1-based.
 local function prompts(buf)
@@ -65,8 +66,8 @@ local function prompts(buf)
   end, marks)
 end
 
---- Returns the last output of a terminal: the last command and its output if the shell marks its prompts, else the last
---- screen.
+--- Returns the last output of a terminal: the last command with its output. If the shell does not mark its prompts,
+--- returns the last screen.
 ---@param buf integer
 ---@return gemini_bridge.Excerpt?
 function M.of_terminal(buf)
@@ -112,8 +113,8 @@ function M.last_terminal()
   return is_here and current or infos[1] and infos[1].bufnr
 end
 
---- Formats an excerpt as a code block, with a fence that is longer than any in the text. Escapes `@`, because Gemini
---- CLI would insert the file with the name that follows (`parseAllAtCommands`, 0.61.0).
+--- Formats an excerpt as a code block, with a fence that is longer than all fences in the text. Escapes `@`: Gemini CLI
+--- would insert the file whose name follows the `@` (`parseAllAtCommands`, 0.61.0).
 ---@param excerpt gemini_bridge.Excerpt
 ---@return string
 function M.fenced(excerpt)
@@ -124,7 +125,7 @@ function M.fenced(excerpt)
   end
   local title = excerpt.title and excerpt.title .. ":\n" or ""
   local rest = excerpt.left_out > 0 and ("\n(%d lines left out)"):format(excerpt.left_out) or ""
-  -- A terminal treats a tab as a key.
+  -- A terminal would treat a tab as a key.
   body = body:gsub("\t", "    ")
   return ((title .. fence .. excerpt.language .. "\n" .. body .. "\n" .. fence .. rest):gsub("@", "\\@"))
 end

@@ -1,5 +1,5 @@
---- Expands file names in command lines: `%`, `#`, `<cfile>` and wildcards. Unlike Neovim's own expansion, never runs
---- backticks or passes braces to a shell.
+--- Expands file names in command lines: `%`, `#`, `<cfile>` and wildcards. Unlike Neovim's own expansion, never runs a
+--- command in backticks, and never passes braces to a shell.
 local M = {}
 
 --- Maximum number of files, because more are probably a mistake.
@@ -14,8 +14,8 @@ local function exists(word)
   return vim.uv.fs_stat(vim.fs.normalize(vim.fn.fnamemodify(word, ":p"), { expand_env = false })) ~= nil
 end
 
---- Whether a word is `%`, `#`, `#3` or `<cfile>`, with modifiers such as `:h`. |expand()| replaces such a word with a
---- name and expands nothing else.
+--- Whether a word is `%`, `#`, `#3` or `<cfile>`, perhaps with modifiers such as `:h`. In such a word, |expand()|
+--- expands nothing else.
 ---@param word string
 ---@return boolean
 local function is_name(word)
@@ -56,7 +56,7 @@ function M.file(word)
   return diff and diff.filePath or buf and vim.b[buf].gemini_deleted or path, problem
 end
 
---- Expands one word of a command line. If a file has exactly this name, that file is meant.
+--- Expands one word of a command line. Does not expand a word that is the name of a file.
 ---@param word string
 ---@return string[]? files
 ---@return string? problem

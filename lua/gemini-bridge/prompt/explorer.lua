@@ -7,7 +7,7 @@ local M = {}
 ---@return string?
 local function at_line(line, read)
   if line == vim.api.nvim_win_get_cursor(0)[1] then
-    -- Keep the column, because several entries can share a line.
+    -- Keeps the column, because several entries can share a line.
     return read()
   end
   local view = vim.fn.winsaveview()
@@ -21,7 +21,7 @@ end
 ---@type table<string, fun(line: integer): string?>
 local readers = {}
 
---- See |netrw-call|. In the tree style, netrw returns a branch: a directory or link itself, or the directory of a file.
+--- See |netrw-call|. In the tree style, netrw returns the path of a directory or a link, but the directory of a file.
 function readers.netrw(line)
   return at_line(line, function()
     local word = vim.fn["netrw#Call"]("NetrwGetWord")
@@ -81,7 +81,7 @@ function M.entries(first, last)
   local paths = {}
   for line = first, last do
     local ok, path = pcall(read, line)
-    -- Leave out the entries for the directory itself and its parent.
+    -- Leaves out the entries for the directory itself and its parent.
     if ok and path and not path:find("/%.%.?/?$") and vim.uv.fs_lstat(path) then
       paths[#paths + 1] = vim.fs.normalize(path, { expand_env = false })
     end

@@ -1,9 +1,9 @@
---- Keeps the last prompts in a file that only the user can read.
+--- Stores the last prompts in a file that only the user can read.
 local private_file = require("gemini-bridge.disk.private_file")
 
 local M = {}
 
---- Maximum number and total size of prompts. The newest one is always kept.
+--- Maximum number and total size of prompts. The newest prompt is always kept.
 local MAX_PROMPTS, MAX_SIZE_BYTES = 50, 1024 * 1024
 
 ---@class gemini_bridge.PastPrompt
@@ -35,7 +35,7 @@ function M.list()
   return private_file.read_list(path(), is_prompt)
 end
 
---- Adds a prompt as the newest, and removes an older one with the same text.
+--- Adds a prompt as the newest, and removes an older prompt with the same text.
 ---@param text string
 function M.add(text)
   text = vim.trim(text)

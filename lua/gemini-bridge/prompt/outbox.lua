@@ -1,5 +1,5 @@
 --- Sends prompts with references to files, diagnostics or text of this Neovim. Keeps each prompt until the host has
---- typed it into a CLI. The text of an undelivered prompt goes to the prompt history.
+--- typed the prompt into a CLI. If a prompt cannot be delivered, its text goes to the prompt history.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local history = require("gemini-bridge.prompt.history")
@@ -11,7 +11,7 @@ local terminals = require("gemini-bridge.terminal.terminals")
 
 local M = {}
 
---- Cells of the message line that are left for the name of the plugin.
+--- Cells of the message line that are reserved for the name of the plugin.
 local MESSAGE_MARGIN = 16
 
 local HINT = " (:GeminiSend --cancel)"
@@ -24,7 +24,7 @@ local HINT = " (:GeminiSend --cancel)"
 ---@field cwd? string Directory of the CLI, once it is known.
 ---@field quotes_paths? boolean Whether the CLI reads `@"a path"`.
 ---@field name? string Name of the CLI.
----@field waits? string The reason for waiting, after "waits until".
+---@field waits? string The reason for waiting: the end of the sentence "The prompt waits until …".
 
 --- The undelivered prompts, oldest first.
 ---@type gemini_bridge.Prompt[]
@@ -169,7 +169,7 @@ function M.places()
   }
 end
 
---- Handles the host's report which CLI gets a prompt. Returns the prompt's text.
+--- Called when the host has found the CLI for a prompt. Returns the prompt's text.
 ---@param params gemini_bridge.calls.prompt_found
 ---@return gemini_bridge.results.prompt_found
 function M.found(params)
@@ -214,6 +214,7 @@ function M.open(params)
   end)
 end
 
+--- Called when a prompt begins to wait, or waits for another reason.
 ---@param params gemini_bridge.calls.prompt_waits
 function M.waits(params)
   local prompt = find(params.id)
@@ -227,7 +228,7 @@ function M.waits(params)
   end
 end
 
---- Deletes the notes that a prompt has delivered.
+--- Deletes the user's notes that a delivered prompt contains.
 ---@param prompt gemini_bridge.Prompt
 local function forget_notes(prompt)
   local ids = {}
@@ -239,6 +240,7 @@ local function forget_notes(prompt)
   end
 end
 
+--- Called when a prompt was typed into a CLI, or cannot be delivered.
 ---@param params gemini_bridge.calls.prompt_done
 function M.done(params)
   local prompt = find(params.id)

@@ -1,18 +1,19 @@
 --- Formats references to files for prompts, as Gemini CLI reads them: `@path`, then a space.
 local M = {}
 
---- One thing to refer to: a file, or an excerpt of a buffer without a file.
+--- A part of a prompt: a file, or an excerpt of a buffer without a file.
 ---@class gemini_bridge.Item
 ---@field excerpt? gemini_bridge.Excerpt
 ---@field path string Absolute; "" for an excerpt.
 ---@field first? integer First line, 1-based.
 ---@field last? integer Last line, 1-based.
 ---@field note? string A note about these lines.
----@field quote? string[] The lines, in front of the note.
+---@field quote? string[] The text of these lines, which is quoted before the note.
 ---@field note_id? string Id of the note.
 
---- Escapes a path for the CLI with backslashes: the special characters of `escapePath` (Gemini CLI 0.61.0), a comma,
---- which ends a reference (`parseAllAtCommands`), and a final dot, which the CLI treats as the end of a sentence.
+--- Escapes a path for the CLI with backslashes. Escapes the special characters of `escapePath` (Gemini CLI 0.61.0).
+--- Also escapes commas, which end a reference (`parseAllAtCommands`), and a final dot, which ends a sentence for the
+--- CLI.
 ---@param path string
 ---@param quotes? boolean Write `@"a path"` instead, for CLIs without escapes.
 ---@return string
@@ -34,7 +35,7 @@ end
 
 ---@param path string Absolute.
 ---@param cwd string The CLI's directory.
----@return string # Relative to the directory if it is below.
+---@return string # Relative to the directory if the path is below it.
 local function shortened(path, cwd)
   local root = cwd:gsub("/*$", "/")
   return vim.startswith(path, root) and path ~= root and path:sub(#root + 1) or path
@@ -62,12 +63,12 @@ end
 --- Maximum number of quoted lines of a note.
 local MAX_QUOTED_LINES = 20
 
---- Quotes lines. Escapes `@`, because Gemini CLI would insert the file with the name that follows.
+--- Quotes lines. Escapes `@`: Gemini CLI would insert the file whose name follows the `@`.
 ---@param lines string[]
 ---@return string
 local function quoted(lines)
   local shown = vim.tbl_map(function(line)
-    -- A terminal treats a tab as a key.
+    -- A terminal would treat a tab as a key.
     return "> " .. line:gsub("\t", "    "):gsub("@", "\\@")
   end, vim.list_slice(lines, 1, MAX_QUOTED_LINES))
   if #lines > MAX_QUOTED_LINES then

@@ -1,14 +1,14 @@
---- Sends the screens of terminals to the host while prompts wait for them, and types into them.
+--- Sends the screens of terminals to the host while prompts wait for these terminals, and types into terminals.
 local channel = require("gemini-bridge.bridge.channel")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Number of lines that contain a prompt, the lines around it, and empty lines below it in a tall window.
+--- Number of lines that are sent. Enough for the CLI's prompt, and for many empty lines below it in a tall window.
 local MAX_LINES = 300
 --- Delay after a change, and interval while the screen keeps changing.
 local DEBOUNCE_MS = 30
---- Polling interval while the CLI waits for an external editor, because its end may not change the screen.
+--- Polling interval while the CLI waits for an external editor. The end of the editor may not change the screen.
 local EDITOR_INTERVAL_MS = 500
 
 --- The watched terminals, by buffer. `tick` identifies the version of the screen.
@@ -74,8 +74,8 @@ function M.watch(params)
   vim.api.nvim_create_autocmd("TermClose", { group = group, buffer = buf, callback = changed })
 end
 
---- Types into a terminal, unless its screen has changed since the host has read it, or Neovim refuses changes of
---- buffers now. Then the screen is sent again.
+--- Types into a terminal. If its screen has changed since the host has read the screen, or if Neovim does not allow
+--- changes now, types nothing and sends the screen again.
 ---@param params gemini_bridge.calls.screen_type
 ---@return gemini_bridge.results.screen_type
 function M.type(params)
@@ -92,7 +92,7 @@ function M.type(params)
     end)
     return { typed = false }
   end
-  -- Neovim brackets the paste if the program asked for it, and removes control characters, including tabs.
+  -- Neovim uses bracketed paste if the program has enabled it, and removes control characters, including tabs.
   local lines = vim.split(params.paste:gsub("\t", " "), "\n", { plain = true })
   vim.api.nvim_buf_call(buf, function()
     vim.api.nvim_put(lines, "c", true, false)

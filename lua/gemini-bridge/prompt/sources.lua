@@ -14,7 +14,7 @@ local function one_line(text)
   return vim.trim((text:gsub("%s+", " ")))
 end
 
---- Returns the file of a buffer: for a proposal, the file that it would change.
+--- Returns the file of a buffer. For a proposal, returns the file that the proposal changes.
 ---@param buf integer
 ---@return string? path
 ---@return string? problem
@@ -152,7 +152,7 @@ function sources.quickfix()
   return items
 end
 
---- Returns lines of a file as they are in its buffer or, without one, on disk.
+--- Returns lines of a file from its buffer. If the file is not loaded, reads them from the disk.
 ---@param path string
 ---@param first integer
 ---@param last integer
@@ -166,7 +166,7 @@ local function lines_of(path, first, last)
   return vim.list_slice(vim.split(text, "\r?\n"), first, last)
 end
 
---- Returns the notes of the user on lines of files.
+--- Returns the user's notes on lines of files.
 function sources.notes()
   local items = vim.tbl_map(function(note)
     return {
@@ -201,7 +201,7 @@ local function files(names)
   return items
 end
 
---- Returns the items that the options ask for.
+--- Returns the parts of a prompt that the options choose.
 ---@param opts gemini_bridge.SendOptions
 ---@return gemini_bridge.Item[]? items
 ---@return string? problem The reason, if there are no items.

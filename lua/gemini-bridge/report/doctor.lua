@@ -1,4 +1,5 @@
---- Runs the doctor, a Node program of the plugin, and shows its findings. If the doctor cannot run, shows why.
+--- Runs the doctor, a Node program that finds out why a CLI does not connect, and shows its report. If the doctor
+--- cannot run, shows the reason.
 local build = require("gemini-bridge.host.build")
 local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
@@ -13,8 +14,7 @@ local DOCTOR_TIMEOUT_MS = 30000
 --- Number of lines at the end of a terminal that contain its prompt.
 local SCREEN_LINES = 60
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
-local program = root .. "/dist/doctor.cjs"
+local program = bundle.root .. "/dist/doctor.cjs"
 
 --- Collects facts about the remote plugin and the standard host, which `host = "shared"` needs.
 local function remote_plugin()
@@ -27,7 +27,7 @@ local function remote_plugin()
   return {
     isDisabled = not found,
     host = found and host ~= "" and host or nil,
-    -- The function itself exists only after its first call.
+    -- The function itself is defined only by its first call.
     isRegistered = vim.fn.exists("#FuncUndefined#GeminiBridgeStart") == 1
       or vim.fn.exists("*GeminiBridgeStart") == 1,
     isInManifest = registered:find("GeminiBridgeStart", 1, true) ~= nil,
@@ -89,7 +89,7 @@ local UNBUILT = {
   stale = "The Node part was updated but not rebuilt",
 }
 
---- Returns why the doctor did not report, and what to do.
+--- Returns why the doctor has not written a report, and what to do.
 ---@param output string The error output of the doctor.
 ---@return string problem
 ---@return string advice
@@ -119,8 +119,8 @@ end
 ---@return string problem Error output, or the reason why the doctor did not run.
 local function run(...)
   local command = { config.get().node, program, "--neovim", ... }
-  -- Node cannot start in a deleted directory, which Neovim's current directory may be.
-  local options = { cwd = root, stdin = vim.json.encode(facts()), text = true }
+  -- Neovim's current directory may have been deleted. Node cannot start in a deleted directory.
+  local options = { cwd = bundle.root, stdin = vim.json.encode(facts()), text = true }
   local ok, process = pcall(vim.system, command, options)
   if not ok then
     return nil, tostring(process)

@@ -1,10 +1,10 @@
---- Implements `:GeminiEnv`: shell commands that connect a CLI in another terminal to this Neovim, even if several
---- Neovims are open in one directory.
+--- Implements `:GeminiEnv`: shell commands that connect a CLI in another terminal to this Neovim, even if other Neovims
+--- have the same directory open.
 local sh_quote = require("gemini-bridge.terminal.shell_words").quote
 
 local M = {}
 
---- Quotes for fish, where a backslash in single quotes escapes itself and the quote.
+--- Quotes a text for fish. In single quotes, fish treats only `\\` and `\'` as escapes.
 ---@param text string
 ---@return string
 local function fish_quote(text)
@@ -18,7 +18,7 @@ local FORMS = {
   fish = function(name, value)
     return ("set -gx %s %s"):format(name, fish_quote(value))
   end,
-  -- Applies to new panes. Open panes keep their environment.
+  -- Changes the environment of new panes only.
   tmux = function(name, value)
     return ("tmux set-environment %s %s"):format(name, sh_quote(value))
   end,
@@ -42,7 +42,7 @@ local function exports(form)
   return lines
 end
 
---- Returns comments on further variables that some CLIs need.
+--- Returns shell comments about further variables that some CLIs need.
 ---@return string[]
 local function remarks()
   local lines = {}
@@ -52,14 +52,14 @@ local function remarks()
       for name, value in vim.spairs(cli.byProcess) do
         needs[#needs + 1] = ("%s=%s"):format(name, value)
       end
-      local text = "# %s uses these only if %s is set, too."
+      local text = "# %s uses these variables only if %s is also set."
       lines[#lines + 1] = text:format(cli.label, table.concat(needs, ", "))
     end
   end
   return lines
 end
 
---- Prints and copies the lines.
+--- Prints the lines, and copies them to the clipboard or to the unnamed register.
 ---@param form "sh"|"fish"|"tmux"
 function M.show(form)
   if require("gemini-bridge.bridge.status").get().state ~= "running" then

@@ -8,7 +8,8 @@ local M = {}
 --- Autocommands of the last command.
 local group = vim.api.nvim_create_augroup("gemini-bridge.announce", {})
 
---- Shows a message once, when the bridge has reached a state. The reason of a failed start is reported elsewhere.
+--- Shows a message once, when the bridge has reached a state. lua/gemini-bridge/host/lifecycle.lua reports failed
+--- starts.
 ---@param wanted "running"|"stopped"
 ---@param sentence string Message; "%d" stands for the port.
 local function announce(wanted, sentence)
@@ -17,7 +18,7 @@ local function announce(wanted, sentence)
   vim.api.nvim_create_autocmd("User", {
     group = group,
     pattern = { "GeminiStarted", "GeminiStopped" },
-    -- Scheduled, because a restart starts the bridge as soon as it has stopped.
+    -- Scheduled, because a restart starts the bridge right after GeminiStopped.
     callback = vim.schedule_wrap(function()
       local now = status.get()
       if said or (now.state ~= "running" and now.state ~= "stopped") then

@@ -1,4 +1,4 @@
---- Implements `:GeminiStatus`: shows the state of the bridge in a buffer that is kept up to date.
+--- Implements `:GeminiStatus`: shows the state of the bridge in a buffer, and updates the buffer regularly.
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
@@ -33,7 +33,7 @@ local function age(since)
   return ("%d h %d min"):format(seconds / 3600, seconds % 3600 / 60)
 end
 
---- Returns to which Neovim a CLI in another terminal connects, if several are open in this directory.
+--- Returns to which editor a CLI in another terminal connects, if several editors have this directory open.
 ---@param editors? gemini_bridge.Editors
 ---@return string[]
 local function rivals(editors)
@@ -81,7 +81,7 @@ local function pinned()
   return { ("%s, " .. lines):format(path, pin.first, pin.last) }
 end
 
-local DOES = { working = "working", waiting = "waits for you" }
+local ACTIVITIES = { working = "working", waiting = "waits for you" }
 
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
@@ -94,7 +94,7 @@ local function clients(now)
     if client.interrupted then
       return ('%s, shows "Disconnected": type /ide enable there'):format(name)
     end
-    local activity = client.activity ~= "idle" and ", " .. DOES[client.activity] or ""
+    local activity = client.activity ~= "idle" and ", " .. ACTIVITIES[client.activity] or ""
     local hooks = client.hooks and "" or ", no hook received yet"
     return ("%s%s, connected for %s%s"):format(name, activity, age(client.connectedAt), hooks)
   end, now.clients)
@@ -138,7 +138,7 @@ local function tools(now)
   return lines
 end
 
---- Returns what an agent was told last about the user's decisions.
+--- Returns the last text about the user's decisions that an agent has received.
 ---@param now gemini_bridge.HostStatus
 ---@return string[]
 local function told(now)
@@ -224,7 +224,7 @@ local function follow(buf)
   ask()
 end
 
---- Opens the view at the bottom of the editor, or goes to it. `q` closes it and leads back.
+--- Opens the view at the bottom of the editor, or goes to the open view. `q` closes the view and leads back.
 function M.open()
   local before = vim.api.nvim_get_current_win()
   local buf = vim.fn.bufnr("^" .. NAME .. "$")

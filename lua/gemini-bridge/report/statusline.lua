@@ -5,14 +5,14 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
-local drawn = false
+local is_following = false
 
---- Redraws status lines after events, from the first use on.
+--- Makes events of the plugin redraw the status lines. Does nothing if they already do.
 local function follow_events()
-  if drawn then
+  if is_following then
     return
   end
-  drawn = true
+  is_following = true
   vim.api.nvim_create_autocmd("User", {
     group = vim.api.nvim_create_augroup("gemini-bridge.statusline", {}),
     pattern = "Gemini*",
@@ -23,7 +23,7 @@ local function follow_events()
   })
 end
 
---- Returns the names of the CLIs with open reviews, each once.
+--- Returns the names of the CLIs with pending reviews, without duplicates.
 ---@param diffs { client: string, label: string }[]
 ---@return string[]
 local function askers(diffs)
@@ -37,12 +37,12 @@ local function askers(diffs)
   return names
 end
 
---- The most important activity first.
+--- Activities of agents and their texts, the most important first.
 local ACTIVITIES = { { "waiting", "Gemini: waits for you" }, { "working", "Gemini: working" } }
 
 ---@param now gemini_bridge.HostStatus
 ---@return string text
----@return string[] names The CLIs that the text is about, if several are connected.
+---@return string[] names The CLIs to which the text applies; empty if only one CLI is connected.
 local function connection(now)
   if #now.clients == 0 then
     return "Gemini: waiting", {}
@@ -60,7 +60,7 @@ local function connection(now)
   return text, #now.clients > 1 and status.names() or {}
 end
 
---- Adds the number of changed files, or replaces a text that only says that the bridge runs.
+--- Adds the number of changed files to a text. Replaces a text that only says that the bridge runs.
 ---@param text string
 ---@param now gemini_bridge.HostStatus
 ---@return string
