@@ -1,17 +1,17 @@
---- Lists the CLIs that this editor serves: the known ones with the changes of the option `clis`. The host knows how
---- each CLI finds the editor: src/profiles/profiles.ts.
+--- Lists the CLIs that can connect: the CLIs in profiles.json, changed and extended by the option `clis`. How each CLI
+--- finds this editor is in src/profiles/profiles.ts.
 local option = require("gemini-bridge.config.cli_option")
 
 local M = {}
 
 ---@class gemini_bridge.Cli
 ---@field name string
----@field like string The known CLI itself, or the known CLI from which this one is derived.
+---@field like string The known CLI from which this CLI is derived. For a known CLI, its own name.
 ---@field label string Name for the user.
 ---@field cmd string[]
----@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
+---@field args string[] See |gemini_bridge.Profile|.
 ---@field home string The folder of the CLI's own files, with `${NAME:-default}` and `~` not expanded.
----@field folder string Name of that folder, such as `.gemini`.
+---@field folder string The name of `home`, such as `.gemini`.
 ---@field gate? string See |gemini_bridge.Profile|.
 ---@field byProcess? table<string, string> See |gemini_bridge.Profile|.
 ---@field directory? string
@@ -19,7 +19,7 @@ local M = {}
 ---@field file? string
 ---@field env? string
 
---- Returns the folder of a CLI's own files, with variables not expanded, and its name in the home directory.
+--- Returns the fields `home` and `folder` of a CLI.
 ---@param base gemini_bridge.Profile
 ---@param changes table
 ---@return string home
@@ -33,7 +33,7 @@ local function own_folder(base, changes)
   return home, vim.fs.basename(home)
 end
 
---- Returns all served CLIs: first the known ones, then those of the user, sorted by name.
+--- Returns all CLIs: first the known CLIs, then those that the user has added, sorted by name.
 ---@return gemini_bridge.Cli[]
 function M.all()
   local options, list = require("gemini-bridge.config").get().clis, {}
@@ -68,7 +68,7 @@ function M.all()
   return list
 end
 
---- Returns the program and the arguments with which `:Gemini` starts a CLI, before any other arguments.
+--- Returns the program and the first arguments of the command line with which `:Gemini` starts a CLI.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.command(cli)
@@ -76,10 +76,7 @@ function M.command(cli)
   return terminal.cmd and cli.name == terminal.cli and terminal.cmd or cli.cmd
 end
 
---- Returns the profile of a known CLI, without the user's changes.
-M.known = option.find
-
---- Returns the names that CLIs with WebSockets give themselves.
+--- Returns the client names that CLIs with WebSockets report.
 ---@return string[]
 function M.known_clients()
   return vim

@@ -1,5 +1,5 @@
---- Opens a CLI's external editor (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. The terminals get an editor program that
---- opens a window here and waits until the window is closed.
+--- Opens the external editor of a CLI (Ctrl-G in Gemini CLI 0.61.0) in this Neovim. In the plugin's terminals, the
+--- variables VISUAL and EDITOR name a program that opens a window here and waits until the window is closed.
 local notify = require("gemini-bridge.notify")
 local focus = require("gemini-bridge.editor.focus_and_mode")
 local scheduler = require("gemini-bridge.editor.scheduler")
@@ -9,10 +9,10 @@ local M = {}
 
 local program ---@type string?
 
---- Creates the editor program in a temporary folder. Its path must contain no blanks, because Gemini CLI splits the
---- command at blanks and Qwen Code does not. It must not contain "vi" or "nvim", because Gemini CLI then stops drawing
---- while the editor runs. Therefore neither the plugin's nor Neovim's temporary folder can be used.
----@return string? # Its path; nil if it cannot be executed.
+--- Creates the editor program in a temporary folder. The path must contain no blanks, because Gemini CLI splits the
+--- command at blanks and Qwen Code does not. The path must not contain "vi" or "nvim" either, because Gemini CLI would
+--- stop drawing while the editor runs. Therefore neither the plugin's folder nor Neovim's temporary folder can be used.
+---@return string? path nil if the program cannot be executed.
 local function editor()
   if program and vim.fn.executable(program) == 1 then
     return program
@@ -41,7 +41,7 @@ local function editor()
   return vim.fn.executable(program) == 1 and program or nil
 end
 
---- Adds the editor to the environment of a terminal, unless the user has set one there.
+--- Adds the editor program to the environment of a terminal, unless the user has set an editor there.
 ---@param env table<string, string>
 ---@return table<string, string>
 function M.environment(env)
@@ -52,10 +52,10 @@ function M.environment(env)
   return path and vim.tbl_extend("error", env, { VISUAL = path, EDITOR = path }) or env
 end
 
---- Minimum height for a horizontal split of the terminal (lines).
+--- Minimum height of a terminal for opening the editor above it (lines).
 local MIN_LINES = 20
 
---- Returns the place for a window above a terminal or to its left.
+--- Returns the place for the editor's window: above a terminal or to its left.
 ---@param terminal integer Window of the terminal.
 ---@return vim.api.keyset.win_config
 local function beside(terminal)
@@ -74,7 +74,7 @@ local function terminal_window()
   end)
 end
 
---- Loads the file. Keeps a missing line break at its end.
+--- Loads a file. If the line break at the end is missing, does not add one.
 ---@param path string
 ---@return integer buf
 local function load(path)
@@ -89,7 +89,7 @@ local function load(path)
   return buf
 end
 
---- Hides or shows a floating window, which would cover the editor.
+--- Hides or shows the window of a terminal if it is a float, which would cover the editor.
 ---@param win integer
 ---@param hide boolean
 local function hide_float(win, hide)
@@ -98,7 +98,7 @@ local function hide_float(win, hide)
   end
 end
 
---- Time in which a CLI reads the edited text. Text that is typed into the CLI during this time would be overwritten.
+--- Time that a CLI gets to read the edited text. The edited text would replace a prompt that is typed during this time.
 local READ_TIME_MS = 1000
 
 --- Number of texts that are being edited.
@@ -155,8 +155,8 @@ local function edit(path, channel)
   })
 end
 
---- Opens a file for the external editor of a CLI. If the user is in a terminal, the focus moves to the file and returns
---- afterwards.
+--- Opens a file that the user edits for a CLI. If the user is in a terminal, the focus moves to the file, and later
+--- back to the terminal.
 ---@param path string
 ---@param channel integer Channel of the editor program, which is closed when the user has finished.
 function M.open(path, channel)

@@ -1,6 +1,6 @@
---- Runs as the editor program of CLIs, with `nvim -l`: opens the file in the Neovim that the CLI runs in, and waits
---- until the user has finished, because Neovim has no `--remote-wait`. usage: nvim -l external_editor_client.lua
---- {servername} [options …] {file}
+--- The editor program of CLIs: opens a file in the Neovim in which the CLI runs, and waits until the user has finished.
+--- Needed because Neovim has no `--remote-wait`.
+--- usage: nvim -l external_editor_client.lua {servername} [options …] {file}
 local server, path = _G.arg[1], _G.arg[#_G.arg]
 
 --- Polling interval for detecting the end of the other Neovim.

@@ -1,15 +1,17 @@
---- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim does this only in Terminal
---- mode or with the cursor on the last line, but Gemini CLI leaves the cursor further up, in its prompt.
+--- Scrolls the windows of a terminal with its output until the user scrolls back. Neovim itself does this only in
+--- Terminal mode, or if the cursor is on the last line. Gemini CLI leaves the cursor further up, in its prompt.
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
 local namespace = vim.api.nvim_create_namespace("gemini-bridge.follow")
---- Id of the extmark at the cursor line at the end of Terminal mode. It moves when old lines are dropped.
+--- Id of the extmark on the line where the cursor was when Terminal mode ended. An extmark keeps its line when Neovim
+--- drops old lines.
 local CURSOR_MARK = 1
---- Distance of that line from the top of the window, and the window's height, by buffer.
+--- When Terminal mode ended: distance of the cursor line from the top of the window, and height of the window. By
+--- buffer.
 ---@type table<integer, { offset: integer, height: integer }>
-local left = {}
+local at_term_leave = {}
 
 --- Whether a window shows the last line of a buffer with `lines` lines.
 ---@param win integer
@@ -37,11 +39,12 @@ local function is_untouched(buf)
     return false
   end
   -- After a resize, Neovim has scrolled the window itself.
-  return line - vim.fn.line("w0") == left[buf].offset or vim.api.nvim_win_get_height(0) ~= left[buf].height
+  local before = at_term_leave[buf]
+  return line - vim.fn.line("w0") == before.offset or vim.api.nvim_win_get_height(0) ~= before.height
 end
 
---- Whether the current window follows its terminal, because the user has not scrolled back. Does not only check that
---- the last line is visible, because a window that is being left may already be smaller.
+--- Whether the current window follows its terminal, because the user has not scrolled back. It is not enough to check
+--- that the last line is visible: a window that is being left may already be smaller.
 ---@return boolean
 function M.is_following()
   local win, buf = vim.api.nvim_get_current_win(), vim.api.nvim_get_current_buf()
@@ -57,13 +60,13 @@ function M.attach(buf)
   local function on(events, callback)
     vim.api.nvim_create_autocmd(events, { group = group, buffer = buf, callback = callback })
   end
-  --- Whether the window that was left last followed the output.
+  --- Whether the window that had the focus last was following the output.
   local followed = true
-  --- Views of windows that were left scrolled back. Gemini CLI clears the scrollback before it redraws a long answer,
-  --- which Neovim 0.12 supports. `is_lost` is true until the lines exist again.
+  --- Views of windows without focus in which the user has scrolled back. Gemini CLI clears the scrollback before it
+  --- redraws a long answer, and Neovim 0.12 then drops the lines. `is_lost` is true until the lines exist again.
   ---@type table<integer, { view: vim.fn.winsaveview.ret, is_lost: boolean }>
   local scrolled = {}
-  -- WinLeave is needed for a change to another window of the same terminal.
+  -- For a change to another window of the same terminal, only WinLeave fires.
   on({ "BufLeave", "WinLeave" }, function()
     followed = M.is_following()
     local win = vim.api.nvim_get_current_win()
@@ -82,7 +85,7 @@ function M.attach(buf)
   end)
   on("TermLeave", function()
     local line = vim.api.nvim_win_get_cursor(0)[1]
-    left[buf] = { offset = line - vim.fn.line("w0"), height = vim.api.nvim_win_get_height(0) }
+    at_term_leave[buf] = { offset = line - vim.fn.line("w0"), height = vim.api.nvim_win_get_height(0) }
     vim.api.nvim_buf_set_extmark(buf, namespace, line - 1, 0, { id = CURSOR_MARK })
   end)
 
@@ -121,7 +124,7 @@ function M.attach(buf)
       end)
     end,
     on_detach = function()
-      left[buf] = nil
+      at_term_leave[buf] = nil
     end,
   })
 end

@@ -8,7 +8,7 @@ local M = {}
 ---@param buf integer
 function M.watch(buf)
   local hidden = {} ---@type integer[]
-  local group = vim.api.nvim_create_augroup("gemini-bridge.aside." .. buf, {})
+  local group = vim.api.nvim_create_augroup("gemini-bridge.hide_float." .. buf, {})
 
   ---@param event string
   ---@param where { buffer?: integer, pattern?: string|string[] }

@@ -1,4 +1,4 @@
---- Prepares the start of a CLI: command line, directory, environment.
+--- Prepares the start of a CLI: command line, directory and environment.
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
 
@@ -22,7 +22,7 @@ function M.cwd()
   return vim.fs.normalize(vim.fn.fnamemodify(wanted or vim.fn.getcwd(), ":p"))
 end
 
---- Arguments that replace the default ones, because they choose an approval mode.
+--- Arguments of the user that replace the default arguments, because they choose an approval mode.
 local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
 
 --- Builds the command line of a CLI. Leaves out the default arguments that the user's arguments override.
@@ -32,11 +32,11 @@ local APPROVING = { "--yolo", "-y", "--dangerously-skip-permissions" }
 ---@return integer count Number of words of the program itself.
 local function command(cli, args)
   local cmd = clis.command(cli)
-  local ours = cli.args or {}
-  local is_said = vim.iter(vim.list_extend(vim.list_slice(cmd), args)):any(function(argument)
-    return vim.list_contains(APPROVING, argument) or argument:match("^[^=]*") == ours[1]
+  local defaults = cli.args or {}
+  local is_overridden = vim.iter(vim.list_extend(vim.list_slice(cmd), args)):any(function(argument)
+    return vim.list_contains(APPROVING, argument) or argument:match("^[^=]*") == defaults[1]
   end)
-  return vim.iter({ cmd, is_said and {} or ours, args }):flatten():totable(), #cmd
+  return vim.iter({ cmd, is_overridden and {} or defaults, args }):flatten():totable(), #cmd
 end
 
 --- Returns the command line without the user's arguments.
@@ -47,12 +47,12 @@ function M.command(name)
   return cli and (command(cli, {})) or config.get().terminal.cmd or { "gemini" }
 end
 
---- Returns the message for a missing program. It fits into one line of 80 columns.
+--- Returns the message for a missing program. The message fits into one line of 80 columns.
 ---@param program string
 ---@param cli gemini_bridge.Cli
 ---@return string
 local function missing(program, cli)
-  local known = clis.known(cli.name)
+  local known = require("gemini-bridge.config.cli_option").find(cli.name)
   if known and known.cmd[1] == program then
     return ("%s not found: npm install -g %s"):format(program, known.package)
   end
@@ -89,14 +89,15 @@ function M.spec(name, args, cli_name)
   }
 end
 
---- Makes the shell the parent of the program. Without the second command, the program would replace the shell.
+--- Makes a shell the parent of the program. Without `exit` as a second command, the shell would replace itself with the
+--- program.
 local SHELL = { "sh", "-c", '"$@"; exit $?', "sh" }
 
---- Providers that run the program as a descendant of Neovim, where a CLI can find Neovim's process.
+--- Providers that run the program as a descendant of Neovim, so that a CLI can find Neovim's process.
 local OWN_PROVIDERS = { "native", "snacks" }
 
---- Adds arguments directly after the program, because later arguments of the user take precedence. Leaves out options
---- that the user has passed.
+--- Adds arguments directly after the program, so that the user's arguments come later and take precedence. Leaves out
+--- options that the user has passed.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param arguments string[]
 local function add_arguments(spec, arguments)
@@ -125,16 +126,16 @@ function M.complete(spec)
     env = vim.tbl_extend("force", env, needs)
   end
   env = vim.tbl_extend("force", env, environment.variables(spec.cli))
-  -- PATH locates the program, and TMPDIR its discovery file.
+  -- PATH locates the program. TMPDIR locates the discovery file.
   env.PATH, env.TMPDIR = vim.env.PATH, vim.env.TMPDIR
-  -- Without SHLVL, as in a Neovim that a desktop has started, bash takes each hook for a remote login and reads
-  -- ~/.bashrc, whose output the CLI would show.
+  -- A Neovim that was started by a desktop has no SHLVL. Without SHLVL, bash treats each hook as a remote login and
+  -- reads ~/.bashrc, and the CLI would show the output.
   env.SHLVL = vim.env.SHLVL or "1"
   local own = environment.of_clis(config.get().terminal.env)
   spec.env = require("gemini-bridge.terminal.external_editor").environment(vim.tbl_extend("force", env, own))
 end
 
---- Tells the host about the program. The host finds out whether this CLI will connect.
+--- Tells the host about a started program. The host finds out whether the CLI will connect.
 ---@param spec gemini_bridge.TerminalSpec
 ---@param program string
 function M.started(spec, program)

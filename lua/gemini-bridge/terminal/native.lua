@@ -1,7 +1,7 @@
 --- Shows a terminal in a Neovim window: a split at the edge of the editor, a float or a tab page.
-local frame = require("gemini-bridge.terminal.layout")
+local layout = require("gemini-bridge.terminal.layout")
 local focus = require("gemini-bridge.editor.focus_and_mode")
-local tail = require("gemini-bridge.terminal.follow_output")
+local follow_output = require("gemini-bridge.terminal.follow_output")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
@@ -16,7 +16,7 @@ View.__index = View
 
 --- Stores whether the window followed the output or was scrolled back.
 function View:leave()
-  self.insert = tail.is_following()
+  self.insert = follow_output.is_following()
   self.scroll = not self.insert and vim.fn.winsaveview() or nil
 end
 
@@ -29,7 +29,7 @@ function View:resume()
   if self.scroll then
     vim.fn.winrestview(self.scroll)
   elseif self.insert and vim.bo[self.buf].buftype == "terminal" then
-    -- Scheduled, because the user may only move through this window to another one.
+    -- Scheduled, because the user may only pass through this window to another window.
     scheduler.next(function()
       local is_here = vim.api.nvim_get_current_win() == win and vim.api.nvim_get_current_buf() == self.buf
       if is_here and not focus.is_moving() then
@@ -95,13 +95,13 @@ function View:show(enter)
     if win then
       vim.api.nvim_win_set_buf(win, self.buf)
     else
-      win = vim.api.nvim_open_win(self.buf, false, frame.config(self.place))
+      win = vim.api.nvim_open_win(self.buf, false, layout.config(self.place))
     end
     if enter then
       vim.api.nvim_set_current_win(win)
     end
   end
-  frame.dress(win, self.place)
+  layout.dress(win, self.place)
   if enter then
     self:resume()
   end
@@ -140,7 +140,7 @@ function View:close_windows(windows)
   for _, win in ipairs(windows) do
     -- The last window of Neovim cannot be closed.
     if not pcall(vim.api.nvim_win_hide, win) then
-      frame.undress(win)
+      layout.undress(win)
       vim.api.nvim_win_set_buf(win, other_buffer(win))
     end
   end
@@ -192,7 +192,7 @@ function View:start(spec)
   local win = vim.fn.win_findbuf(self.buf)[1]
   vim.bo[self.buf].modifiable = true
   local ok, job
-  -- Run in the terminal's window, which determines the size of the terminal.
+  -- Runs in the terminal's window, which determines the size of the terminal.
   if win then
     ok, job = pcall(vim.api.nvim_win_call, win, run)
   else
@@ -207,7 +207,7 @@ function View:start(spec)
   end
 end
 
---- Creates the view of a buffer that is or will be a terminal.
+--- Creates the view of a buffer that is a terminal, or that `View:start` will make a terminal.
 ---@param place gemini_bridge.Place
 ---@param buf? integer
 ---@return gemini_bridge.TerminalView
@@ -237,7 +237,7 @@ function M.new(place, buf)
     end,
   })
   on("BufEnter", function()
-    -- If another window was closed, Neovim has chosen this window. The next keys may not be for the terminal.
+    -- After another window was closed, Neovim has chosen this window, and the user's next keys may not be for it.
     if not is_closing then
       view:resume()
     end
@@ -248,7 +248,7 @@ function M.new(place, buf)
       callback = function()
         local win = view:window()
         if win then
-          vim.api.nvim_win_set_config(win, frame.config(place))
+          vim.api.nvim_win_set_config(win, layout.config(place))
         end
       end,
     })

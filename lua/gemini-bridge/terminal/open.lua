@@ -119,7 +119,7 @@ function M.open(opts)
   return terminal
 end
 
---- Takes over programs that an ended Neovim has left running.
+--- Adds terminals for programs that an earlier Neovim has left running.
 local function take_over()
   for name, view in vim.spairs(providers.left_behind()) do
     if not terminals.get(name) then
@@ -166,8 +166,8 @@ local function toggle(opts)
   end
 end
 
---- Toggles a terminal: opens it if there is none, hides it if it has the focus, else shows and focuses it. Waits until
---- Neovim allows this, as after the command-line window.
+--- Toggles a terminal: opens a missing terminal, hides a terminal that has the focus, and shows and focuses any other
+--- terminal. Waits until Neovim allows changes of windows, for example until the command-line window is closed.
 ---@param opts? gemini_bridge.TerminalOptions
 function M.toggle(opts)
   scheduler.now(function()

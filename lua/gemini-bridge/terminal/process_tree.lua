@@ -7,8 +7,8 @@ local M = {}
 local KILL_DELAY_MS = 1000
 
 --- A script for `sh` that waits for the end of its standard input, then ends a process, its descendants and its process
---- group. The group contains the processes that a hangup has orphaned. The script reads the list of processes once: it
---- may itself be a descendant, and would find its own new children forever.
+--- group. The group also contains descendants that have lost their parent. The list of processes is read only once: the
+--- script may be a descendant itself, and each reading would find new children of the script.
 M.GUARD = [[
 trap '' HUP INT
 read -r _

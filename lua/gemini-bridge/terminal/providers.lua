@@ -1,9 +1,9 @@
---- Opens terminals in the way that the option `terminal.provider` selects.
+--- Opens terminals with the provider of the option `terminal.provider`.
 local config = require("gemini-bridge.config")
 
 local M = {}
 
---- The view of a program that runs or will run.
+--- The view of a program: a window of Neovim, or a pane of tmux.
 ---@class gemini_bridge.Provided
 ---@field buf? integer The terminal's buffer, when the program runs in one.
 ---@field pane? string Id of the tmux pane, when the program runs in one.
@@ -21,7 +21,7 @@ local function place()
   return { position = options.position, size = options.size }
 end
 
---- Lets the user's function open the terminal. If the function returns a buffer, Neovim windows show it later.
+--- Lets the user's function open the terminal. If the function returns a buffer, the view shows this buffer.
 ---@param open fun(spec: gemini_bridge.TerminalSpec): integer?
 ---@return gemini_bridge.Provided
 local function custom(open)
@@ -107,7 +107,7 @@ function M.left_behind()
   return require("gemini-bridge.terminal.tmux").left_behind(place(), cwd)
 end
 
---- Creates a view as the options say.
+--- Creates a view for the provider in the options.
 ---@return gemini_bridge.Provided
 function M.view()
   local provider = config.get().terminal.provider

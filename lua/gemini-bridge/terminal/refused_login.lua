@@ -1,14 +1,15 @@
---- Recognizes on the screen of Gemini CLI that Google refuses the account, and tells the user what to do.
+--- Searches the screen of Gemini CLI for the message that Google refuses the account, and tells the user what to do.
 local notify = require("gemini-bridge.notify")
 local scheduler = require("gemini-bridge.editor.scheduler")
 
 local M = {}
 
---- Text of a refused login, without blanks and borders. Also in src/doctor/account.ts.
+--- Part of the message, without blanks and borders. Also in src/doctor/account.ts.
 local REFUSAL = "nolongersupportedforGeminiCodeAssistforindividuals"
---- Number of lines that contain the sentence even in a narrow terminal, and debounce delay for changes of the
---- screen.
-local SCREEN_LINES, DELAY_MS = 60, 500
+--- Number of last lines that are searched. They contain the message even in a narrow terminal.
+local SCREEN_LINES = 60
+--- Debounce delay for changes of the screen.
+local DELAY_MS = 500
 --- Interval and number of reads of a pane, because tmux does not report changes. The CLI signs in during its first
 --- minute.
 local PANE_INTERVAL_MS, PANE_READS = 2000, 30

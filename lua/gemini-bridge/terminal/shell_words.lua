@@ -11,7 +11,7 @@ local function double_quoted(text)
   repeat
     local stop = text:find('["\\]', at)
     if stop and text:sub(stop, stop) == '"' then
-      -- Before any other character, a backslash is literal.
+      -- A backslash before any other character is literal.
       return text:sub(2, stop - 1):gsub('\\(["\\$`])', "%1"), text:sub(stop + 1)
     end
     at = stop and stop + 2
@@ -59,7 +59,7 @@ function M.split(line)
   return words
 end
 
---- Escapes a word, so that |M.split()| and the command line take it as one word.
+--- Escapes a word, so that `M.split` and Neovim's command line treat it as a single word.
 ---@param word string
 ---@return string
 function M.escape(word)

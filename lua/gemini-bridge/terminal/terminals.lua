@@ -1,4 +1,4 @@
---- Keeps the list of terminals that run a CLI, and handles their end.
+--- Manages the list of terminals that run a CLI.
 local channel = require("gemini-bridge.bridge.channel")
 local config = require("gemini-bridge.config")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -15,10 +15,10 @@ local M = {}
 ---@field cwd string
 ---@field view gemini_bridge.Provided
 ---@field buf? integer Set while the program runs in a buffer.
----@field pane? string Id of the tmux pane while the program runs in one.
+---@field pane? string Id of the tmux pane in which the program runs.
 ---@field pid? integer Process id, set with `buf` or `pane`.
 ---@field guard? integer See |process.guard()|.
----@field lost? boolean Whether its CLI was connected to a host that has ended.
+---@field lost? boolean Whether the CLI was connected to a host that has ended.
 
 ---@type gemini_bridge.Terminal[] The open terminals, oldest first.
 local terminals = {}
@@ -70,11 +70,11 @@ vim.api.nvim_create_autocmd("User", {
   group = group,
   pattern = "GeminiDisconnected",
   callback = function(args)
-    -- A CLI that disconnects while the host runs has not lost its connection.
+    -- While the host runs, a CLI disconnects by itself.
     if status.get().state == "running" or args.data.interrupted then
       return
     end
-    -- A CLI whose terminal is unknown may run in any terminal of this CLI.
+    -- If the terminal is unknown, the CLI may run in any terminal with a CLI of the same name.
     local name, cli = args.data.terminal, args.data.cli
     for _, terminal in ipairs(terminals) do
       terminal.lost = terminal.lost or terminal.name == name or not name and terminal.cli == cli
@@ -122,7 +122,7 @@ local function on_close(terminal, code)
   end
 end
 
---- Adds a terminal to the list, as the one used last.
+--- Adds a terminal to the list, as the terminal used last.
 ---@param terminal gemini_bridge.Terminal
 function M.add(terminal)
   if remains[terminal.name] then
@@ -142,7 +142,7 @@ local READY_TITLE = "◇"
 ---@param terminal gemini_bridge.Terminal
 local function watch_title(terminal)
   local buf = terminal.buf
-  -- Only Vim script can watch the variables of a buffer. A variable passes the Lua function to it.
+  -- Only Vim script can watch the variables of a buffer. A temporary variable passes the Lua function to Vim script.
   vim.b[buf].gemini_titled = function(_, _, change)
     local function is_ready(title)
       return vim.startswith(title or "", READY_TITLE)
@@ -198,7 +198,7 @@ function M.take_pane(terminal, pane, pid)
   end
 end
 
---- Marks a terminal as the one used last.
+--- Marks a terminal as the terminal used last.
 ---@param terminal gemini_bridge.Terminal
 function M.use(terminal)
   last = terminal
@@ -224,7 +224,7 @@ function M.get(name)
 end
 
 --- Returns the open terminal used last.
----@param cli? string Only terminals of this CLI: its newest one if a terminal of another CLI was used last.
+---@param cli? string Only terminals of this CLI. If a terminal of another CLI was used last, returns the newest.
 ---@return gemini_bridge.Terminal?
 function M.last(cli)
   local running = alive()

@@ -1,4 +1,5 @@
---- Runs a CLI in a pane of the tmux that Neovim runs in. The pane outlives Neovim, and the next Neovim takes it over.
+--- Runs a CLI in a pane of the tmux in which Neovim runs. The pane outlives Neovim, and the next Neovim takes over the
+--- pane.
 local config = require("gemini-bridge.config")
 local notify = require("gemini-bridge.notify")
 local process = require("gemini-bridge.terminal.process_tree")
@@ -11,9 +12,10 @@ local TMUX_TIMEOUT_MS = 2000
 --- Pane option with the process id of its Neovim, the terminal's name and the directory.
 local OPTION = "@gemini_bridge"
 
---- Marks the pane and keeps it open after a failure, then runs the program. tmux before 3.3 does not know "failed".
---- A program may ignore the hangup when its pane is killed, as Gemini CLI does: the guard ends it once the pane's
---- terminal is gone. The guard is in the group that it ends, so that it must ignore TERM.
+--- A script for `sh` that marks its pane, keeps the pane open after a failure, and runs the program. tmux before 3.3
+--- does not support `remain-on-exit failed`. Gemini CLI ignores the hangup when its pane is killed. Therefore a guard
+--- ends the program once the pane's terminal is gone. The guard ignores TERM, because it belongs to the group that it
+--- ends.
 local RUN = [[
 tmux set-option -p -t "$TMUX_PANE" "$1" "$2" \; set-option -p -t "$TMUX_PANE" remain-on-exit "$3" 2>/dev/null
 while true </dev/tty; do sleep 1; done 2>/dev/null | sh -c "trap '' TERM; $4" sh $$ >/dev/null 2>&1 &
@@ -44,7 +46,7 @@ local function tmux(args, stdin)
   return result.stdout
 end
 
---- Returns the pane option of this Neovim's panes.
+--- Returns the value of the pane option for a pane of this Neovim.
 ---@param name string
 ---@param cwd string
 local function mark(name, cwd)
@@ -68,7 +70,7 @@ local function opening(spec, place, enter)
   if not enter then
     words[#words + 1] = "-d"
   end
-  -- tmux would run a command in "#()" in the name of a directory.
+  -- If the name of the directory contains "#(…)", tmux would run the text as a command.
   vim.list_extend(words, { "-P", "-F", "#{pane_id} #{pane_pid}", "-c", (spec.cwd:gsub("#", "##")) })
   for name, value in pairs(spec.env) do
     vim.list_extend(words, { "-e", name .. "=" .. value })
@@ -87,7 +89,7 @@ end
 local View = {}
 View.__index = View
 
---- Marks the pane as this Neovim's.
+--- Marks the pane as a pane of this Neovim.
 ---@param name string
 ---@param cwd string
 function View:claim(name, cwd)
@@ -101,7 +103,7 @@ function View:start(spec)
   if not vim.env.TMUX_PANE then
     return 'provider = "tmux" needs a Neovim that runs in tmux'
   end
-  -- Passed by standard input, because the command contains the token, and all users can read a command line.
+  -- Uses standard input, because the command contains the token, and all users can read command lines.
   local output, problem = tmux({ "source-file", "-" }, opening(spec, self.place, self.enter))
   if not output then
     return problem
@@ -110,18 +112,18 @@ function View:start(spec)
   self.pane, self.pid = id, tonumber(pid)
 end
 
---- Whether the program runs and its pane exists. A program may outlive a killed pane for a moment.
+--- Whether the program runs and the pane exists. The program may outlive a killed pane for a moment.
 ---@return boolean
 function View:is_alive()
   if not process.is_alive(self.pid) then
     return false
   end
-  -- tmux prints an empty line for a pane that does not exist. If tmux does not answer, nothing is known.
+  -- tmux prints an empty line for a pane that does not exist. Without an answer, the pane counts as existing.
   local found = tmux({ "display-message", "-p", "-t", self.pane, "#{pane_id}" })
   return found ~= "\n"
 end
 
---- Selects the pane, which may have moved to another window of the session.
+--- Selects the pane. The pane may have moved to another window of the session.
 ---@param enter boolean
 function View:show(enter)
   self.enter = enter
@@ -136,7 +138,7 @@ end
 --- Does nothing: users zoom and move panes with the keys of tmux.
 function View.hide() end
 
---- Always false: a user who types into Neovim is not in the pane.
+--- Always false: while the user types into Neovim, the pane has no focus.
 ---@return boolean
 function View.focused()
   return false
