@@ -15,7 +15,7 @@ local managed = coroutine.isyieldable()
 local caught = not vim.fn.expand("<stack>"):find("PackChanged", 1, true)
 local finished, problem = false, nil
 local messages = {}
--- Set if setup() has run, as in an update.
+-- Set if setup() has already run, as before an update.
 local config = package.loaded["gemini-bridge.config"]
 
 build.run(function(message)
@@ -31,8 +31,8 @@ end, config and config.get().node)
 
 if managed then
   while not (finished and #messages == 0) do
-    -- Never wait here: that would run lazy.nvim's loop inside itself and block it for good. lazy.nvim sends "abort"
-    -- when the user has left.
+    -- vim.wait() would run lazy.nvim's loop inside itself and block the loop forever. lazy.nvim sends "abort" when the
+    -- user has closed its window.
     if coroutine.yield(table.remove(messages, 1)) == "abort" then
       error("gemini-bridge: aborted", 0)
     end

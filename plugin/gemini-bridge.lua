@@ -1,4 +1,4 @@
--- Defines the commands and <Plug> mappings. Other modules are loaded when one of these is used.
+-- Defines the commands and <Plug> mappings. All modules are loaded only when the user runs a command or a mapping.
 if vim.g.loaded_gemini_bridge then
   return
 end
@@ -13,8 +13,8 @@ local function lazy(name, module)
   end
 end
 
---- Defines a command and its <Plug> mapping. This file avoids loops, and functions of Neovim with loops: LuaJIT would
---- compile them, which takes as long as the rest of this file.
+--- Defines a command and its <Plug> mapping. This file contains no loop and calls no Lua function with a loop, because
+--- LuaJIT would compile the loop. Compiling takes as long as the rest of this file.
 ---@param name string
 ---@param run fun(args: table)
 ---@param opts vim.api.keyset.user_command

@@ -94,7 +94,7 @@ function classOf(name: string, schema: Schema): string[] {
   return [`---@class gemini_bridge.${name}`, ...lines, ""];
 }
 
-/** Removes the classes that no other file and no remaining class names. */
+/** Leaves out each class that neither another Lua file nor a remaining class mentions. */
 function onlyUsed(classes: Record<string, string[]>): string[] {
   const isUsed = (name: string, texts: string[]) =>
     texts.some((text) => new RegExp(`gemini_bridge\\.${name.replace(".", "\\.")}(?![\\w.])`).test(text));
@@ -109,7 +109,7 @@ function onlyUsed(classes: Record<string, string[]>): string[] {
   return Object.keys(classes).flatMap((name) => used.get(name) ?? []);
 }
 
-/** The type in Lua of a parameter. */
+/** The Lua type of a parameter. */
 function luaTypeOf(schema: Schema | boolean | undefined): string {
   const type = typeof schema === "object" ? schema.type : undefined;
   if (type === "integer" || type === "number") return "number";
@@ -129,7 +129,7 @@ const text = `--- The Lua side of src/contract: the classes that Lua uses, and t
 
 ${onlyUsed(Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, classOf(name, schema)]))).join("\n")}
 return {
-  --- The name under which Gemini CLI and derived CLIs report themselves.
+  --- The client name that Gemini CLI and derived CLIs report.
   CLI_NAME = ${JSON.stringify(CLI_NAME)},
   --- The required parameters of the calls from Node, with their types.
   CALLS = {

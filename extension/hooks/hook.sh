@@ -2,13 +2,13 @@
 # usage, in a hook of the CLI, in bash 3.2 or later: . hook.sh <prefix of the CLI's variables> [notice]
 # notice: the CLI does not wait for an answer
 #
-# Finds Neovim as the CLI does: by the variables of its terminals, else by its discovery files, which
-# src/discovery/content.ts describes. A file counts only if it and its directories belong to the user. Only its port and
-# its token are used, for a connection to 127.0.0.1.
+# Finds Neovim as the CLI does: by the variables of Neovim's terminals, else by Neovim's discovery files (see
+# src/discovery/content.ts). Uses only files that belong to the user, in directories that belong to the user. Connects
+# only to 127.0.0.1.
 #
-# Uses only builtins of bash, because the CLI waits for each hook, and because all users can see the arguments
-# of programs, which would contain the token. Prints no errors: the CLI would show them, and treats an exit
-# code as a failure.
+# Uses only builtins of bash. Programs would be slow, and the CLI waits for each hook. Their arguments would contain the
+# token, and all users can see arguments. Prints no errors and always succeeds, because the CLI would show errors, and
+# treats other exit codes as failures.
 
 gb_prefix=$1 gb_query="pid=$PPID${2:+&$2}"
 gb_body= gb_streams=
@@ -28,16 +28,16 @@ gb_read_body() {
   if command -v curl > /dev/null; then gb_streams=1; else gb_body+=$(cat); fi
 }
 
-# Sends a request to the editor at a port, and sets gb_answer. Fails if no editor answers, the editor refuses the token,
-# or another server has taken the port. Does not fail if there is no answer in time, which sets gb_hung.
+# Sends a request to the editor at a port, and sets gb_answer. Fails if no editor answers, if the editor refuses the
+# token, or if another server has taken the port. If the answer does not arrive in time, sets gb_hung and succeeds.
 gb_ask() { # port, token, method, body
   local head writer since=$SECONDS
   printf -v head '%s\r\n' "$3 /hook?$gb_query HTTP/1.1" "Host: 127.0.0.1:$1" "Authorization: Bearer $2" \
     'Content-Type: application/json' "Content-Length: ${#4}" 'Connection: close' ''
   gb_answer= gb_hung=
   {
-    # echo, because printf would write each line separately and wake the host each time. Larger bodies are written in
-    # the background, because a hanging host does not read them.
+    # Uses echo, because printf would write each line separately and wake the host each time. Writes larger bodies in
+    # the background, because a hanging host would not read them.
     if ((${#4} < gb_buffer)); then echo -n "$head$4" >&3; else echo -n "$head$4" >&3 & writer=$!; fi
     IFS= read -r -t 2 -d '' gb_answer <&3
     # Bash 3 does not report a timeout.
@@ -52,7 +52,7 @@ gb_ask() { # port, token, method, body
 gb_tell() { # port, token
   gb_read_body
   if [[ -n $gb_streams ]]; then
-    # The rest of the body can be sent only once: first ask whether this is the right editor.
+    # The rest of the body can be read only once. Therefore first asks whether this is the right editor.
     gb_ask "$1" "$2" GET '' || return
     [[ $gb_answer == 'HTTP/1.1 405 '* ]] || return 0
     { echo -n "$gb_body" && exec cat; } |
@@ -70,7 +70,7 @@ gb_list() {
   case $gb_prefix in
     GEMINI_CLI_IDE) parent=${parent%/}/gemini names='gemini-ide-server-*-*.json' ;;
     QWEN_CODE_IDE) parent=${QWEN_HOME:-$HOME/.qwen} names='*.lock' ;;
-    *) return 1 ;; # the hooks of this CLI only exist where its variables do
+    *) return 1 ;; # the hooks of other CLIs run only where their variables are set
   esac
   [[ $parent != '~/'* ]] || parent=$HOME/${parent#'~/'}
   # A link is fine in the user's home. In the temporary directory, another user could have made it.
@@ -85,7 +85,7 @@ gb_read_file() { # path
   local rest head quote='"' escaped='\"'
   [[ -f $1 && -O $1 && ! -L $1 ]] || return
   IFS= read -r -n $gb_max_file rest < "$1"
-  # This takes a fifth of the time of a regular expression.
+  # A regular expression would take five times as long.
   head=${rest%%',"workspacePath":"'*} rest=${rest:${#head}+18}
   gb_port=${head#'{"port":'}
   gb_roots=${rest%%'","authToken":"'*} rest=${rest:${#gb_roots}+15}
@@ -115,8 +115,8 @@ gb_is_inside() {
   return 1
 }
 
-# Sets gb_above to the process that a variable names as the CLI's editor, and to all ancestors of the hook,
-# the nearest first, if /proc exists.
+# Sets gb_above to the editor's process according to the CLI's variable, followed by all ancestors of the hook, the
+# nearest first. The ancestors are known only if /proc exists.
 gb_list_above() {
   local variable=${gb_prefix}_PID pid=$PPID stat
   gb_above=(${!variable//[!0-9]/})
@@ -127,9 +127,10 @@ gb_list_above() {
   done
 }
 
-# Sends the JSON to the editors with discovery files until one accepts it: first ancestors of the hook, then
-# editors that have the current directory open. Stops at an editor that hangs, which no other one may replace.
-gb_search() { # gb_hung of the editor that the variables name
+# Sends the JSON to editors with discovery files until an editor accepts it: first to ancestors of the hook, then to
+# editors that have the current directory open. Stops at an editor that hangs, because no other editor may answer
+# instead.
+gb_search() { # gb_hung after the attempt with the variables
   local hung=$1 pid file files=() ranks=() i best
   gb_list || return
   gb_list_above

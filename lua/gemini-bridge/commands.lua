@@ -3,7 +3,7 @@ local notify = require("gemini-bridge.notify")
 
 local M = {}
 
---- Returns the candidates that start with `lead`, for completion.
+--- Completes `lead`: returns the candidates that start with it.
 ---@param candidates string[]
 ---@param lead string
 ---@return string[]
@@ -20,7 +20,7 @@ local function argument(args)
   return args.args ~= "" and args.args or nil
 end
 
---- Calls a function with the file that is the command's argument, or with nil.
+--- Expands the command's argument to a file, and calls `act` with its path. Without an argument, calls `act` with nil.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@param act fun(path?: string)
 local function with_file(args, act)
@@ -31,9 +31,9 @@ local function with_file(args, act)
   act(path ~= "" and path or nil)
 end
 
---- Returns the range of the command, or the selected lines.
+--- Returns the range of the command. Without a range, returns the selected lines.
 ---@param args vim.api.keyset.create_user_command.command_args
----@return [integer, integer]? lines First and last, 1-based. nil if there is neither.
+---@return [integer, integer]? lines First and last, 1-based. nil without a range and a selection.
 local function lines(args)
   if args.range > 0 then
     return { args.line1, args.line2 }
@@ -49,16 +49,17 @@ local function bridge()
   return require("gemini-bridge")
 end
 
---- Cleans up after a session that was saved with windows of the plugin: deletes its empty buffers, and fills
---- the buffers of saved texts again. Not during the autocommand, which cannot close windows.
+--- Repairs the buffers of the plugin in a session file that was loaded: fills those of saved texts again, and deletes
+--- the others, which are empty. Runs after the autocommand, because an autocommand cannot close windows.
 function M.clean_session()
   require("gemini-bridge.editor.scheduler").next(function()
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
       local name = vim.api.nvim_buf_get_name(buf)
-      local is_foreign = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
-      if is_foreign and vim.startswith(name, "gemini://kept/") then
+      -- The plugin itself sets 'buftype' of its buffers.
+      local is_of_session = vim.api.nvim_buf_is_loaded(buf) and vim.bo[buf].buftype == ""
+      if is_of_session and vim.startswith(name, "gemini://kept/") then
         require("gemini-bridge.review.saved_texts").read({ buf = buf, match = name })
-      elseif is_foreign and name:find("^gemini[%w-]*://") then
+      elseif is_of_session and name:find("^gemini[%w-]*://") then
         require("gemini-bridge.editor.window").delete_buffer(buf)
       end
     end
@@ -113,7 +114,7 @@ function M.log()
   if not vim.uv.fs_stat(path) then
     return notify("There is no log yet: the bridge creates it when it starts.")
   end
-  -- Opens the log by its buffer: an Ex command would expand special characters in the path.
+  -- An Ex command would expand special characters in the path.
   local buf = vim.fn.bufadd(path)
   vim.bo[buf].buflisted, vim.bo[buf].swapfile = true, false -- several Neovims may show the log
   local base = require("gemini-bridge.editor.window").base()
@@ -149,8 +150,8 @@ function M.complete_diffs(lead)
   )
 end
 
---- Removes `cli=` and `name=` from the start of the words and returns their values.
----@param words string[] The other words stay.
+--- Removes the words `cli=…` and `name=…` at the start of a list, and returns their values.
+---@param words string[] Changed: contains the other words afterwards.
 ---@return { cli?: string, name?: string } named
 ---@return string? problem
 local function take_named(words)
@@ -303,7 +304,7 @@ function M.changes(args)
   end
 end
 
---- Implements `:[range]GeminiKeep[!] [path|all|turn]` and `:GeminiUndo`.
+--- Implements `:[range]GeminiKeep[!] [path|all|turn]`, and `:GeminiUndo` with the same arguments.
 ---@param args vim.api.keyset.create_user_command.command_args
 ---@param act fun(chosen: gemini_bridge.ChangeOptions)
 local function with_changes(args, act)
@@ -364,7 +365,7 @@ function M.extension(args)
   end
   cli = cli or require("gemini-bridge.config").get().terminal.cli
   if action == "install" then
-    require("gemini-bridge.extension.offer").revert(cli)
+    require("gemini-bridge.extension.offer").forget_answer(cli)
   end
   require("gemini-bridge.extension.link")[action](cli)
 end

@@ -4,7 +4,7 @@ local M = {}
 --- Delay after Neovim's start, in which other plugins finish their own start.
 local AUTOSTART_DELAY_MS = 1000
 
---- Starts the bridge when Neovim is idle after its start, unless the user has started or stopped it
+--- Starts the bridge when Neovim is idle after its start. Does nothing if the user has started or stopped the bridge
 --- meanwhile.
 local function start_when_idle()
   vim.defer_fn(function()
@@ -87,7 +87,7 @@ function M.status()
 end
 
 ---@class gemini_bridge.DecisionOptions
----@field path? string File of the proposal. Default: the current window's proposal, else asks the user.
+---@field path? string File of the proposal. Default: the proposal in the current window. Without one, asks the user.
 ---@field force? boolean Accept even if the proposal is stale or the file has unsaved changes.
 
 --- Accepts a pending proposal with the current text of its buffer.
@@ -123,12 +123,12 @@ end
 ---@field removed integer Lines.
 ---@field hunks integer Number of hunks.
 ---@field ranges gemini_bridge.ChangedRange[] Lines of the hunks.
----@field cli string Profile of the CLI that changed it last.
+---@field cli string Name of the CLI that changed the file last.
 
 ---@class gemini_bridge.ChangedRange
 ---@field first integer Line of the file on disk, 1-based. For a removal, the line above it.
 ---@field last integer
----@field conflict boolean The user has edited these lines since: they cannot be undone.
+---@field conflict boolean Whether the user has edited these lines since. If so, they cannot be undone.
 
 --- Returns the files that CLIs have changed without a review, until the changes are kept or undone.
 --- Experimental.
@@ -182,7 +182,7 @@ function M.statusline()
   return require("gemini-bridge.report.statusline").text()
 end
 
---- Returns the data that connected CLIs receive now, and the file that is withheld.
+--- Returns which data the connected CLIs receive now, and the active file if it is not shared.
 ---@return gemini_bridge.Shared
 function M.shared()
   return require("gemini-bridge.context.consent").shared()

@@ -19,5 +19,5 @@ t.test("a session works on this Node: context, a review, and a stop", async (t) 
   process.kill(host, "SIGTERM");
   await bridge.nextHost(host);
   // V8 would report an unknown flag here, and the message would contain it as the reason.
-  t.match(await nvim.messages(), /host ended unexpectedly \(exit code 0\); restarting/);
+  t.match(await nvim.messages(), /bridge ended unexpectedly \(exit code 0\); restarting/);
 });

@@ -95,7 +95,7 @@ t.test("without npm, a message says why the build is impossible", async (t) => {
   });
   chmodSync(nvim.path("node"), 0o755);
   await nvim.type(":Gemini\r");
-  await shows(nvim, /^gemini-bridge: Not built: npm is not on PATH/m);
+  await shows(nvim, /^gemini-bridge: Cannot build: npm is not on PATH/m);
   t.equal((await nvim.messages()).trim().split("\n").length, 1);
   await nvim.command("checkhealth gemini-bridge");
   const report = String(

@@ -3,11 +3,10 @@ local config = require("gemini-bridge.config")
 
 local M = {}
 
---- Channel of the attached host.
 local channel ---@type integer?
 
---- Sets the host for events.
----@param attached? integer Channel of the host; nil for none.
+--- Sets the channel of the attached host.
+---@param attached? integer nil if no host is attached.
 function M.set(attached)
   channel = attached
 end

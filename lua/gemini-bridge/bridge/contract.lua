@@ -334,7 +334,7 @@
 ---@field items { path: string, line: integer, text: string }[]
 
 return {
-  --- The name under which Gemini CLI and derived CLIs report themselves.
+  --- The client name that Gemini CLI and derived CLIs report.
   CLI_NAME = "streamable-http-client",
   --- The required parameters of the calls from Node, with their types.
   CALLS = {

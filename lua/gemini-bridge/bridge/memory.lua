@@ -1,45 +1,47 @@
---- Keeps data for the next host: the memory of the last host, and the files written since it ended.
+--- Keeps data for the next host: the state that the last host has sent, and the files that the user has written while
+--- no host runs.
 local M = {}
 
 local memory ---@type gemini_bridge.Memory?
 local ended_at ---@type integer? When the last running host ended, in milliseconds of |vim.uv.now()|.
 local written = {} ---@type table<string, true>
 
---- Stores the memory of the host for its successor.
+--- Stores the state of the host.
 ---@param new gemini_bridge.Memory
 function M.remember(new)
   memory = new
 end
 
---- Removes the reviews from the memory, because they end when the bridge stops. Sessions continue with a later host.
+--- Removes the reviews, which end when the bridge stops. Sessions continue with a later host.
 function M.forget_reviews()
   if memory then
     memory = vim.tbl_extend("force", memory, { diffs = {} })
   end
 end
 
----@return gemini_bridge.Memory? # Memory of the last host.
+---@return gemini_bridge.Memory? # State of the last host.
 function M.get()
   return memory
 end
 
---- Called when a host has ended. One that has not run does not shorten the absence.
+--- Notes the time when a host has ended. A host that failed to start does not change the time.
 function M.host_ended()
   ended_at = ended_at or vim.uv.now()
 end
 
---- Called when a host runs, which ends the absence.
+--- Called when a host runs again.
 function M.host_runs()
   ended_at = nil
 end
 
---- Stores the path of a file that the user has written while no host runs.
+--- Adds a file that the user has written while no host runs.
 ---@param path string
 function M.add_written(path)
   written[path] = true
 end
 
---- Returns the time since the last running host ended, and the files that the user has written since the last call.
+--- Returns the milliseconds since the last running host ended, and the files that the user has written since the last
+--- call.
 ---@return { duration: integer, written: string[] }? absence nil for the first host.
 function M.take_absence()
   local paths = vim.tbl_keys(written)

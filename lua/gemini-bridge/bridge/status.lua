@@ -7,8 +7,7 @@ local M = {}
 ---@type gemini_bridge.HostStatus
 local current = { state = "stopped", workspace = {}, clients = {} }
 
---- Port and tokens of the last host. Kept for the lifetime of Neovim, because running CLIs and their hooks only know
---- these.
+--- Port and tokens of the last host. The next host gets the same ones, so that running CLIs and hooks stay connected.
 ---@type { port?: integer, tokens?: table<string, string> }
 local address = {}
 
@@ -51,27 +50,27 @@ function M.address()
   return address
 end
 
---- Returns the name of a client for the user. Gemini CLI and derived CLIs report the name of a class (0.61.0,
---- `IdeClient`), which is replaced with the label.
+--- Returns the name of a client for the user. All instances of a CLI report the same technical name, which the label
+--- replaces.
 ---@param client string Name of the client or of its terminal.
 ---@param label string Name of the CLI for the user.
 ---@return string
 function M.plain(client, label)
-  local is_common = client == contract.CLI_NAME
+  local is_technical = client == contract.CLI_NAME
     or vim.iter(require("gemini-bridge.config.clis").known_clients()):any(function(name)
       return name == client
     end)
-  return is_common and label or client
+  return is_technical and label or client
 end
 
---- Returns the name of a connected CLI for the user: its terminal, if known.
+--- Returns the name of a connected CLI for the user: the name of its terminal, if known.
 ---@param client gemini_bridge.ClientInfo
 ---@return string
 function M.name(client)
   return client.terminal or M.plain(client.name, client.label)
 end
 
---- Returns the names of connected CLIs for the user, to tell several apart.
+--- Returns the names of the connected CLIs for the user.
 ---@param activity? "idle"|"working"|"waiting" Only CLIs with this activity.
 ---@return string[]
 function M.names(activity)
@@ -84,7 +83,7 @@ function M.names(activity)
     :totable()
 end
 
---- Sets a new status, and fires the events for the differences.
+--- Sets a new status, and fires the `User` events for the differences.
 ---@param new gemini_bridge.HostStatus
 function M.set(new)
   local old = current

@@ -1,7 +1,8 @@
---- Checks values of options. Some functions return a check and a description of valid values for messages.
+--- Checks values of options. `one_of`, `a` and `integer` return two values: a check, and a description of valid values
+--- for messages.
 local M = {}
 
---- Accepts one of these words.
+--- Returns a check that accepts these words.
 ---@param ... string
 function M.one_of(...)
   local choices = { ... }
@@ -11,13 +12,12 @@ function M.one_of(...)
     '"' .. table.concat(choices, '", "') .. '"'
 end
 
---- Accepts a value of this type.
+--- Returns a check that accepts values of a type.
 ---@param kind type
----@param noun? string
-function M.a(kind, noun)
+function M.a(kind)
   return function(value)
     return type(value) == kind
-  end, noun or ("a " .. kind)
+  end, "a " .. kind
 end
 
 ---@param value any
@@ -29,7 +29,7 @@ function M.strings(value)
     end)
 end
 
---- Accepts a value that passes one of these checks.
+--- Returns a check that accepts values which pass at least one of these checks.
 ---@param ... fun(value: any): boolean
 function M.any(...)
   local checks = { ... }
@@ -40,7 +40,7 @@ function M.any(...)
   end
 end
 
---- Accepts a whole number.
+--- Returns a check that accepts whole numbers.
 ---@param at_least integer
 function M.integer(at_least)
   return function(value)

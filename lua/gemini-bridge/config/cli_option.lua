@@ -8,12 +8,12 @@ local M = {}
 ---@field name string
 ---@field label string Name for the user.
 ---@field cmd string[] Program and arguments.
----@field args string[] Default arguments of `:Gemini`. The user's arguments replace those with the same name.
+---@field args string[] Default arguments of `:Gemini`. The user's own arguments replace defaults of the same name.
 ---@field package string Name of the npm package.
 ---@field settings { files: string[], folder: string } Settings files, and the name of their folder.
----@field gate? string How a hook makes the CLI ask before an edit. Without this, the CLI cannot be gated.
----@field socket? { client: string } The name that the CLI gives itself, if it connects by WebSocket.
----@field byProcess? table<string, string> Variables that the CLI needs if it has no shell as parent.
+---@field gate? string How a hook makes the CLI ask before an edit. nil if `:GeminiGate` does not support the CLI.
+---@field socket? { client: string } The client name that the CLI reports, if it connects by WebSocket.
+---@field byProcess? table<string, string> Variables that make the CLI find its editor without a shell as its parent.
 
 local path = debug.getinfo(1, "S").source:match("^@(.*)/") .. "/profiles.json"
 local known ---@type gemini_bridge.Profile[]?
@@ -78,7 +78,7 @@ local FIELDS = {
   },
 }
 
---- Returns the problem with one CLI of the option, as the end of a sentence that begins with its name.
+--- Returns why one CLI of the option is invalid: the end of a sentence that begins with the name of the CLI.
 ---@param name string
 ---@param cli any
 ---@return string?
@@ -113,10 +113,10 @@ function M.check(value)
   return type(value) == "table" and (not vim.islist(value) or #value == 0)
 end
 
---- Leaves out invalid CLIs, and keeps the others.
+--- Removes invalid CLIs from the option.
 ---@param value table<any, any>
 ---@return table<string, false|table> good
----@return string[] problems A sentence for each CLI that was left out.
+---@return string[] problems A sentence for each invalid CLI.
 function M.sort_out(value)
   local good, problems = {}, {}
   for key, cli in pairs(value) do

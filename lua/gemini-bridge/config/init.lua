@@ -54,7 +54,8 @@ local function distance(a, b)
   return rows[#a][#b]
 end
 
---- Suggests an option for an unknown name: the nearest one that differs in at most a third of its letters.
+--- Returns advice for an unknown option: the most similar option, if at most a third of the letters after the last dot
+--- differ.
 ---@param name string
 ---@return string
 local function hint(name)

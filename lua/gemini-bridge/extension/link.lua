@@ -10,26 +10,26 @@ local NAME = "gemini-bridge"
 local LINK_TIMEOUT_MS = 60000
 
 local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
---- Current directory for linking. If folder trust is on, the CLI trusts its current directory when it links, which must
---- not be a folder of the user.
+--- The folder of the extension. Also the current directory of the CLI when it links the extension: with folder trust,
+--- linking makes the CLI trust its current directory, which must not be a folder of the user.
 local folder = root .. "/extension"
 
---- Arguments and input that make each kind of CLI link without asking.
+--- Arguments and input with which each kind of CLI links the extension without asking.
 ---@type table<string, { consent: string[], stdin?: string }>
 local KINDS = {
   gemini = { consent = { "--consent" } },
   qwen = { consent = {}, stdin = "y\n" },
 }
 
---- Whether a CLI has extensions.
+--- Whether a CLI supports extensions.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 function M.is_possible(cli)
   return KINDS[cli.like] ~= nil
 end
 
---- Returns the words before the arguments of the CLI's own commands: those with which `:Gemini` starts the CLI, such as
---- `node gemini.js`, without options. Falls back to the CLI's program if `:Gemini` starts another one.
+--- Returns the start of a command line of the CLI, such as `node gemini.js`: the command of `:Gemini` without options.
+--- If `:Gemini` starts another program, returns the CLI's own program.
 ---@param cli gemini_bridge.Cli
 ---@return string[]
 function M.program(cli)
@@ -50,7 +50,7 @@ local function cli_named(name)
   if not cli then
     return nil, problem
   elseif not KINDS[cli.like] then
-    return nil, ("%s has no extensions"):format(cli.label)
+    return nil, ("%s does not support extensions"):format(cli.label)
   end
   local program = M.program(cli)[1]
   if vim.fn.executable(program) == 0 then
@@ -72,10 +72,10 @@ local function expand(path)
   return vim.startswith(path, "~") and value("HOME", vim.uv.os_homedir()) .. path:sub(2) or path
 end
 
---- Returns the folder in which a CLI stores an extension, and the CLI's record of the extension's origin.
+--- Returns where a CLI stores the extension.
 ---@param cli gemini_bridge.Cli
----@return string store
----@return string record
+---@return string store Folder of the extension.
+---@return string record File of the CLI with the origin of the extension.
 local function paths(cli)
   local store = vim.fs.joinpath(expand(cli.home), "extensions", NAME)
   return store, vim.fs.joinpath(store, cli.folder .. "-extension-install.json")
@@ -93,8 +93,7 @@ local function read_json(path)
   return ok and type(content) == "table" and content or nil
 end
 
---- Returns whether a CLI has the extension. "gone": it has a link to a folder that no longer contains the
---- extension.
+--- Returns whether a CLI has the extension. "gone" means a link to a folder that no longer contains the extension.
 ---@param cli gemini_bridge.Cli
 ---@return "installed"|"gone"|"none"
 function M.state(cli)
@@ -107,7 +106,7 @@ function M.state(cli)
   return content.type == "link" and not vim.uv.fs_stat(manifest) and "gone" or "installed"
 end
 
---- Returns why a connected CLI has sent no hook, and the remedy.
+--- Returns why a connected CLI has sent no hook, and what the user can do.
 ---@param cli gemini_bridge.Cli
 ---@return string reason
 ---@return boolean is_early Whether the first hook may not have arrived yet.
@@ -123,7 +122,7 @@ function M.missing_hooks(cli)
   return "it has no hooks", false
 end
 
---- Runs an extension command of the CLI.
+--- Runs the command `extensions` of the CLI.
 ---@param cli gemini_bridge.Cli
 ---@param args string[]
 ---@param done fun(ok: boolean, output: string)
@@ -152,8 +151,7 @@ local function run(cli, args, done)
   end
 end
 
---- Removes a link whose folder is gone. The CLI warns about such a link at each start, but does not remove
---- it.
+--- Removes a link whose folder is gone. The CLI only warns about such a link, at each start.
 ---@param cli gemini_bridge.Cli
 ---@return boolean removed
 local function remove_dead_link(cli)
@@ -162,16 +160,16 @@ local function remove_dead_link(cli)
   return M.state(cli) == "gone" and vim.uv.fs_unlink(record) ~= nil and vim.uv.fs_rmdir(store) ~= nil
 end
 
---- Makes the CLI link the extension, replaces an earlier link, and tells the user the outcome.
+--- Makes the CLI link the extension, and tells the user the result. Replaces an earlier link.
 ---@param cli gemini_bridge.Cli
 ---@param done? fun()
----@param advice? string What the user has to do after success.
+---@param advice? string What the user must do next, as an additional sentence of the message.
 function M.create(cli, done, advice)
   notify(("Linking the extension in %s"):format(cli.label))
   local function create()
     run(cli, vim.list_extend({ "link", folder }, KINDS[cli.like].consent), function(_, output)
-      -- Checks the record instead of the exit code: without an entry in the user database, Gemini CLI links
-      -- but reports an error.
+      -- The exit code is not reliable: for a user without an entry in the user database, Gemini CLI links the
+      -- extension, but reports an error.
       if M.state(cli) ~= "installed" then
         notify(("The extension was not linked in %s: %s"):format(cli.label, output), "error")
       else
@@ -190,7 +188,7 @@ function M.create(cli, done, advice)
   run(cli, { "uninstall", NAME }, create)
 end
 
---- `:GeminiExtension install`: links the extension and tells the user the outcome.
+--- `:GeminiExtension install`: links the extension and tells the user the result.
 ---@param name string Name of the CLI.
 function M.install(name)
   local cli, problem = cli_named(name)
@@ -200,7 +198,7 @@ function M.install(name)
   M.create(cli, nil, " Restart that CLI to use it.")
 end
 
---- `:GeminiExtension remove`: removes the link and tells the user the outcome.
+--- `:GeminiExtension remove`: removes the link and tells the user the result.
 ---@param name string Name of the CLI.
 function M.remove(name)
   local cli, problem = cli_named(name)

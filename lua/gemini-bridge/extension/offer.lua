@@ -1,7 +1,7 @@
---- Offers to install the extension before the start of a CLI that has no hooks without it.
+--- Offers to install the extension before the start of a CLI that needs the extension for its hooks.
 ---
---- Lua decides this, because the question must be open before `:Gemini` returns. Otherwise keys that the user
---- has already typed would answer it.
+--- This decision is made in Lua, because the question must be open before `:Gemini` returns. Otherwise, keys that the
+--- user has typed ahead would answer the question.
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
 local link = require("gemini-bridge.extension.link")
@@ -16,7 +16,7 @@ local INSTALL, NOT_NOW, NEVER = "Install the extension", "Not now", "Never"
 ---@type table<string, true>
 local postponed = {}
 
---- Starts that wait for the answer or the link, by name of the CLI.
+--- Callbacks of starts that wait until the user has answered and the extension is linked, by name of the CLI.
 ---@type table<string, fun()[]>
 local waiting = {}
 
@@ -43,9 +43,9 @@ local function write_never(names)
   end
 end
 
---- Reverts an earlier answer "Never".
+--- Forgets an earlier answer "Never" or "Not now".
 ---@param name string Name of the CLI.
-function M.revert(name)
+function M.forget_answer(name)
   postponed[name] = nil
   local names = never()
   local others = vim.tbl_filter(function(other)
@@ -56,8 +56,9 @@ function M.revert(name)
   end
 end
 
---- Whether a CLI gets hooks and tools only from the extension. Since 0.60, Gemini CLI ignores system defaults in files
---- that users other than root may change. For derived CLIs, the path of that file is unknown.
+--- Whether a CLI gets hooks and tools only from the extension. The other source is a file with system defaults. Since
+--- 0.60, Gemini CLI ignores such a file if users other than root may change it. For derived CLIs, the path of the file
+--- is unknown.
 ---@param cli gemini_bridge.Cli
 ---@return boolean
 local function needs_extension(cli)
@@ -85,7 +86,7 @@ local function ask(cli, go)
   end)
 end
 
---- Runs a step, and then each start of this CLI that was requested meanwhile.
+--- Runs a step, then `go`, then each other start of this CLI that was requested during the step.
 ---@param step fun(cli: gemini_bridge.Cli, go: fun())
 ---@param cli gemini_bridge.Cli
 ---@param go fun()
@@ -100,9 +101,9 @@ local function run_once(step, cli, go)
   end)
 end
 
---- Continues when the extension is linked or declined. May ask the user first, see the option `extension`.
+--- Calls `go` when the extension is linked or declined. May ask the user first, see the option `extension`.
 ---@param cli gemini_bridge.Cli
----@param program string Program that will run.
+---@param program string Program of the command line that will run.
 ---@param go fun() Called once.
 function M.before_start(cli, program, go)
   local option = config.get().extension

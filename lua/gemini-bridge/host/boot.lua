@@ -1,10 +1,8 @@
---- Builds the data that a host receives when it attaches.
+--- Collects the data that a host receives when it attaches: options, workspace, and state of earlier hosts.
 local M = {}
 
 --- Unique id of this Neovim. The process id alone may be reused.
 local INSTANCE = ("%d-%d"):format(vim.fn.getpid(), os.time())
-
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 
 --- Returns the fields of a CLI that the host needs. Only terminals use the other fields.
 ---@param cli gemini_bridge.Cli
@@ -30,8 +28,8 @@ function M.make()
   local server = options.server
   local parent = vim.uv.os_getppid()
   return {
-    -- The CLI takes the grandparent of the shell in :terminal for the editor: the parent of this process. If that is
-    -- init, as in a container that runs Neovim, the CLI takes the shell's parent, which is this process.
+    -- In :terminal, the CLI regards the grandparent of its shell as the editor: the parent of this process. If that
+    -- parent is init, as in a container, the CLI regards the parent of its shell as the editor: this process.
     idePid = parent > 1 and parent or vim.fn.getpid(),
     editorPid = vim.fn.getpid(),
     clis = vim.tbl_map(for_host, require("gemini-bridge.config.clis").all()),
@@ -42,7 +40,7 @@ function M.make()
     exclude = options.context.exclude,
     stateDirectory = vim.fs.joinpath(vim.fn.stdpath("state"), "gemini-bridge"),
     gate = require("gemini-bridge.turns.gate").get(),
-    hookScript = root .. "/extension/hooks/hook.sh",
+    hookScript = require("gemini-bridge.host.bundle").root .. "/extension/hooks/hook.sh",
     connect = options.terminal.connect,
     reconnect = options.terminal.reconnect,
     tellAgent = options.changes.tell_agent,

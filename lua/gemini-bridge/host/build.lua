@@ -15,7 +15,7 @@ local root = bundle.root
 --- File with the hash of the lock file from which the packages were installed.
 local packages_stamp = root .. "/node_modules/.gemini-bridge.sha256"
 
---- Whether a build is running. Two `npm ci` in one folder would interfere.
+--- Whether a build is running. Two runs of `npm ci` in one folder would interfere.
 local running = false
 
 ---@param node string
@@ -77,7 +77,7 @@ end
 ---@param node string
 local function steps(node)
   local list = {}
-  -- Packages for developers include the needed ones. Installing only the needed ones would remove the others.
+  -- A developer's checkout already contains the packages for the build. `npm ci --omit=dev` would remove all others.
   local for_developers = vim.uv.fs_stat(root .. "/node_modules/tap") ~= nil
   if not for_developers and bundle.read(packages_stamp) ~= bundle.hash({ root .. "/package-lock.json" }) then
     list[1] = {
@@ -103,7 +103,7 @@ local function steps(node)
   return list
 end
 
---- Returns the end of a program's output, which has the reason for its failure.
+--- Returns the end of a program's output, which usually contains the reason for a failure.
 ---@param output string
 local function last_lines(output)
   local lines = vim.split(vim.trim(output), "\n")
@@ -144,8 +144,8 @@ local function run_steps(list, path, progress, done)
   run(1)
 end
 
---- Starts a build, and returns at once: lazy.nvim calls this in its own loop. Both functions are called on Neovim's
---- main loop.
+--- Starts a build and returns at once, because lazy.nvim calls this in its own loop. Calls `progress` and `done` on
+--- Neovim's main loop.
 ---@param progress fun(message: string)
 ---@param done fun(problem?: string) nil on success, else the problem and what to do.
 ---@param node? string The Node program. Default: "node".

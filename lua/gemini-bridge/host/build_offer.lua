@@ -1,4 +1,4 @@
---- Builds the Node part (`:GeminiBuild`). When the user wants to use the bridge, offers a necessary build or restart.
+--- Builds the Node part (`:GeminiBuild`). Offers a necessary build or restart when the user starts to use the bridge.
 local bundle = require("gemini-bridge.host.bundle")
 local choose = require("gemini-bridge.editor.choose")
 local config = require("gemini-bridge.config")
@@ -14,10 +14,10 @@ local QUESTIONS = {
 local BUILD = { "Build and continue", "Not now" }
 local RESTART = { "Restart and continue", "Not now" }
 
---- The build for which the user was offered a restart.
-local declined ---@type string?
+--- The last build for which the user was offered a restart.
+local offered ---@type string?
 
---- Builds in the background, and reports its steps and its failure to the user.
+--- Builds in the background, and reports each step or a failure to the user.
 ---@param done? fun() Called after the build. Default: restarts a running bridge, and starts a bridge whose start failed
 ---because it was not built.
 function M.rebuild(done)
@@ -44,7 +44,7 @@ local function offer_build(state, go)
   local build = require("gemini-bridge.host.build")
   local problem = build.npm_problem(config.get().node)
   if problem then
-    return notify("Not built: " .. problem, "error")
+    return notify("Cannot build: " .. problem, "error")
   end
   choose(BUILD, { prompt = QUESTIONS[state] }, function(choice)
     if choice == BUILD[1] then
@@ -63,15 +63,16 @@ function M.build(go)
   offer_build(state, go)
 end
 
---- Calls `go`. If the running bridge predates the latest build, first asks whether to restart it, once for each build.
+--- Calls `go`. If the running bridge predates the latest build, first asks whether to restart the bridge. Asks once for
+--- each build.
 ---@param go fun()
 function M.restart(go)
   local running = status.get().build
   local built = bundle.built()
-  if not running or running == built or built == declined or #vim.api.nvim_list_uis() == 0 then
+  if not running or running == built or built == offered or #vim.api.nvim_list_uis() == 0 then
     return go()
   end
-  declined = built
+  offered = built
   local question = "gemini-bridge was updated, but the old version is running. Restart the bridge?"
   choose(RESTART, { prompt = question }, function(choice)
     if choice == RESTART[1] then

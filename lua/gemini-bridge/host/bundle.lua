@@ -7,7 +7,7 @@ local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/
 local bundle = root .. "/dist/gemini-bridge.cjs"
 local stamp = root .. "/dist/sources.sha256"
 
---- Tolerance for modification times, which are stored with microseconds but compared as numbers with fewer digits.
+--- Added to a modification time before it is set, because the system may round it down.
 local TIME_PRECISION_S = 0.001
 
 ---@alias gemini_bridge.BundleState "missing"|"stale"|"current"
@@ -58,9 +58,9 @@ local function written(path)
   return found and found.mtime.sec + found.mtime.nsec / 1e9 or 0
 end
 
---- Determines the state of the bundle. Hashing the sources takes some milliseconds, so this compares modification times
---- first. Sources that are newer but unchanged, as after a copy or checkout, are hashed once: the time of the stamp is
---- updated. If the stamp cannot be written, they are hashed each time.
+--- Determines the state of the bundle. Compares modification times first, because hashing the sources takes some
+--- milliseconds. After a copy or checkout, the sources may be newer but unchanged. In this case, also updates the time
+--- of the stamp, so that the sources are not hashed again.
 ---@return gemini_bridge.BundleState
 local function look()
   if not vim.uv.fs_stat(bundle) then
@@ -76,7 +76,7 @@ local function look()
   elseif M.built() ~= M.hash(paths) then
     return "stale"
   end
-  -- Does not set the current time, because a source that is written meanwhile must be newer than the stamp.
+  -- The current time would be wrong: a source that is written meanwhile must be newer than the stamp.
   vim.uv.fs_utime(stamp, newest + TIME_PRECISION_S, newest + TIME_PRECISION_S)
   return "current"
 end

@@ -1,4 +1,4 @@
---- Sets the environment variables by which CLIs in this Neovim find this bridge.
+--- Sets the environment variables by which CLIs in this Neovim find the bridge.
 local M = {}
 
 --- The previous value of each variable; `false` if it was not set.
@@ -56,8 +56,8 @@ local function with_loopback(value)
   return table.concat(hosts, ",")
 end
 
---- Returns the variables for CLIs on this machine, in addition to Neovim's own environment. With them, a CLI reaches
---- 127.0.0.1 even with a proxy or in a container.
+--- Returns the variables for CLIs on this machine, in addition to Neovim's own environment. These variables let a CLI
+--- reach 127.0.0.1 even with a proxy or in a container.
 ---@param own? table<string, string> The user's variables, which take precedence.
 ---@return table<string, string>
 function M.of_clis(own)
@@ -66,7 +66,7 @@ function M.of_clis(own)
     return own[name] or vim.env[name]
   end
   return vim.tbl_extend("force", clis, own, {
-    -- Clients read either of these and ignore the other.
+    -- Some clients read only the first of these variables, others only the second.
     NO_PROXY = with_loopback(value("NO_PROXY") or value("no_proxy")),
     no_proxy = with_loopback(value("no_proxy") or value("NO_PROXY")),
   })

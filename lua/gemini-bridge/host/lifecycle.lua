@@ -32,12 +32,13 @@ local start_again = false
 --- Maximum size of a discovery file. A larger file is not from this plugin.
 local MAX_SIZE_BYTES = 1000000
 
---- Whether a file holds a token of this bridge. A file whose name has no process id may belong to another editor.
+--- Whether a discovery file contains a token of this bridge. If its name contains no process id, the file may belong to
+--- another editor.
 ---@param path string
 ---@return boolean
 local function is_ours(path)
   local found = vim.uv.fs_lstat(path)
-  -- Reading a pipe in its place would block forever.
+  -- Checks the type, because reading a named pipe would block forever.
   local file = found and found.type == "file" and found.size <= MAX_SIZE_BYTES and io.open(path, "rb")
   if not file then
     return false
@@ -120,12 +121,12 @@ local function recover(last, ended, reason)
     return
   end
   if restarts == 1 then
-    notify(("The bridge's host ended unexpectedly (%s); restarting"):format(reason), "warn")
+    notify(("The bridge ended unexpectedly (%s); restarting"):format(reason), "warn")
   end
   local waiting = { state = "starting", workspace = {}, clients = {} }
   status.set(waiting)
   vim.defer_fn(function()
-    -- If the state is another one, the user has stopped or restarted the bridge meanwhile.
+    -- Otherwise, the user has stopped or restarted the bridge meanwhile.
     if status.get() == waiting then
       M.spawn()
     end
@@ -192,7 +193,7 @@ function M.start()
   require("gemini-bridge.context.snapshot_debounce").track()
   vim.api.nvim_create_autocmd("VimLeavePre", {
     group = vim.api.nvim_create_augroup("gemini-bridge.host", {}),
-    -- A host that hangs would leave its files behind.
+    -- A hanging host would not remove its discovery files.
     callback = clean_up,
   })
 end
@@ -257,7 +258,7 @@ end
 ---@param new gemini_bridge.HostStatus
 function M.on_status(new)
   if new.state ~= "stopped" then
-    -- Lua requests a stop before the host can report it.
+    -- After Lua has requested a stop, the host may still report an earlier state.
     new.state = host and host.stopping and "stopping" or new.state
     local is_new = new.state == "running" and status.get().state ~= "running"
     status.set(new)

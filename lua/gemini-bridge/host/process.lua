@@ -1,4 +1,5 @@
---- Starts the Node process for this Neovim: a private one, or the standard host.
+--- Starts the host: in a private Node process, or in Neovim's standard Node host (`host = "shared"`).
+local bundle = require("gemini-bridge.host.bundle")
 local config = require("gemini-bridge.config")
 
 local M = {}
@@ -9,9 +10,8 @@ local MAX_STDERR_LINES = 40
 --- Polling interval for the standard host.
 local WATCH_INTERVAL_MS = 500
 
-local root = vim.fs.normalize(debug.getinfo(1, "S").source:sub(2)):match("^(.*)/lua/gemini%-bridge/")
 --- The remote plugin's entry: the same file in both kinds of host.
-local entry = root .. "/rplugin/node/gemini-bridge/index.js"
+local entry = bundle.root .. "/rplugin/node/gemini-bridge/index.js"
 
 --- Returns in a few words why a process ended.
 ---@param code integer Exit code; 128 plus the number of the signal for a killed process.
@@ -44,8 +44,8 @@ local function spawn_private(on_exit)
   local node = config.get().node
   local ok, job = pcall(vim.fn.jobstart, { node, entry }, {
     rpc = true,
-    -- Node cannot start in a deleted directory, which Neovim's current directory may be.
-    cwd = root,
+    -- Neovim's current directory may have been deleted. Node cannot start in a deleted directory.
+    cwd = bundle.root,
     -- Makes glibc return freed memory to the system. Otherwise a review of 10 MB would leave 50 MB behind. Other C
     -- libraries ignore these variables.
     env = { MALLOC_ARENA_MAX = "1", MALLOC_MMAP_THRESHOLD_ = "131072" },
@@ -62,14 +62,14 @@ local function spawn_private(on_exit)
   if ok and job > 0 then
     return job
   end
-  -- A narrow window shows the start and the end of a message: keep the advice at the end.
+  -- The advice comes last, because a narrow window shows only the start and the end of a message.
   return nil, ("cannot run %s; set the option node, or install Node 20 or later"):format(node)
 end
 
 ---@param start integer
 ---@return string? problem
 local function spawn_shared(start)
-  -- exists() would always fail, because the manifest defines the function when it is first called.
+  -- Calls the function without exists(), because the function is defined only by its first call.
   local ok, err = pcall(vim.fn.GeminiBridgeStart, start)
   if not ok and tostring(err):find("E117", 1, true) then
     return "host = 'shared' needs the npm package neovim, :UpdateRemotePlugins and a restart; see :GeminiDoctor"
@@ -91,7 +91,7 @@ function M.watch(pid, on_exit)
     end
   end
   timer:start(WATCH_INTERVAL_MS, WATCH_INTERVAL_MS, function()
-    -- EPERM also means that the host has ended: a process of another user has the same id.
+    -- EPERM also means that the host has ended: the process id now belongs to another user's process.
     if vim.uv.kill(pid, 0) ~= 0 then
       stop()
       vim.schedule(on_exit)
@@ -100,13 +100,13 @@ function M.watch(pid, on_exit)
   return stop
 end
 
---- Starts a host. The host attaches by itself. If it ends, `on_exit` is called once.
+--- Starts a host, which then attaches by itself.
 ---@param start integer Number of the start, which the standard host sends with each call.
----@param on_exit fun(reason: string) Never called for the standard host, whose end fires no event.
+---@param on_exit fun(reason: string) Called once when a private process ends. See `M.watch` for the standard host.
 ---@return integer? job The job of a private process.
 ---@return string? problem Why the host could not be started, as a sentence.
 function M.spawn(start, on_exit)
-  local problem = require("gemini-bridge.host.bundle").problem()
+  local problem = bundle.problem()
   if problem then
     return nil, problem
   end

@@ -68,7 +68,7 @@ local calls = {
   screen_type = lazy("prompt.screen", "type"),
 }
 
---- Removes nulls, which stand for undefined values in Node. In Lua, `vim.NIL` is true.
+--- Removes null values, with which Node represents undefined values. In Lua, `vim.NIL` counts as true.
 ---@param value any
 ---@return any
 local function without_nulls(value)
@@ -87,7 +87,7 @@ end
 --- Runs one call of the host. Never raises an error, which would be shown as a traceback or be lost.
 ---@param name string
 ---@param params table
----@param start? integer Number of the start that the host serves, if its process serves several.
+---@param start? integer Number of the start that the host serves. Only set by the standard host, which serves several.
 ---@return { result?: any, error?: string }
 function M.call(name, params, start)
   if start and not lifecycle.is_current(start) then
@@ -105,7 +105,7 @@ function M.call(name, params, start)
   end
   local ok, result = pcall(call, params)
   if ok then
-    -- An empty table would reach Node as a list.
+    -- Without a result, the table would be empty and reach Node as a list.
     return { result = result == nil and vim.NIL or result }
   end
   return { error = scheduler.reason(result) }

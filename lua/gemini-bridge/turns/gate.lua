@@ -1,5 +1,5 @@
---- Stores the setting of the gate, which the host applies. While the gate is on, a CLI asks before each edit, in every
---- approval mode.
+--- Stores the setting of the gate. While the gate is on, a CLI asks before each edit, in every approval mode. The host
+--- applies the setting.
 local channel = require("gemini-bridge.bridge.channel")
 local clis = require("gemini-bridge.config.clis")
 local config = require("gemini-bridge.config")
@@ -8,7 +8,7 @@ local status = require("gemini-bridge.bridge.status")
 
 local M = {}
 
---- The setting by `:GeminiGate`, which replaces the option.
+--- The setting of the last `:GeminiGate`, which replaces the option `gate`.
 local chosen ---@type gemini_bridge.events.gate?
 
 --- Returns the current setting.
@@ -48,10 +48,10 @@ function M.set(on, cli)
   vim.cmd.redrawstatus({ bang = true })
 end
 
---- Returns why a connected CLI does not obey the gate, and the remedy.
+--- Returns why a connected CLI does not obey the gate, and what the user can do.
 ---@param client gemini_bridge.ClientInfo
----@return string? reason nil if it asks.
----@return boolean? may_ask Whether it may still ask, because the first hook of a new CLI may not have arrived yet.
+---@return string? reason nil if the CLI obeys.
+---@return boolean? may_ask Whether the CLI may still ask, because its first hook may not have arrived yet.
 local function obstacle(client)
   local cli = clis.get(client.cli)
   if not cli or not cli.gate then
@@ -88,7 +88,7 @@ function M.reach(cli)
   return reach
 end
 
---- Returns a short text for the status line; empty unless at least one connected CLI asks.
+--- Returns a short text for the status line. Empty if no connected CLI asks.
 ---@return string
 function M.text()
   local names = {}

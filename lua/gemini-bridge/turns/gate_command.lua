@@ -21,7 +21,7 @@ local function open(cli)
     return notify(("The gate is on, but no connected CLI asks yet: %s"):format(list), "warn")
   elseif #reach.asking == 0 then
     local who = cli or "Gemini CLI"
-    return notify(("The gate is on for every %s with hooks. None is connected yet."):format(who))
+    return notify(("The gate is on for each %s that connects with hooks. None is connected yet."):format(who))
   end
   local text = ("The gate is on: %s asks before each edit."):format(table.concat(reach.asking, ", "))
   if #reach.others > 0 then
@@ -50,7 +50,8 @@ function M.run(args)
   if problem then
     return notify(problem, "error")
   elseif profile and not profile.gate then
-    return notify(("%s cannot be gated: only its own approval mode decides."):format(profile.label), "error")
+    local text = "%s cannot be gated: only its own approval mode decides whether it asks."
+    return notify(text:format(profile.label), "error")
   end
   if on == nil then
     on = not gate.is_on(cli)
@@ -60,7 +61,7 @@ function M.run(args)
   end
   gate.set(false, cli)
   local name = cli or "each CLI"
-  notify(("The gate is off: the approval mode of %s decides."):format(name))
+  notify(("The gate is off: the approval mode of %s decides whether it asks."):format(name))
 end
 
 ---@param lead string

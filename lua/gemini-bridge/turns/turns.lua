@@ -1,4 +1,4 @@
---- Shows the turns of agents: `User` events, a progress message and desktop notifications.
+--- Reports the turns of agents: by `User` events, a progress message and desktop notifications.
 local config = require("gemini-bridge.config")
 local scheduler = require("gemini-bridge.editor.scheduler")
 local status = require("gemini-bridge.bridge.status")
@@ -15,7 +15,7 @@ local PROGRESS = {
   ended = { "done", "success" },
 }
 
---- Shows one line that is not kept in the message history.
+--- Shows the progress message, which is not kept in the message history.
 ---@param turn gemini_bridge.Turn
 local function show_progress(turn)
   local text, state = unpack(PROGRESS[turn.kind])
@@ -49,7 +49,7 @@ local function plain(name)
   return (vim.fn.strcharpart(vim.fn.strtrans(name), 0, MAX_NAME_LENGTH):gsub("%c", "?"))
 end
 
---- Sends an escape sequence to Neovim's own terminal, which also works over SSH.
+--- Sends an escape sequence to the terminal in which Neovim runs. This also works over SSH.
 ---@param sequence string
 local function send(sequence)
   if vim.api.nvim_ui_send then

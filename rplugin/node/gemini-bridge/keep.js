@@ -1,8 +1,8 @@
-// Stores V8's compiled code of the bundle for the next start. The host itself writes the cache, which then contains
-// only the functions that a start needs.
+// Stores V8's compiled code of the bundle for the next start. The running host writes the cache, so that the cache
+// contains exactly the functions that a start needs.
 "use strict";
 
-/** Delay after which the start is complete. */
+/** Delay after which a start is complete. */
 const DELAY_MS = 3000;
 
 /** Writes the cache. After a failure, the next start tries again. */
@@ -19,7 +19,7 @@ function keep({ script, cache }) {
   }
 }
 
-/** Writes the cache after a delay. @returns a function that writes it at once, unless it was written */
+/** Writes the cache after a delay. @returns a function that writes the cache at once, if it was not written yet */
 function keepAfterStart(loaded) {
   let timer = setTimeout(keepNow, DELAY_MS).unref();
   function keepNow() {

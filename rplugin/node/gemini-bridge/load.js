@@ -1,4 +1,4 @@
-// Loads the bundle with the code cache of an earlier start, so that V8 need not compile it.
+// Loads the bundle with the code cache of an earlier start, so that V8 need not compile the bundle.
 "use strict";
 
 const { readFileSync } = require("node:fs");
@@ -22,7 +22,7 @@ function readBundle() {
 }
 
 /**
- * Loads the bundle like `require`, with the cache if there is one. V8 refuses a cache that was made with other flags.
+ * Loads the bundle like `require`, with its cache if there is one. V8 rejects a cache that was made with other flags.
  * The first line of the bundle is `//<name of the build>`.
  */
 function load() {
