@@ -1,4 +1,4 @@
-// Which room of src may depend on which: see doc/architecture.md. Types and `import()` count.
+// Rules for the dependencies between the rooms (folders) of src: see doc/architecture.md. Types and `import()` count.
 
 const features = "changes|claude|context|discovery|doctor|model|prompt|review|turns";
 const foundations = "base|contract|http|neovim|profiles|sharing|system";

@@ -51,8 +51,8 @@ typecheck: deps ## check the types
 	cd .compat && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Qwen Code, in a separate folder. Without `npm ci`: its optional packages, which are not needed, are missing from
-# registries and therefore from the lock file.
+# Qwen Code, in a separate folder. `npm ci` does not work: Qwen Code has optional packages that registries lack and that
+# are therefore missing from the lock file. They are not needed.
 .qwen/node_modules/.package-lock.json: test/qwen/package-lock.json
 	mkdir -p .qwen
 	cp test/qwen/package.json test/qwen/package-lock.json .qwen

@@ -96,8 +96,8 @@ const bundleOrFail = (entry) => bundle(entry).catch(() => fail(`${relative(root,
 const { text, metafile } = await bundleOrFail(entry);
 const unused = replaced.unused();
 if (unused.length > 0) fail(`scripts/left-out.mjs: nothing imports ${unused.join(", nor ")} any more`);
-// The first line names the build, and the loader uses it to find the code cache of exactly this text: V8 itself
-// compares only the length of a source.
+// The first line names the build. By this name, the loader finds the code cache of exactly this text. V8 itself
+// compares only the length of a source with its cache.
 const name = createHash("sha256").update(text).digest("hex").slice(0, 16);
 mkdirSync(outdir, { recursive: true });
 const outputs = { ...metafile.outputs };

@@ -1,17 +1,17 @@
-// Fails if Lua modules or their folders require each other in a cycle, or require a missing module. A `require` within
-// a function counts. Also fails if a folder that changes windows or text uses timers other than the scheduler's, or
-// watches files, which is the host's task, and if a feature that serves all CLIs names Claude Code's protocol, which is
-// in src/claude and in the profiles. No maintained tool checks this for Lua; .dependency-cruiser.mjs checks src.
-// usage: node scripts/check-modules.mjs [folder that holds lua/gemini-bridge]
+// Checks rules for the Lua modules. No maintained tool checks such rules for Lua. For src, see .dependency-cruiser.mjs.
+// - Modules and folders do not require each other in a cycle. A `require` within a function counts.
+// - Each required module exists.
+// - Folders that change windows or text use only the scheduler's timers. They do not watch files, which the host does.
+// - Features that serve all CLIs, in Lua and in src, do not mention Claude Code. Its protocol is in src/claude and in
+//   the profiles.
+// usage: node scripts/check-modules.mjs [folder that contains lua/gemini-bridge]
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const top = join(process.argv[2] ?? join(import.meta.dirname, ".."), "lua/gemini-bridge");
-/**
- * Folders that change windows or text, the only file in them that may use timers, and functions forbidden in
- * the others.
- */
+/** Folders that change windows or text. */
 const SCHEDULED = /^(review|editor|changes|disk|terminal)\//;
+/** The only file in these folders that may use timers. */
 const SCHEDULER = "editor/scheduler.lua";
 const TIMERS =
   /\bvim\.(schedule|schedule_wrap|defer_fn|fn\.timer_start|(uv|loop)\.new_(timer|idle|fs_event|fs_poll))\b/g;
@@ -47,7 +47,7 @@ for (const directory of [top, join(top, "../../src")]) {
       problems.push(`${join(directory, file)} names Claude Code`);
 }
 
-/** The folder of a module, or the module itself at the top. */
+/** The folder of a module. For a module that is in no folder, the module itself. */
 function folderOf(name) {
   return name.split(".").slice(0, 2).join(".");
 }

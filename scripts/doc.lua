@@ -52,8 +52,7 @@ local function help_entry(option)
   return lines
 end
 
---- Replaces the options in the help: the lines from the first option's tag, or from the end of the section without
---- options, to the next section.
+--- Replaces the options in the help: all lines from the first option's tag to the next section.
 ---@param help string
 ---@return string
 local function with_options(help)

@@ -1,7 +1,7 @@
 // Replaces modules that libraries import but the bridge never calls, for a smaller bundle and a faster start
 // (bench/README.md has measurements).
 
-/** The modules, as imported by files whose path contains `library`, and the code that replaces them. */
+/** The modules, named as in the imports of files whose path contains `library`, and the code that replaces them. */
 export const leftOut = [
   // The client's logger, winston. It also redirects console.*, which src/neovim/client.ts does instead.
   {

@@ -121,8 +121,8 @@ link_libraries() {
   mv "$binary.new" "$binary"
 }
 
-# Installs release $1 into the store. Builds it in another folder and renames it, so that it is never incomplete. Needs
-# the lock.
+# Installs release $1 into the store. Unpacks the release to another folder and renames that folder, so that an
+# installed release is always complete. The caller must hold the lock.
 install_release() {
   home=$store/$1
   build=$store/build

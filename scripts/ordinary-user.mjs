@@ -1,6 +1,6 @@
 // Provides an ordinary user for runs that root starts, because Gemini CLI and file permissions treat root differently.
-// The user works in a copy of the checkout: the checkout itself keeps its owners and modes, and may be below a folder
-// that only root can enter.
+// The user works in a copy of the checkout. The checkout itself keeps its owners and modes, and may be in a folder that
+// only root can enter.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 
 const NAME = "gemini-bridge-test";
 
-/** Folders of installed files. Hard links are enough, because they are only read. */
+/** Folders of installed files. Hard links to the files are enough, because tests only read them. */
 const INSTALLED = ["node_modules", ".compat", ".qwen", ".nodes", ".nvim"];
 
 /** Folders that are not copied. Running tests change them. */

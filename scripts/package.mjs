@@ -1,5 +1,5 @@
-// Builds a release that needs only Neovim and Node: a folder and an archive of it. The result is reproducible: git
-// sorts the files and sets their modes, and all dates are that of the commit.
+// Builds a release that needs only Neovim and Node: a folder and its archive. The result is reproducible: git sorts the
+// files and sets their modes, and each date is the date of the commit.
 // usage: node scripts/package.mjs [directory]
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

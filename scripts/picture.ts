@@ -1,6 +1,6 @@
 /**
- * Draws the screen of a Neovim as an SVG picture. Recorders of terminals cannot do this: a scene waits for states of
- * Neovim and the CLI, which only the RPC channel of the same Neovim tells.
+ * Draws the screen of a Neovim as an SVG picture. Recorders of terminals cannot replace this: a scene waits for states
+ * of Neovim and of the CLI, which are known only through the RPC channel of the recorded Neovim.
  */
 import { z } from "zod";
 import type { Nvim } from "../test/support/nvim.ts";
@@ -124,8 +124,8 @@ function draw({ column, texts, style }: Run, row: number, screen: Screen): strin
     style.italic ? 'font-style="italic"' : "",
     style.underline ? 'text-decoration="underline"' : "",
   ];
-  // Wide characters keep their two cells. Renderers collapse blanks, so a run has no blank at its ends and no
-  // two in a row.
+  // Wide characters keep their two cells. Renderers collapse blanks. Therefore each text has no blank at its ends, and
+  // only single blanks elsewhere.
   const padded = texts.map((text) => text || "\u0000").join("");
   const written = [...padded.matchAll(/[^ ]+(?: [^ ]+)*/g)].map(({ 0: text, index }) => {
     const before = [...padded.slice(0, index)].length;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Model } from "../test/support/model.ts";
 import type { Nvim } from "../test/support/nvim.ts";
 
-export interface Stage {
+interface Stage {
   nvim: Nvim;
   model: Model;
   /** Starts the CLI in Neovim and waits until it has connected. */
@@ -92,7 +92,7 @@ for (const name of LEGACY)
 
 const COMMAND = "rm -r src/legacy && mv src/slug.ts src/toSlug.ts";
 
-/** Keys on the page, their effect, seconds in the recording, and the number of hunks that it decides. */
+/** Keys on the page, their effect, seconds in the recording, and the number of hunks that the keys decide. */
 const DECISIONS: [keys: string, effect: string, seconds: number, decided: number | "all"][] = [
   ["s", "keep the hunk", 1.5, 1],
   ["x", "undo the hunk", 1.5, 1],

@@ -16,7 +16,7 @@ import { SCENES, type Scene } from "./scenes.ts";
 const LINES = 29;
 const TERMINAL_COLUMNS = 62;
 
-/** One picture for each colour scheme of a reader. */
+/** Colour schemes of readers, each with its own picture. */
 const SCHEMES = [
   { background: "dark", theme: "Default", suffix: "" },
   { background: "light", theme: "Default Light", suffix: "-light" },

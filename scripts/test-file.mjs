@@ -8,7 +8,7 @@ import { createInterface } from "node:readline";
 /** Stack frames of tap itself, which are left out. */
 const OF_TAP = /^\s+(\S+ \()?node_modules\/@tapjs\/.*:\d+\)?$/;
 
-/** Time for a process to end after the timeout of its tests (ms). */
+/** Time that a process gets to end after the timeout of its tests (ms). */
 const GRACE_MS = 420_000;
 
 /**

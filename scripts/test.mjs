@@ -1,8 +1,9 @@
-// Runs the tests. Those in test/nvim and test/e2e run on every Neovim of scripts/nvim.sh, those in test/outside and
-// test/root on one of these in turn, and all others once. Without arguments, the tests of the host run again on the
-// Nodes in .nodes in turn. All tests run as an ordinary user. Only test/root runs as root, if root starts this script.
-// test/outside/claude* needs CLAUDE_CODE and test/outside/opencode OPENCODE, the paths of programs that npm ci does not
-// install.
+// Runs the tests.
+// - test/nvim and test/e2e run on every Neovim of scripts/nvim.sh.
+// - test/outside and test/root are distributed over these Neovims.
+// - All others run once. Without arguments, tests of the host also run on the Nodes in .nodes.
+// - All tests run as an ordinary user, except test/root, which runs only if root starts this script.
+// - Some files in test/outside need a program that npm ci does not install: see PROGRAMS.
 // The last line is "N passed, N failed".
 // usage: node scripts/test.mjs [test file ...]
 import { execFileSync } from "node:child_process";
@@ -19,7 +20,7 @@ const named = process.argv.slice(2).map((file) => relative(root, resolve(file)))
 const isRoot = process.getuid?.() === 0;
 const ofRoot = (file) => file.startsWith("test/root/");
 const wanted = named.length > 0 ? named : allTests();
-/** Tests that run only if an environment variable has the path of a program, with the name of the variable. */
+/** Tests that need a program, with the environment variable that contains the path of the program. */
 const PROGRAMS = {
   "test/outside/claude.test.ts": "CLAUDE_CODE",
   "test/outside/claude-beside.test.ts": "CLAUDE_CODE",
@@ -36,7 +37,7 @@ const others = files.filter((file) => !needsNeovim.includes(file) && !outside.in
 
 /** Tests of Node itself, and one session with a real Neovim. They run on every Node. */
 const ofNode = ["unit/cache", "unit/v8-flags", "nvim/node"].map((name) => `test/${name}.test.ts`);
-/** Tests of functions and HTTP. Few depend on the version of Node, so that each runs on one of the Nodes. */
+/** Tests of functions and HTTP. Few depend on the version of Node. Therefore each of them runs on one of the Nodes. */
 const ofTheHost = others.filter((file) => /^test\/(unit|http)\//.test(file) && !ofNode.includes(file));
 
 /** Distributes a list over several binaries. @returns the part for the binary with this index */
@@ -158,5 +159,5 @@ function allTests() {
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort()
-    .reverse(); // the last ones by name take longest, and should not run alone at the end
+    .reverse(); // starts with the last files by name, which take longest
 }
